@@ -1,0 +1,177 @@
+/*
+ * lcsm/eos.h - the EOS operator: Expand, Oscillation, Shrink.
+ *
+ *     m_t = psi(o_t, m_{t-1}) + e_t i_t^T        m (K, D) the memory
+ *     y_t = m_t^T s_t                            y (D)    the output
+ *
+ * for a batch of B sequences of T steps and H heads, forward and backward, whole
+ * sequences or one step at a time with a carried memory.
+ *
+ * The oscillation is a product of optional factors, each given by the logarithm of its
+ * magnitude (<= 0) and, if the memory is complex, by a phase:
+ *
+ *     o_t[k,d] = exp(row[k] + col[d] + full[k,d]) * gen(u * w)[k,d]
+ *              * exp(i (row_phase[k] + col_phase[d] + full_phase[k,d]))
+ *
+ * No factor at all is o = 1; a row factor without the axis K is a scalar; row and col
+ * together are the outer product. A minus infinity is a decay of exactly 0. psi is then
+ * the element-wise product. Two more operands make it a matrix product:
+ *
+ *     dense   psi = O_t m_{t-1},                          O (K, K), no factor beside it
+ *     erase   psi = (I - e_t erase_t^T) (o_t * m_{t-1}),  the (gated) delta rule
+ *
+ * With a complex memory the output is y_t = Re(m_t^T s_t), no conjugate.
+ *
+ * Layout     An operand holds its axes in the order B T H K D, the last contiguous. Every
+ *            operand has H; one with LCSM_AXIS_T also has B and T, one without is static:
+ *            shared by all steps and sequences. The memory is (B, H, K, D). A complex
+ *            operand stores pairs (re, im).
+ * Ownership  What lcsm_eos_create returns, the caller gives to lcsm_eos_free.
+ *            lcsm_eos_free(NULL) is fine. Arrays are always the caller's.
+ * Threads    A plan is read-only after creation and may be shared; a workspace and a tape
+ *            belong to one call at a time. Each call itself uses the context's threads.
+ * Errors     A function that can fail returns lcsm_status and, if err is not NULL, says why.
+ *            After a failure nothing has been allocated or written.
+ */
+#ifndef LCSM_EOS_H
+#define LCSM_EOS_H
+#include <lcsm/context.h>
+#include <lcsm/export.h>
+#include <lcsm/status.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+LCSM_BEGIN_DECLS
+
+/* The axes of an operand beside H. LCSM_AXIS_KK is the K x K matrix of `dense`. */
+enum {
+    LCSM_AXIS_T  = 1, /* per token, and so per sequence; without it: static */
+    LCSM_AXIS_K  = 2,
+    LCSM_AXIS_D  = 4,
+    LCSM_AXIS_KK = 8,
+};
+
+/* How an operand lies in memory. Strides count numbers (floats), zero means packed:
+ * [B,T,H,K,D] without the axes it does not have. They serve slices of wider arrays. */
+typedef struct {
+    bool      present;
+    bool      complex; /* e and s only: pairs (re, im) */
+    unsigned  axes;    /* LCSM_AXIS_... */
+    ptrdiff_t stride_b, stride_t, stride_h;
+} lcsm_eos_operand;
+
+/* o = gen(u * w): generated for each token from two small factors, never stored. */
+typedef enum {
+    LCSM_GEN_NONE,
+    LCSM_GEN_EXP,        /* exp(u w), u w <= 0: Mamba's exp(dt A) */
+    LCSM_GEN_GATE,       /* sigmoid(u w)^(1/tau): codes 6 to 9 */
+    LCSM_GEN_COMPLEMENT, /* 1 - u w, 0 <= u w <= 1: gated fast weights */
+} lcsm_eos_gen;
+
+/* The forms of the computation; all give the same numbers up to rounding. */
+typedef enum {
+    LCSM_FORM_AUTO,        /* the planner chooses from operands and sizes */
+    LCSM_FORM_RECURRENT,   /* the definition, step by step; any operand */
+    LCSM_FORM_CHUNKED,     /* matrix products over chunks; row and col factors, row phases */
+    LCSM_FORM_SCAN,        /* tiles of the memory stay in registers; any element-wise o */
+    LCSM_FORM_CONVOLUTION, /* all states static: one long convolution per channel */
+    LCSM_FORM_DELTA,       /* chunked, with the triangular solve of the delta rule */
+} lcsm_eos_form;
+
+/* The same list names operands, their arrays and their gradients:
+ *   name        allowed axes beside H                 */
+#define LCSM_EOS_OPERAND_LIST(X)                                                                   \
+    X(i)          /* T D                               */                                          \
+    X(e)          /* T K | K | K D                     */                                          \
+    X(s)          /* T K | K | K D                     */                                          \
+    X(row)        /* T K | K | T | none (scalar)       */                                          \
+    X(col)        /* T D | D                           */                                          \
+    X(full)       /* T K D | K D                       */                                          \
+    X(row_phase)  /* as row                            */                                          \
+    X(col_phase)  /* as col                            */                                          \
+    X(full_phase) /* as full                           */                                          \
+    X(u)          /* any of T, K, D                    */                                          \
+    X(w)          /* any of T, K, D                    */                                          \
+    X(dense)      /* T KK | KK                         */                                          \
+    X(erase)      /* T K                               */
+
+typedef struct {
+    ptrdiff_t B, T, H, K, D; /* B and T may be 0, the others are at least 1 */
+    bool      reverse;       /* time runs from the last step to the first */
+#define X(name) lcsm_eos_operand name;
+    LCSM_EOS_OPERAND_LIST(X)
+#undef X
+    lcsm_eos_gen  gen;
+    double        tau;    /* of LCSM_GEN_GATE, > 0 */
+    double        scale;  /* y = scale m^T s; 0 means 1. Conjugate pairs use 2 */
+    lcsm_eos_form form;   /* LCSM_FORM_AUTO, or force one */
+    ptrdiff_t     chunk;  /* steps of a chunk; 0 lets the planner choose */
+    ptrdiff_t     tile;   /* columns of a work item; 0 lets the planner choose */
+} lcsm_eos_desc;
+
+/* Arrays of the operands, in the layout of the descriptor. Absent operands are NULL. */
+typedef struct {
+#define X(name) const float *name;
+    LCSM_EOS_OPERAND_LIST(X)
+#undef X
+    const float   *m0;    /* (B, H, K, D) or NULL for zeros */
+    const uint8_t *reset; /* (B, T) or NULL: where not 0, the memory is empty before the step */
+} lcsm_eos_states;
+
+/* Gradients, each NULL (not wanted) or in the layout of its operand; they are ADDED to. */
+typedef struct {
+#define X(name) float *name;
+    LCSM_EOS_OPERAND_LIST(X)
+#undef X
+    float *m0;
+} lcsm_eos_grads;
+
+typedef struct lcsm_eos lcsm_eos;
+
+/* A descriptor with every operand absent; fill in what the model has. */
+LCSM_API lcsm_eos_desc    lcsm_eos_desc_init(ptrdiff_t B, ptrdiff_t T, ptrdiff_t H, ptrdiff_t K,
+                                             ptrdiff_t D);
+LCSM_API lcsm_eos_operand lcsm_eos_axes(unsigned axes);         /* a packed real operand */
+LCSM_API lcsm_eos_operand lcsm_eos_axes_complex(unsigned axes); /* a packed complex operand */
+
+LCSM_API lcsm_status lcsm_eos_create(lcsm_eos **out, const lcsm_context *ctx,
+                                     const lcsm_eos_desc *desc, lcsm_error *err);
+LCSM_API void        lcsm_eos_free(lcsm_eos *op);
+
+/* What the plan is: the form, the chunk, whether the memory is complex, and in a sentence why. */
+LCSM_API lcsm_eos_form lcsm_eos_chosen_form(const lcsm_eos *op);
+LCSM_API ptrdiff_t     lcsm_eos_chosen_chunk(const lcsm_eos *op);
+LCSM_API bool          lcsm_eos_is_complex(const lcsm_eos *op);
+LCSM_API const char   *lcsm_eos_reason(const lcsm_eos *op);
+LCSM_API const char   *lcsm_eos_form_name(lcsm_eos_form form);
+
+/* Bytes. The tape carries the memory at chunk borders from forward to backward. A pass without
+ * a tape needs the forward workspace only. */
+LCSM_API size_t lcsm_eos_forward_workspace(const lcsm_eos *op);
+LCSM_API size_t lcsm_eos_backward_workspace(const lcsm_eos *op);
+LCSM_API size_t lcsm_eos_tape(const lcsm_eos *op);
+
+/*
+ * y (B, T, H, D) is overwritten, packed; m_T (B, H, K, D) too, unless NULL; m_T may be x->m0.
+ * tape is NULL or lcsm_eos_tape bytes for a later backward. Buffers are 64-byte aligned.
+ */
+LCSM_API lcsm_status lcsm_eos_forward(const lcsm_eos *op, const lcsm_eos_states *x, float *y,
+                                      float *m_T, void *tape, void *workspace, lcsm_error *err);
+
+/*
+ * g_y (B, T, H, D) and, unless NULL, g_m_T (B, H, K, D) come in; the gradients that g names are
+ * added to. x and the tape are those of the forward pass; y is its output, needed for the
+ * gradient of col factors only and NULL otherwise.
+ */
+LCSM_API lcsm_status lcsm_eos_backward(const lcsm_eos *op, const lcsm_eos_states *x,
+                                       const float *y, const float *g_y, const float *g_m_T,
+                                       const lcsm_eos_grads *g, const void *tape, void *workspace,
+                                       lcsm_error *err);
+
+/* One step of every sequence: arrays as for T = 1, the memory m (B, H, K, D) updated in place. */
+LCSM_API lcsm_status lcsm_eos_step(const lcsm_eos *op, const lcsm_eos_states *x, float *m, float *y,
+                                   lcsm_error *err);
+
+LCSM_END_DECLS
+#endif

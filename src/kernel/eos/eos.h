@@ -1,0 +1,93 @@
+/*
+ * kernel/eos/eos.h - the contract of every EOS kernel: one sequence, one head, some columns.
+ *
+ *     m_t = psi(o_t, m_{t-1}) + e_t i_t^T          y_t = scale m_t^T s_t
+ *
+ * include/lcsm/eos.h has the meaning of the operands. Here each is a view: an absent one has
+ * p = NULL, a zero stride broadcasts, a reversed sequence has negative time strides. The driver
+ * (eos_drive.c) makes these problems from the public arrays, one for each sequence, head and
+ * column tile, so kernels know neither batch nor threads.
+ *
+ *   x     the problem                      y, g_y  (T, D), rows y_t reals apart, columns contiguous
+ *   C     steps of a cell                  m       (K, D) contiguous; complex: a plane of real
+ *   tape  m at the start of each cell,             parts, then a plane of imaginary parts.
+ *         (ceil(T/C), K, D), planes as m           in: m_0, out: m_T
+ *   ws    scratch, as many reals as the form's *_scratch says; 64-byte aligned
+ *
+ * Backward gets g_m = dL/dm_T and leaves dL/dm_0 there. It adds to every gradient whose view is
+ * not NULL. Nothing overlaps anything. No kernel stores T x K x D numbers: inside a cell the
+ * memory is recomputed from the tape.
+ *
+ * Time O(T K D) for the forms below except the dense product, O(T K K D).
+ */
+#ifndef LCSM_KERNEL_EOS_H
+#define LCSM_KERNEL_EOS_H
+#include "kernel/variant.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifndef LCSM_EOS_GEN_DEFINED
+#define LCSM_EOS_GEN_DEFINED
+/* As lcsm_eos_gen of the public header. */
+enum { EOS_GEN_NONE, EOS_GEN_EXP, EOS_GEN_GATE, EOS_GEN_COMPLEMENT };
+#endif
+
+#define EOS_VIEW_LIST(X)                                                                           \
+    X(i) X(e) X(s) X(row) X(col) X(full) X(row_phase) X(col_phase) X(full_phase) X(u) X(w)         \
+    X(dense) /* k, d are the row and the column of the K x K matrix */                             \
+    X(erase)
+
+/* Strides count reals. The element of step t, row k, column d is p[t*v.t + k*v.k + d*v.d]. */
+typedef struct {
+    const real *p;
+    ptrdiff_t   t, k, d;
+} R_(lcsm_view);
+
+typedef struct {
+    real     *p;
+    ptrdiff_t t, k, d;
+} R_(lcsm_out);
+
+typedef struct {
+    ptrdiff_t T, K, D;
+#define X(name) R_(lcsm_view) name;
+    EOS_VIEW_LIST(X)
+#undef X
+    bool           complex;              /* the memory has an imaginary plane */
+    bool           complex_e, complex_s; /* the imaginary part follows the real one in memory */
+    int            gen;
+    real           tau, scale;
+    const uint8_t *reset; /* NULL, or: step t starts with an empty memory if reset[t*reset_t] */
+    ptrdiff_t      reset_t;
+    bool           reset_first; /* whether reset[0] may be read and counts */
+} R_(lcsm_eos_seq);
+
+typedef struct {
+#define X(name) R_(lcsm_out) name;
+    EOS_VIEW_LIST(X)
+#undef X
+} R_(lcsm_eos_seq_grads);
+
+/* A form of the computation, as a row of the kernel table. */
+typedef struct {
+    size_t (*fwd_scratch)(const R_(lcsm_eos_seq) *x, ptrdiff_t C);
+    size_t (*bwd_scratch)(const R_(lcsm_eos_seq) *x, ptrdiff_t C);
+    void (*fwd)(const R_(lcsm_eos_seq) *x, ptrdiff_t C, real *m, real *y, ptrdiff_t y_t, real *tape,
+                real *ws);
+    void (*bwd)(const R_(lcsm_eos_seq) *x, ptrdiff_t C, const real *y, ptrdiff_t y_t,
+                const real *g_y, ptrdiff_t g_y_t, real *g_m, const R_(lcsm_eos_seq_grads) *g,
+                const real *tape, real *ws);
+} R_(lcsm_eos_kernels);
+
+static inline bool R_(lcsm_eos_resets)(const R_(lcsm_eos_seq) *x, ptrdiff_t t)
+{
+    return x->reset != NULL && (t > 0 || x->reset_first) && x->reset[t * x->reset_t] != 0;
+}
+
+/* Reals of one memory. */
+static inline size_t R_(lcsm_eos_memory)(const R_(lcsm_eos_seq) *x)
+{
+    return (size_t)x->K * (size_t)x->D * (x->complex ? 2u : 1u);
+}
+#endif

@@ -1,0 +1,30 @@
+/*
+ * kernel/kernels.h - the kernel table: which function does a job on this processor.
+ *
+ * There is one table for each number type. The plain reference fills every row; faster sets
+ * overlay what they have, from slow to fast (kernels.c). Code above this layer calls kernels
+ * through a table only, so a test can run any set on any machine.
+ */
+#ifndef LCSM_KERNEL_KERNELS_H
+#define LCSM_KERNEL_KERNELS_H
+#include "kernel/eos/eos.h"
+
+/* Every row is a pointer. X(type, name) */
+#define LCSM_KERNEL_LIST(X)                                                                        \
+    X(const R_(lcsm_eos_kernels) *, eos_recurrent)                                                 \
+    X(const R_(lcsm_eos_kernels) *, eos_chunk)                                                     \
+    X(const R_(lcsm_eos_kernels) *, eos_scan)                                                      \
+    X(const R_(lcsm_eos_kernels) *, eos_conv)
+
+typedef struct R_(lcsm_kernels) {
+    const char *name;  /* of the set; in a chosen table the fastest that took part */
+    unsigned    needs; /* LCSM_CPU_... bits */
+#define X(type, row) type row;
+    LCSM_KERNEL_LIST(X)
+#undef X
+} R_(lcsm_kernels);
+
+/* The rows of the sets that need no more than the bits of cpu, the fastest of each kind. */
+void R_(lcsm_kernels_choose)(R_(lcsm_kernels) *k, unsigned cpu);
+
+#endif

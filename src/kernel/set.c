@@ -1,0 +1,22 @@
+/* set.c - the table of the vector kernels of one variant. */
+#include "kernel/cpu.h"
+#include "kernel/kernels.h"
+#include "kernel/vec.h"
+
+#if VW == 16
+#define SET_NAME  "avx512"
+#define SET_NEEDS (LCSM_CPU_VECTOR | LCSM_CPU_AVX2 | LCSM_CPU_AVX512)
+#elif VW == 8
+#define SET_NAME  "avx2"
+#define SET_NEEDS (LCSM_CPU_VECTOR | LCSM_CPU_AVX2)
+#else
+#define SET_NAME  "portable"
+#define SET_NEEDS LCSM_CPU_VECTOR
+#endif
+
+extern const R_(lcsm_kernels) K_(lcsm_kernels);
+
+const R_(lcsm_kernels) K_(lcsm_kernels) = {
+    .name  = SET_NAME,
+    .needs = SET_NEEDS,
+};

@@ -1,0 +1,14 @@
+/* set_ref.c - the table of the plain references. */
+#include "kernel/eos/eos_ref.h"
+#include "kernel/kernels.h"
+
+extern const R_(lcsm_kernels) K_(lcsm_kernels);
+
+const R_(lcsm_kernels) K_(lcsm_kernels) = {
+    .name          = "reference",
+    .needs         = 0,
+    .eos_recurrent = &K_(lcsm_eos_recurrent),
+    .eos_chunk     = &K_(lcsm_eos_recurrent),
+    .eos_scan      = &K_(lcsm_eos_recurrent),
+    .eos_conv      = &K_(lcsm_eos_recurrent),
+};
