@@ -1,0 +1,41 @@
+# What lcsm stands on. lcsm_flags carries the language, the warnings and the sanitizers;
+# lcsm_deps the libraries.
+
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
+
+add_library(lcsm_flags INTERFACE)
+target_compile_features(lcsm_flags INTERFACE c_std_11)
+target_compile_definitions(lcsm_flags INTERFACE _DEFAULT_SOURCE)
+target_compile_options(lcsm_flags INTERFACE
+    -Wall -Wextra -Wshadow -Wconversion -Wsign-conversion -Wstrict-prototypes -Wmissing-prototypes
+    -Wold-style-definition -Wvla -Wpointer-arith -Wundef -Wformat=2 -Wcast-qual -Wwrite-strings
+    -Wimplicit-fallthrough -Wdeprecated
+    $<$<BOOL:${LCSM_WERROR}>:-Werror>)
+if(LCSM_SANITIZE)
+    set(sanitize -fsanitize=${LCSM_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    target_compile_options(lcsm_flags INTERFACE ${sanitize} -g -O1)
+    target_link_options(lcsm_flags INTERFACE ${sanitize})
+endif()
+
+add_library(lcsm_deps INTERFACE)
+target_link_libraries(lcsm_deps INTERFACE m PkgConfig::JANSSON)
+
+if(LCSM_BLAS)
+    pkg_check_modules(OPENBLAS REQUIRED IMPORTED_TARGET openblas)
+    target_link_libraries(lcsm_deps INTERFACE PkgConfig::OPENBLAS)
+endif()
+if(LCSM_FFT)
+    pkg_check_modules(KISSFFT REQUIRED IMPORTED_TARGET kissfft-float)
+    target_link_libraries(lcsm_deps INTERFACE PkgConfig::KISSFFT)
+endif()
+if(LCSM_THREADS STREQUAL "openmp")
+    find_package(OpenMP REQUIRED COMPONENTS C)
+    target_link_libraries(lcsm_deps INTERFACE ${OpenMP_C_LIBRARIES})
+elseif(LCSM_THREADS STREQUAL "pthread")
+    set(THREADS_PREFER_PTHREAD_FLAG ON)
+    find_package(Threads REQUIRED)
+    target_link_libraries(lcsm_deps INTERFACE Threads::Threads)
+else()
+    message(FATAL_ERROR "LCSM_THREADS is ${LCSM_THREADS}, want openmp or pthread")
+endif()

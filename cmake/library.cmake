@@ -1,0 +1,109 @@
+# The library: sources that are compiled once, and variants, which are sources compiled
+# several times, each time for one pair of number type and instruction set. src/kernel/variant.h
+# says what a variant means to the code.
+
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_C_STANDARD_REQUIRED ON)
+set(CMAKE_C_EXTENSIONS OFF)
+set(CMAKE_C_VISIBILITY_PRESET hidden)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
+set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
+
+string(TOLOWER "${CMAKE_SYSTEM_PROCESSOR}" processor)
+if(processor MATCHES "^(x86_64|amd64)$" AND CMAKE_SIZEOF_VOID_P EQUAL 8)
+    set(x86 1)
+else()
+    set(x86 0)
+endif()
+
+set(lcsm_definitions
+    LCSM_HAVE_BLAS=$<BOOL:${LCSM_BLAS}>
+    LCSM_HAVE_FFT=$<BOOL:${LCSM_FFT}>
+    LCSM_HAVE_AVX2=${x86}
+    LCSM_HAVE_AVX512=${x86})
+
+set(lcsm_objects "")
+
+# lcsm_compile(name SOURCES... [FLAGS flags...]): one object library; nothing when there are no
+# sources.
+function(lcsm_compile name)
+    cmake_parse_arguments(arg "" "" "SOURCES;FLAGS" ${ARGN})
+    if(NOT arg_SOURCES)
+        return()
+    endif()
+    add_library(${name} OBJECT ${arg_SOURCES})
+    target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/include
+                                               ${PROJECT_SOURCE_DIR}/src)
+    target_compile_definitions(${name} PRIVATE ${lcsm_definitions})
+    target_compile_options(${name} PRIVATE ${arg_FLAGS})
+    target_link_libraries(${name} PRIVATE lcsm_flags lcsm_deps)
+    set(lcsm_objects ${lcsm_objects} $<TARGET_OBJECTS:${name}> PARENT_SCOPE)
+endfunction()
+
+function(lcsm_glob out)
+    list(TRANSFORM ARGN PREPEND ${PROJECT_SOURCE_DIR}/)
+    file(GLOB files CONFIGURE_DEPENDS ${ARGN})
+    set(${out} ${files} PARENT_SCOPE)
+endfunction()
+
+# Kernels: the plain definitions (*_ref.c), the vector code, and the few that choose.
+lcsm_glob(kernel_fast src/kernel/*.c src/kernel/*/*.c)
+lcsm_glob(kernel_ref src/kernel/*_ref.c src/kernel/*/*_ref.c)
+lcsm_glob(kernel_once src/kernel/kernels.c src/kernel/cpu.c src/kernel/context.c)
+list(REMOVE_ITEM kernel_fast ${kernel_ref} ${kernel_once})
+
+set(plain -ffp-contract=off)
+set(fast -ffp-contract=fast -fno-math-errno -fno-trapping-math)
+set(avx2 -mavx2 -mfma)
+set(avx512 -mavx512f -mavx512bw -mavx512vl -mavx512dq -mfma)
+
+function(lcsm_variant name)
+    string(TOUPPER ${name} upper)
+    cmake_parse_arguments(arg "" "" "SOURCES;FLAGS" ${ARGN})
+    lcsm_compile(lcsm_${name} SOURCES ${arg_SOURCES}
+                 FLAGS ${arg_FLAGS} -DLCSM_VARIANT_${upper})
+    set(lcsm_objects ${lcsm_objects} PARENT_SCOPE)
+endfunction()
+
+lcsm_variant(f32_ref SOURCES ${kernel_ref} FLAGS ${plain})
+lcsm_variant(f64_ref SOURCES ${kernel_ref} FLAGS ${plain})
+lcsm_variant(f32_portable SOURCES ${kernel_fast} FLAGS ${fast})
+lcsm_variant(f64_portable SOURCES ${kernel_fast} FLAGS ${fast})
+if(x86)
+    lcsm_variant(f32_avx2 SOURCES ${kernel_fast} FLAGS ${fast} ${avx2})
+    lcsm_variant(f32_avx512 SOURCES ${kernel_fast} FLAGS ${fast} ${avx512})
+endif()
+
+# Graph operations, once for float and once for double.
+lcsm_glob(ops src/graph/ops/*.c)
+lcsm_variant(f32_op SOURCES ${ops} FLAGS ${plain})
+lcsm_variant(f64_op SOURCES ${ops} FLAGS ${plain})
+
+# Everything else, once. Of the files that do the same job, one.
+lcsm_glob(once src/*/*.c src/*/*/*.c)
+lcsm_glob(not_once src/kernel/*.c src/kernel/*/*.c src/graph/ops/*.c src/cli/*.c
+          src/base/thread_*.c)
+list(REMOVE_ITEM once ${not_once})
+list(APPEND once ${kernel_once})
+if(LCSM_THREADS STREQUAL "openmp")
+    set(thread_file ${PROJECT_SOURCE_DIR}/src/base/thread_omp.c)
+    set_source_files_properties(${thread_file} PROPERTIES COMPILE_OPTIONS "${OpenMP_C_FLAGS}")
+else()
+    set(thread_file ${PROJECT_SOURCE_DIR}/src/base/thread_pthread.c)
+endif()
+lcsm_compile(lcsm_once SOURCES ${once} ${thread_file} FLAGS ${plain})
+
+add_library(lcsm SHARED ${lcsm_objects})
+add_library(lcsm_static STATIC ${lcsm_objects})
+add_library(lcsm::lcsm ALIAS lcsm)
+add_library(lcsm::lcsm_static ALIAS lcsm_static)
+set_target_properties(lcsm PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
+set_target_properties(lcsm_static PROPERTIES OUTPUT_NAME lcsm)
+foreach(library lcsm lcsm_static)
+    target_include_directories(${library} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>)
+    target_link_libraries(${library} PRIVATE $<BUILD_INTERFACE:lcsm_flags>
+                                             $<BUILD_INTERFACE:lcsm_deps>)
+endforeach()
+target_link_options(lcsm PRIVATE -Wl,--no-undefined)

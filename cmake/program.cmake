@@ -1,0 +1,17 @@
+# The program, and the examples. Both see the public headers only.
+
+lcsm_glob(cli src/cli/*.c)
+add_executable(lcsm_program ${cli})
+set_target_properties(lcsm_program PROPERTIES OUTPUT_NAME lcsm)
+target_link_libraries(lcsm_program PRIVATE lcsm_flags lcsm_static PkgConfig::JANSSON)
+
+if(LCSM_EXAMPLES)
+    lcsm_glob(examples examples/*.c)
+    foreach(source ${examples})
+        cmake_path(GET source STEM name)
+        add_executable(example_${name} ${source})
+        set_target_properties(example_${name} PROPERTIES
+            OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/examples)
+        target_link_libraries(example_${name} PRIVATE lcsm_flags lcsm m)
+    endforeach()
+endif()

@@ -1,0 +1,50 @@
+# tests/<folder>/test_<name>.c is the test <folder>/<name>. It runs in the source folder and
+# carries labels: its folder; `threads` when "thread" is in its name; `slow` when its name ends in
+# _slow, else `quick`. tests/support/ is linked into each.
+
+pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
+
+lcsm_glob(support tests/support/*.c)
+add_library(lcsm_test_support OBJECT ${support})
+target_include_directories(lcsm_test_support PUBLIC ${PROJECT_SOURCE_DIR}/tests/support
+                                                    ${PROJECT_SOURCE_DIR}/include
+                                                    ${PROJECT_SOURCE_DIR}/src)
+target_compile_definitions(lcsm_test_support PUBLIC ${lcsm_definitions})
+target_link_libraries(lcsm_test_support PUBLIC lcsm_flags lcsm_static lcsm_deps PkgConfig::CMOCKA)
+
+function(lcsm_test_labels name)
+    cmake_path(GET name PARENT_PATH folder)
+    set(labels ${folder})
+    if(name MATCHES "thread")
+        list(APPEND labels threads)
+    endif()
+    if(name MATCHES "_slow$")
+        list(APPEND labels slow)
+    else()
+        list(APPEND labels quick)
+    endif()
+    set_tests_properties(${name} PROPERTIES LABELS "${labels}" TIMEOUT 600)
+endfunction()
+
+lcsm_glob(tests tests/*/test_*.c)
+list(REMOVE_ITEM tests ${support})
+foreach(source ${tests})
+    cmake_path(GET source STEM program)
+    cmake_path(GET source PARENT_PATH folder)
+    cmake_path(GET folder FILENAME folder)
+    string(REGEX REPLACE "^test_" "${folder}/" name ${program})
+    add_executable(${program} ${source})
+    set_target_properties(${program} PROPERTIES
+                          RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+    target_link_libraries(${program} PRIVATE lcsm_test_support)
+    add_test(NAME ${name} COMMAND ${program} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+    lcsm_test_labels(${name})
+endforeach()
+
+if(LCSM_EXAMPLES)
+    foreach(source ${examples})
+        cmake_path(GET source STEM name)
+        add_test(NAME examples/${name} COMMAND example_${name})
+        lcsm_test_labels(examples/${name})
+    endforeach()
+endif()

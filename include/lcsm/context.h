@@ -1,0 +1,50 @@
+/*
+ * lcsm/context.h - how many threads, which kernels, where messages go.
+ *
+ * Ownership  What _create returns, the caller gives to _free. _free(NULL) is fine.
+ * Threads    A context does not change after _create: any number of threads may share it.
+ *            The log function may be called from several threads at once.
+ * Errors     On failure *out is NULL and nothing is left to free.
+ */
+#ifndef LCSM_CONTEXT_H
+#define LCSM_CONTEXT_H
+#include <lcsm/export.h>
+#include <lcsm/status.h>
+
+typedef struct lcsm_context lcsm_context;
+
+/* The instruction sets that the library has kernels for, from slow to fast. */
+typedef enum {
+    LCSM_ISA_AUTO,      /* the fastest that this processor has */
+    LCSM_ISA_REFERENCE, /* plain C, one operation after the other */
+    LCSM_ISA_PORTABLE,  /* what every processor of this architecture has */
+    LCSM_ISA_AVX2,      /* AVX2 and FMA */
+    LCSM_ISA_AVX512,    /* AVX-512 F, BW, VL and DQ */
+} lcsm_isa;
+
+typedef enum { LCSM_LOG_DEBUG, LCSM_LOG_INFO, LCSM_LOG_WARNING } lcsm_log_level;
+
+/* Takes one line of text without its newline. */
+typedef void lcsm_log_fn(void *user, lcsm_log_level level, const char *text);
+
+/* All zeros are the defaults. */
+typedef struct {
+    int          threads; /* 0: one for each processor that the process may use */
+    lcsm_isa     isa;     /* use nothing faster than this */
+    lcsm_log_fn *log;     /* NULL: no messages */
+    void        *log_user;
+} lcsm_context_options;
+
+LCSM_BEGIN_DECLS
+
+/* options may be NULL. An isa that this processor lacks is LCSM_ERR_UNSUPPORTED. */
+LCSM_API lcsm_status lcsm_context_create(lcsm_context **out, const lcsm_context_options *options,
+                                         lcsm_error *err);
+LCSM_API void        lcsm_context_free(lcsm_context *ctx);
+
+LCSM_API int         lcsm_context_threads(const lcsm_context *ctx);
+LCSM_API lcsm_isa    lcsm_context_isa(const lcsm_context *ctx);
+LCSM_API const char *lcsm_context_isa_name(const lcsm_context *ctx);
+
+LCSM_END_DECLS
+#endif

@@ -1,0 +1,23 @@
+/* error.h - how library code fails: a status, a sentence, one way out. */
+#ifndef LCSM_BASE_ERROR_H
+#define LCSM_BASE_ERROR_H
+#include <lcsm/status.h>
+
+#if defined(__GNUC__)
+#define LCSM_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
+#else
+#define LCSM_PRINTF(fmt, args)
+#endif
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* Needs `lcsm_status st` and the label `cleanup` around it. */
+#define LCSM_TRY(call)                                                                             \
+    do {                                                                                           \
+        if ((st = (call)) != LCSM_OK) goto cleanup;                                                \
+    } while (0)
+
+/* Fills err, if there is one, and returns status. A text that is too long is cut. */
+lcsm_status lcsm_fail(lcsm_error *err, lcsm_status status, const char *fmt, ...) LCSM_PRINTF(3, 4);
+
+#endif

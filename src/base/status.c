@@ -1,0 +1,45 @@
+/* status.c - names and texts of the status codes, filling an lcsm_error, the version. */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include <lcsm/lcsm.h>
+
+#include "base/error.h"
+
+static const char *const NAMES[] = {
+#define X(name, text) #name,
+    LCSM_STATUS_LIST(X)
+#undef X
+};
+
+static const char *const TEXTS[] = {
+#define X(name, text) text,
+    LCSM_STATUS_LIST(X)
+#undef X
+};
+
+const char *lcsm_status_name(lcsm_status status)
+{
+    return (size_t)status < COUNT(NAMES) ? NAMES[status] : "?";
+}
+
+const char *lcsm_status_text(lcsm_status status)
+{
+    return (size_t)status < COUNT(TEXTS) ? TEXTS[status] : "an unknown status";
+}
+
+lcsm_status lcsm_fail(lcsm_error *err, lcsm_status status, const char *fmt, ...)
+{
+    if (err == NULL) return status;
+    va_list args;
+    va_start(args, fmt);
+    err->status = status;
+    if (vsnprintf(err->text, sizeof err->text, fmt, args) < 0) err->text[0] = '\0';
+    va_end(args);
+    return status;
+}
+
+const char *lcsm_version(void)
+{
+    return LCSM_VERSION;
+}

@@ -1,0 +1,29 @@
+/*
+ * cli.h - what the subcommands share. One file a subcommand: cmd_<name>.c.
+ *
+ * A command gets its own name as argv[0], prints results on stdout and messages on stderr, and
+ * returns an exit code.
+ */
+#ifndef LCSM_CLI_H
+#define LCSM_CLI_H
+#include <lcsm/lcsm.h>
+
+typedef enum {
+    EXIT_OK     = 0,
+    EXIT_FAILED = 1, /* the command ran and the answer is no */
+    EXIT_USAGE  = 2,
+    EXIT_INPUT  = 3, /* a bad input file */
+    EXIT_ROOM   = 4, /* out of memory or disk */
+    EXIT_NUMBER = 5, /* numbers not finite */
+} cli_exit;
+
+typedef int cli_command(int argc, char **argv);
+
+/* Prints "lcsm COMMAND: text" on stderr and returns the exit code that fits the status. */
+int cli_report(const char *command, const lcsm_error *err);
+
+/* Prints "lcsm COMMAND: unknown option NAME" with the nearest known name (names ends in NULL)
+ * on stderr and returns EXIT_USAGE. */
+int cli_unknown(const char *command, const char *what, const char *name, const char *const *names);
+
+#endif

@@ -1,0 +1,74 @@
+/* main.c - the command table of the program lcsm. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli.h"
+
+typedef struct {
+    const char  *name, *summary;
+    cli_command *run;
+} command;
+
+static cli_command help, version;
+
+static const command COMMANDS[] = {
+    {"help", "this page", help},
+    {"version", "the version of the program", version},
+};
+
+enum { COMMAND_COUNT = sizeof COMMANDS / sizeof COMMANDS[0] };
+
+static void print_help(FILE *out)
+{
+    fputs("lcsm - linear-complexity sequence models\n\n"
+          "usage: lcsm COMMAND [OPTION...]\n\n",
+          out);
+    for (int j = 0; j < COMMAND_COUNT; j++)
+        fprintf(out, "  %-12s %s\n", COMMANDS[j].name, COMMANDS[j].summary);
+    fputs("\nlcsm COMMAND --help says more about a command.\n", out);
+}
+
+static int help(int argc, char **argv)
+{
+    (void)argc;
+    (void)argv;
+    print_help(stdout);
+    return EXIT_OK;
+}
+
+static int version(int argc, char **argv)
+{
+    (void)argc;
+    (void)argv;
+    printf("lcsm %s\n", lcsm_version());
+    return EXIT_OK;
+}
+
+static const command *find(const char *name)
+{
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) name = "help";
+    if (strcmp(name, "--version") == 0) name = "version";
+    for (int j = 0; j < COMMAND_COUNT; j++)
+        if (strcmp(name, COMMANDS[j].name) == 0) return &COMMANDS[j];
+    return NULL;
+}
+
+static int unknown(const char *name)
+{
+    const char *names[COMMAND_COUNT + 1] = {NULL};
+    for (int j = 0; j < COMMAND_COUNT; j++)
+        names[j] = COMMANDS[j].name;
+    int code = cli_unknown("", "command", name, names);
+    fputs("lcsm help lists the commands\n", stderr);
+    return code;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) {
+        print_help(stderr);
+        return EXIT_USAGE;
+    }
+    const command *c = find(argv[1]);
+    return c == NULL ? unknown(argv[1]) : c->run(argc - 1, argv + 1);
+}

@@ -1,0 +1,81 @@
+/* context.c - threads, instruction set and log of one user of the library. */
+#include "kernel/context.h"
+
+#include <stdlib.h>
+
+#include "base/thread.h"
+
+enum { MAX_THREADS = 1024 };
+
+static const char *const ISA_NAMES[] = {
+    [LCSM_ISA_AUTO] = "auto", [LCSM_ISA_REFERENCE] = "reference", [LCSM_ISA_PORTABLE] = "portable",
+    [LCSM_ISA_AVX2] = "avx2", [LCSM_ISA_AVX512] = "avx512",
+};
+
+/* The fastest set that was built and that this processor has. */
+static lcsm_isa fastest(void)
+{
+#if LCSM_HAVE_AVX512
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw")
+        && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq"))
+        return LCSM_ISA_AVX512;
+#endif
+#if LCSM_HAVE_AVX2
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return LCSM_ISA_AVX2;
+#endif
+    return LCSM_ISA_PORTABLE;
+}
+
+static lcsm_status check(const lcsm_context_options *o, lcsm_error *err)
+{
+    if (o->threads < 0 || o->threads > MAX_THREADS)
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "threads is %d, want 0..%d (0: all processors)",
+                         o->threads, MAX_THREADS);
+    if ((unsigned)o->isa >= COUNT(ISA_NAMES))
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "isa is %d, want 0..%d", (int)o->isa,
+                         (int)COUNT(ISA_NAMES) - 1);
+    if (o->isa > fastest())
+        return lcsm_fail(err, LCSM_ERR_UNSUPPORTED,
+                         "this processor, or this build, has no %s; the fastest here is %s",
+                         ISA_NAMES[o->isa], ISA_NAMES[fastest()]);
+    return LCSM_OK;
+}
+
+lcsm_status lcsm_context_create(lcsm_context **out, const lcsm_context_options *options,
+                                lcsm_error *err)
+{
+    lcsm_context_options o  = options == NULL ? (lcsm_context_options){0} : *options;
+    lcsm_status          st = check(&o, err);
+
+    *out = NULL;
+    if (st != LCSM_OK) return st;
+    lcsm_context *ctx = malloc(sizeof *ctx);
+    if (ctx == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for a context");
+    *ctx = (lcsm_context){
+        .threads = o.threads > 0 ? o.threads : lcsm_thread_limit(),
+        .isa     = o.isa == LCSM_ISA_AUTO ? fastest() : o.isa,
+        .log     = {.fn = o.log, .user = o.log_user},
+    };
+    *out = ctx;
+    return LCSM_OK;
+}
+
+void lcsm_context_free(lcsm_context *ctx)
+{
+    free(ctx);
+}
+
+int lcsm_context_threads(const lcsm_context *ctx)
+{
+    return ctx->threads;
+}
+
+lcsm_isa lcsm_context_isa(const lcsm_context *ctx)
+{
+    return ctx->isa;
+}
+
+const char *lcsm_context_isa_name(const lcsm_context *ctx)
+{
+    return ISA_NAMES[ctx->isa];
+}
