@@ -20,9 +20,7 @@ endif()
 
 set(lcsm_definitions
     LCSM_HAVE_BLAS=$<BOOL:${LCSM_BLAS}>
-    LCSM_HAVE_FFT=$<BOOL:${LCSM_FFT}>
-    LCSM_HAVE_AVX2=${x86}
-    LCSM_HAVE_AVX512=${x86})
+    LCSM_HAVE_FFT=$<BOOL:${LCSM_FFT}>)
 
 set(lcsm_objects "")
 
@@ -48,11 +46,13 @@ function(lcsm_glob out)
     set(${out} ${files} PARENT_SCOPE)
 endfunction()
 
-# Kernels: the plain definitions (*_ref.c), the vector code, and the few that choose.
+# Kernels: the plain definitions (*_ref.c), the drivers and choosers that exist once for each
+# number type (*_drive.c), the few that exist once, and the vector code.
 lcsm_glob(kernel_fast src/kernel/*.c src/kernel/*/*.c)
 lcsm_glob(kernel_ref src/kernel/*_ref.c src/kernel/*/*_ref.c)
-lcsm_glob(kernel_once src/kernel/kernels.c src/kernel/cpu.c src/kernel/context.c)
-list(REMOVE_ITEM kernel_fast ${kernel_ref} ${kernel_once})
+lcsm_glob(kernel_drive src/kernel/*_drive.c src/kernel/*/*_drive.c)
+lcsm_glob(kernel_once src/kernel/cpu.c src/kernel/context.c)
+list(REMOVE_ITEM kernel_fast ${kernel_ref} ${kernel_drive} ${kernel_once})
 
 set(plain -ffp-contract=off)
 set(fast -ffp-contract=fast -fno-math-errno -fno-trapping-math)
@@ -76,10 +76,10 @@ if(x86)
     lcsm_variant(f32_avx512 SOURCES ${kernel_fast} FLAGS ${fast} ${avx512})
 endif()
 
-# Graph operations, once for float and once for double.
+# Drivers and graph operations, once for float and once for double.
 lcsm_glob(ops src/graph/ops/*.c)
-lcsm_variant(f32_op SOURCES ${ops} FLAGS ${plain})
-lcsm_variant(f64_op SOURCES ${ops} FLAGS ${plain})
+lcsm_variant(f32_op SOURCES ${kernel_drive} ${ops} FLAGS ${plain})
+lcsm_variant(f64_op SOURCES ${kernel_drive} ${ops} FLAGS ${plain})
 
 # Everything else, once. Of the files that do the same job, one.
 lcsm_glob(once src/*/*.c src/*/*/*.c)

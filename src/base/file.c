@@ -107,10 +107,8 @@ cleanup:
 void lcsm_file_close(lcsm_file *file)
 {
     void *data = (void *)(uintptr_t)file->data;
-    if (file->mapped)
-        (void)munmap(data, file->size);
-    else
-        free(data);
+    if (file->mapped) (void)munmap(data, file->size);
+    else free(data);
     *file = (lcsm_file){0};
 }
 

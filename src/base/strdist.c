@@ -17,8 +17,7 @@ size_t lcsm_strdist(const char *a, const char *b)
     size_t na = strnlen(a, LCSM_STRDIST_MAX), nb = strnlen(b, LCSM_STRDIST_MAX);
     size_t d[3][LCSM_STRDIST_MAX + 1];
 
-    for (size_t j = 0; j <= nb; j++)
-        d[0][j] = j;
+    for (size_t j = 0; j <= nb; j++) d[0][j] = j;
     for (size_t i = 1; i <= na; i++) {
         size_t *now = d[i % 3], *one = d[(i + 2) % 3], *two = d[(i + 1) % 3];
         now[0] = i;

@@ -47,8 +47,7 @@ static void *worker_main(void *arg)
 
 static void run_serial(size_t n, lcsm_task *task, void *arg)
 {
-    for (size_t item = 0; item < n; item++)
-        task(arg, item, 0);
+    for (size_t item = 0; item < n; item++) task(arg, item, 0);
 }
 
 void lcsm_parallel_for(int threads, size_t n, lcsm_task *task, void *arg)
@@ -68,8 +67,7 @@ void lcsm_parallel_for(int threads, size_t n, lcsm_task *task, void *arg)
         if (pthread_create(&w->thread, NULL, worker_main, w) != 0) break;
     }
     run_items(&l, 0);
-    for (int j = 1; j < started; j++)
-        (void)pthread_join(workers[j].thread, NULL);
+    for (int j = 1; j < started; j++) (void)pthread_join(workers[j].thread, NULL);
 }
 
 int lcsm_thread_limit(void)

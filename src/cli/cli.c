@@ -24,8 +24,7 @@ int cli_report(const char *command, const lcsm_error *err)
 int cli_unknown(const char *command, const char *what, const char *name, const char *const *names)
 {
     size_t count = 0;
-    while (names[count] != NULL)
-        count++;
+    while (names[count] != NULL) count++;
     const char *near = lcsm_suggest(name, names, count);
     fprintf(stderr, "lcsm%s%s: unknown %s '%s'", *command != '\0' ? " " : "", command, what, name);
     if (near != NULL) fprintf(stderr, ", did you mean '%s'?", near);

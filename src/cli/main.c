@@ -56,8 +56,7 @@ static const command *find(const char *name)
 static int unknown(const char *name)
 {
     const char *names[COMMAND_COUNT + 1] = {NULL};
-    for (int j = 0; j < COMMAND_COUNT; j++)
-        names[j] = COMMANDS[j].name;
+    for (int j = 0; j < COMMAND_COUNT; j++) names[j] = COMMANDS[j].name;
     int code = cli_unknown("", "command", name, names);
     fputs("lcsm help lists the commands\n", stderr);
     return code;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/thread.h"
+#include "kernel/cpu.h"
 
 enum { MAX_THREADS = 1024 };
 
@@ -12,17 +13,12 @@ static const char *const ISA_NAMES[] = {
     [LCSM_ISA_AVX2] = "avx2", [LCSM_ISA_AVX512] = "avx512",
 };
 
-/* The fastest set that was built and that this processor has. */
+/* The fastest set that this processor has. */
 static lcsm_isa fastest(void)
 {
-#if LCSM_HAVE_AVX512
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw")
-        && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq"))
-        return LCSM_ISA_AVX512;
-#endif
-#if LCSM_HAVE_AVX2
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return LCSM_ISA_AVX2;
-#endif
+    unsigned cpu = lcsm_cpu_features();
+    if ((cpu & LCSM_CPU_AVX512) != 0) return LCSM_ISA_AVX512;
+    if ((cpu & LCSM_CPU_AVX2) != 0) return LCSM_ISA_AVX2;
     return LCSM_ISA_PORTABLE;
 }
 
@@ -35,8 +31,7 @@ static lcsm_status check(const lcsm_context_options *o, lcsm_error *err)
         return lcsm_fail(err, LCSM_ERR_ARGUMENT, "isa is %d, want 0..%d", (int)o->isa,
                          (int)COUNT(ISA_NAMES) - 1);
     if (o->isa > fastest())
-        return lcsm_fail(err, LCSM_ERR_UNSUPPORTED,
-                         "this processor, or this build, has no %s; the fastest here is %s",
+        return lcsm_fail(err, LCSM_ERR_UNSUPPORTED, "this processor has no %s, its fastest is %s",
                          ISA_NAMES[o->isa], ISA_NAMES[fastest()]);
     return LCSM_OK;
 }
