@@ -1,0 +1,134 @@
+/* test_file.c - files are read whole, mapped, and replaced at once or not at all. */
+#include <dirent.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "test.h"
+
+typedef struct {
+    char folder[64], path[128];
+} place;
+
+static place make_place(void)
+{
+    place p = {.folder = "/tmp/lcsm-test-XXXXXX"};
+    assert_non_null(mkdtemp(p.folder));
+    snprintf(p.path, sizeof p.path, "%s/file", p.folder);
+    return p;
+}
+
+static int entries(const char *folder)
+{
+    int  n = 0;
+    DIR *d = opendir(folder);
+    assert_non_null(d);
+    for (struct dirent *e = readdir(d); e != NULL; e = readdir(d)) n += e->d_name[0] != '.';
+    closedir(d);
+    return n;
+}
+
+static void remove_place(const place *p)
+{
+    unlink(p->path);
+    assert_int_equal(rmdir(p->folder), 0);
+}
+
+TEST(file_written_is_read_and_mapped_back)
+{
+    static const size_t SIZES[] = {0, 1, 4095, 4096, 100001};
+    place               p       = make_place();
+    for (size_t j = 0; j < COUNT(SIZES); j++) {
+        unsigned char *data = malloc(SIZES[j] + 1);
+        lcsm_file      read = {0}, map = {0};
+        for (size_t b = 0; b < SIZES[j]; b++) data[b] = (unsigned char)(b * 7);
+        assert_int_equal(lcsm_file_write_atomic(p.path, data, SIZES[j], NULL), LCSM_OK);
+        assert_int_equal(lcsm_file_read(&read, p.path, SIZES[j], NULL), LCSM_OK);
+        assert_int_equal(lcsm_file_map(&map, p.path, NULL), LCSM_OK);
+        assert_int_equal(read.size, SIZES[j]);
+        assert_int_equal(map.size, SIZES[j]);
+        assert_int_equal(read.data[read.size], 0);
+        if (SIZES[j] > 0) {
+            assert_memory_equal(read.data, data, SIZES[j]);
+            assert_memory_equal(map.data, data, SIZES[j]);
+        }
+        lcsm_file_close(&read);
+        lcsm_file_close(&map);
+        free(data);
+    }
+    assert_int_equal(entries(p.folder), 1);
+    remove_place(&p);
+}
+
+TEST(file_that_is_missing_is_named_in_the_error)
+{
+    lcsm_file  f;
+    lcsm_error err = {0};
+    assert_int_equal(lcsm_file_read(&f, "/nonexistent/x", 10, &err), LCSM_ERR_IO);
+    assert_non_null(strstr(err.text, "/nonexistent/x: cannot open: No such file"));
+    assert_int_equal(lcsm_file_map(&f, "/nonexistent/x", &err), LCSM_ERR_IO);
+    assert_null(f.data);
+}
+
+TEST(file_longer_than_allowed_is_refused)
+{
+    place      p   = make_place();
+    lcsm_error err = {0};
+    lcsm_file  f;
+    assert_int_equal(lcsm_file_write_atomic(p.path, "12345", 5, NULL), LCSM_OK);
+    assert_int_equal(lcsm_file_read(&f, p.path, 4, &err), LCSM_ERR_IO);
+    assert_non_null(strstr(err.text, "has 5 bytes, want at most 4"));
+    remove_place(&p);
+}
+
+TEST(file_that_is_a_folder_is_refused)
+{
+    lcsm_error err = {0};
+    lcsm_file  f;
+    assert_int_equal(lcsm_file_read(&f, "/tmp", 10, &err), LCSM_ERR_IO);
+    assert_string_equal(err.text, "/tmp is not a regular file");
+}
+
+TEST(write_that_fails_leaves_the_old_file_and_no_other)
+{
+    place      p   = make_place();
+    lcsm_error err = {0};
+    assert_int_equal(mkdir(p.path, 0777), 0); /* a folder cannot be replaced by a file */
+    assert_int_equal(lcsm_file_write_atomic(p.path, "x", 1, &err), LCSM_ERR_IO);
+    assert_non_null(strstr(err.text, "cannot replace"));
+    assert_int_equal(entries(p.folder), 1);
+    rmdir(p.path);
+    assert_int_equal(rmdir(p.folder), 0);
+}
+
+TEST(write_to_a_path_without_a_folder_works)
+{
+    place p = make_place();
+    char  before[PATH_MAX];
+    assert_non_null(getcwd(before, sizeof before));
+    assert_int_equal(chdir(p.folder), 0);
+    assert_int_equal(lcsm_file_write_atomic("file", "x", 1, NULL), LCSM_OK);
+    assert_int_equal(chdir(before), 0);
+    assert_int_equal(access(p.path, R_OK), 0);
+    remove_place(&p);
+}
+
+TEST(write_to_a_path_that_is_too_long_is_refused)
+{
+    lcsm_error err = {0};
+    char       path[PATH_MAX];
+    memset(path, 'a', sizeof path - 1);
+    path[sizeof path - 1] = '\0';
+    assert_int_equal(lcsm_file_write_atomic(path, "x", 1, &err), LCSM_ERR_IO);
+    assert_non_null(strstr(err.text, "is too long"));
+}
+
+TEST(file_close_of_an_empty_file_is_fine)
+{
+    lcsm_file f = {0};
+    lcsm_file_close(&f);
+}
