@@ -99,6 +99,7 @@ typedef enum {
 typedef struct {
     ptrdiff_t B, T, H, K, D; /* B and T may be 0, the others are at least 1 */
     bool      reverse;       /* time runs from the last step to the first */
+    bool      resets;        /* the states come with a reset mask: packed sequences */
 #define X(name) lcsm_eos_operand name;
     LCSM_EOS_OPERAND_LIST(X)
 #undef X
@@ -116,7 +117,7 @@ typedef struct {
     LCSM_EOS_OPERAND_LIST(X)
 #undef X
     const float   *m0;    /* (B, H, K, D) or NULL for zeros */
-    const uint8_t *reset; /* (B, T) or NULL: where not 0, the memory is empty before the step */
+    const uint8_t *reset; /* (B, T), or NULL without desc.resets: not 0 starts a new sequence */
 } lcsm_eos_states;
 
 /* Gradients, each NULL (not wanted) or in the layout of its operand; they are ADDED to. */
@@ -150,6 +151,7 @@ LCSM_API const char   *lcsm_eos_form_name(lcsm_eos_form form);
  * a tape needs the forward workspace only. */
 LCSM_API size_t lcsm_eos_forward_workspace(const lcsm_eos *op);
 LCSM_API size_t lcsm_eos_backward_workspace(const lcsm_eos *op);
+LCSM_API size_t lcsm_eos_step_workspace(const lcsm_eos *op);
 LCSM_API size_t lcsm_eos_tape(const lcsm_eos *op);
 
 /*
@@ -169,9 +171,10 @@ LCSM_API lcsm_status lcsm_eos_backward(const lcsm_eos *op, const lcsm_eos_states
                                        const lcsm_eos_grads *g, const void *tape, void *workspace,
                                        lcsm_error *err);
 
-/* One step of every sequence: arrays as for T = 1, the memory m (B, H, K, D) updated in place. */
+/* One step of every sequence: arrays as for T = 1, the memory m (B, H, K, D) updated in place.
+ * x->m0 is not read. */
 LCSM_API lcsm_status lcsm_eos_step(const lcsm_eos *op, const lcsm_eos_states *x, float *m, float *y,
-                                   lcsm_error *err);
+                                   void *workspace, lcsm_error *err);
 
 LCSM_END_DECLS
 #endif

@@ -1,0 +1,328 @@
+/* eos_plan.c - checks a descriptor and chooses form, chunk and tiles. */
+#include "kernel/eos/eos_plan.h"
+
+#include <math.h>
+
+#include "base/error.h"
+#include "base/size.h"
+
+enum { T = LCSM_AXIS_T, K = LCSM_AXIS_K, D = LCSM_AXIS_D, KK = LCSM_AXIS_KK };
+
+/* What each operand may look like; the list ends with ~0u. */
+typedef struct {
+    const char *name;
+    unsigned    axes[9];
+    const char *want;
+    bool        may_be_complex;
+} rule;
+
+#define END ~0u
+static const rule RULES[EOS_OPERANDS] = {
+    [EOS_i]          = {"i", {T | D, END}, "T D", false},
+    [EOS_e]          = {"e", {T | K, K, K | D, END}, "T K, K or K D", true},
+    [EOS_s]          = {"s", {T | K, K, K | D, END}, "T K, K or K D", true},
+    [EOS_row]        = {"row", {T | K, K, T, 0, END}, "T K, K, T or none", false},
+    [EOS_col]        = {"col", {T | D, D, END}, "T D or D", false},
+    [EOS_full]       = {"full", {T | K | D, K | D, END}, "T K D or K D", false},
+    [EOS_row_phase]  = {"row_phase", {T | K, K, T, 0, END}, "T K, K, T or none", false},
+    [EOS_col_phase]  = {"col_phase", {T | D, D, END}, "T D or D", false},
+    [EOS_full_phase] = {"full_phase", {T | K | D, K | D, END}, "T K D or K D", false},
+    [EOS_u]     = {"u", {0, T, K, D, T | K, T | D, K | D, T | K | D, END}, "any of T K D", false},
+    [EOS_w]     = {"w", {0, T, K, D, T | K, T | D, K | D, T | K | D, END}, "any of T K D", false},
+    [EOS_dense] = {"dense", {T | KK, KK, END}, "T KK or KK", false},
+    [EOS_erase] = {"erase", {T | K, END}, "T K", false},
+};
+
+const char *lcsm_eos_operand_name(int operand)
+{
+    return RULES[operand].name;
+}
+
+static const char *const FORM_NAMES[] = {
+    [LCSM_FORM_AUTO] = "auto",         [LCSM_FORM_RECURRENT] = "recurrent",
+    [LCSM_FORM_CHUNKED] = "chunked",   [LCSM_FORM_SCAN] = "scan",
+    [LCSM_FORM_CONVOLUTION] = "conv",  [LCSM_FORM_DELTA] = "delta",
+};
+
+const char *lcsm_eos_form_name(lcsm_eos_form form)
+{
+    return (unsigned)form < COUNT(FORM_NAMES) ? FORM_NAMES[form] : "unknown";
+}
+
+static void operands_of(const lcsm_eos_desc *desc, const lcsm_eos_operand *out[EOS_OPERANDS])
+{
+#define X(name) out[EOS_##name] = &desc->name;
+    LCSM_EOS_OPERAND_LIST(X)
+#undef X
+}
+
+static bool has(const lcsm_eos_plan *p, int operand)
+{
+    return p->operand[operand].present;
+}
+
+/* ---- sizes ------------------------------------------------------------------------------ */
+
+/* The largest array of any operand or of the backward pass, in bytes of doubles, must fit. */
+static lcsm_status check_sizes(const lcsm_eos_desc *desc, lcsm_error *err)
+{
+    const struct {
+        const char *name;
+        ptrdiff_t   value, least;
+    } sizes[] = {{"B", desc->B, 0}, {"T", desc->T, 0}, {"H", desc->H, 1},
+                 {"K", desc->K, 1}, {"D", desc->D, 1}};
+    size_t n = sizeof(double) * 4;
+    for (size_t j = 0; j < COUNT(sizes); j++) {
+        if (sizes[j].value < sizes[j].least)
+            return lcsm_fail(err, LCSM_ERR_ARGUMENT, "eos: %s is %td, want at least %td",
+                             sizes[j].name, sizes[j].value, sizes[j].least);
+        size_t extent = sizes[j].value > 0 ? (size_t)sizes[j].value : 1;
+        if (!lcsm_mul(n, extent, &n) || n > PTRDIFF_MAX)
+            return lcsm_fail(err, LCSM_ERR_ARGUMENT,
+                             "eos: the sizes B %td T %td H %td K %td D %td overflow", desc->B,
+                             desc->T, desc->H, desc->K, desc->D);
+    }
+    size_t square;
+    if (!lcsm_mul((size_t)desc->K, (size_t)desc->K, &square) || square > PTRDIFF_MAX / 64)
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "eos: K is %td, its square overflows", desc->K);
+    return LCSM_OK;
+}
+
+/* ---- layouts ---------------------------------------------------------------------------- */
+
+static lcsm_status check_axes(int j, const lcsm_eos_operand *o, lcsm_error *err)
+{
+    const rule *r = &RULES[j];
+    if (o->complex && !r->may_be_complex)
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "eos: %s is complex, only e and s may be; give %s",
+                         r->name, "the oscillation by magnitude and phase");
+    for (size_t a = 0; r->axes[a] != END; a++)
+        if (r->axes[a] == o->axes) return LCSM_OK;
+    return lcsm_fail(err, LCSM_ERR_ARGUMENT, "eos: %s has the axes %s%s%s%s, want %s", r->name,
+                     o->axes & T ? "T " : "", o->axes & K ? "K " : "", o->axes & D ? "D " : "",
+                     o->axes & KK ? "KK " : (o->axes == 0 ? "none" : ""), r->want);
+}
+
+/* Inner extents and strides of one step and head. */
+static void lay_inner(const lcsm_eos_desc *desc, const lcsm_eos_operand *o, lcsm_eos_layout *l)
+{
+    ptrdiff_t width = o->complex ? 2 : 1;
+    if (o->axes & KK) {
+        l->k     = desc->K;
+        l->d     = 1;
+        l->inner = desc->K * desc->K;
+        return;
+    }
+    l->d     = o->axes & D ? width : 0;
+    l->k     = o->axes & K ? (o->axes & D ? desc->D * width : width) : 0;
+    l->inner = width * (o->axes & K ? desc->K : 1) * (o->axes & D ? desc->D : 1);
+}
+
+/* Given strides must not make two elements share a place: gradients are written through them. */
+static lcsm_status check_overlap(const lcsm_eos_desc *desc, const char *name,
+                                 const lcsm_eos_layout *l, lcsm_error *err)
+{
+    struct {
+        const char *name;
+        ptrdiff_t   stride, extent;
+    } axis[] = {{"stride_h", l->h, desc->H},
+                {"stride_t", l->t, l->axes & T ? desc->T : 1},
+                {"stride_b", l->b, l->axes & T ? desc->B : 1}};
+    for (size_t a = 0; a < COUNT(axis); a++) {
+        if (axis[a].extent <= 1) continue;
+        ptrdiff_t need = l->inner; /* every axis with a smaller stride lies inside this one */
+        for (size_t c = 0; c < COUNT(axis); c++)
+            if (c != a && axis[c].extent > 1
+                && (axis[c].stride < axis[a].stride || (axis[c].stride == axis[a].stride && c < a)))
+                if (__builtin_mul_overflow(axis[c].extent - 1, axis[c].stride, &axis[c].extent)
+                    || __builtin_add_overflow(need, axis[c].extent, &need))
+                    return lcsm_fail(err, LCSM_ERR_ARGUMENT, "eos: the strides of %s overflow",
+                                     name);
+        if (axis[a].stride < need)
+            return lcsm_fail(err, LCSM_ERR_ARGUMENT, "eos: %s of %s is %td, want at least %td",
+                             axis[a].name, name, axis[a].stride, need);
+    }
+    return LCSM_OK;
+}
+
+static lcsm_status lay_out(const lcsm_eos_desc *desc, int j, const lcsm_eos_operand *o,
+                           lcsm_eos_layout *l, lcsm_error *err)
+{
+    *l = (lcsm_eos_layout){.present = o->present, .complex = o->complex, .axes = o->axes};
+    if (!o->present) return LCSM_OK;
+    lcsm_status st = check_axes(j, o, err);
+    if (st != LCSM_OK) return st;
+    lay_inner(desc, o, l);
+    l->h = o->stride_h != 0 ? o->stride_h : l->inner;
+    if (o->axes & T) {
+        l->t = o->stride_t != 0 ? o->stride_t : l->h * desc->H;
+        l->b = o->stride_b != 0 ? o->stride_b : l->t * desc->T;
+    } else if (o->stride_t != 0 || o->stride_b != 0) {
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT,
+                         "eos: %s is static, but has a stride over steps or sequences",
+                         RULES[j].name);
+    }
+    if (o->stride_h == 0 && o->stride_t == 0 && o->stride_b == 0) return LCSM_OK;
+    return check_overlap(desc, RULES[j].name, l, err);
+}
+
+/* ---- what goes together ----------------------------------------------------------------- */
+
+static bool any_phase(const lcsm_eos_plan *p)
+{
+    return has(p, EOS_row_phase) || has(p, EOS_col_phase) || has(p, EOS_full_phase);
+}
+
+static bool any_factor(const lcsm_eos_plan *p)
+{
+    return has(p, EOS_row) || has(p, EOS_col) || has(p, EOS_full) || p->gen != LCSM_GEN_NONE;
+}
+
+static lcsm_status check_generated(const lcsm_eos_plan *p, lcsm_error *err)
+{
+    if ((unsigned)p->gen > LCSM_GEN_COMPLEMENT)
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "eos: gen is %d, want 0..%d", (int)p->gen,
+                         (int)LCSM_GEN_COMPLEMENT);
+    bool both = has(p, EOS_u) && has(p, EOS_w), either = has(p, EOS_u) || has(p, EOS_w);
+    if (p->gen == LCSM_GEN_NONE ? either : !both)
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT,
+                         "eos: a generated oscillation needs gen, u and w; found %s%s%s",
+                         p->gen != LCSM_GEN_NONE ? "gen " : "", has(p, EOS_u) ? "u " : "",
+                         has(p, EOS_w) ? "w" : "");
+    if (p->gen == LCSM_GEN_GATE && !(isfinite(p->tau) && p->tau > 0))
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "eos: tau is %g, want a finite number above 0",
+                         p->tau);
+    return LCSM_OK;
+}
+
+static lcsm_status check_together(const lcsm_eos_plan *p, lcsm_error *err)
+{
+    for (int j = EOS_i; j <= EOS_s; j++)
+        if (!has(p, j))
+            return lcsm_fail(err, LCSM_ERR_ARGUMENT, "eos: the operand %s is missing",
+                             RULES[j].name);
+    if (!isfinite(p->scale))
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "eos: scale is %g, want a finite number",
+                         p->scale);
+    if (has(p, EOS_dense) && (any_factor(p) || any_phase(p) || has(p, EOS_erase)))
+        return lcsm_fail(err, LCSM_ERR_UNSUPPORTED,
+                         "eos: dense is the whole oscillation; leave out the other factors");
+    if (p->complex && (has(p, EOS_dense) || has(p, EOS_erase)))
+        return lcsm_fail(err, LCSM_ERR_UNSUPPORTED,
+                         "eos: %s needs a real memory; leave out phases and complex e, s",
+                         has(p, EOS_dense) ? "dense" : "erase");
+    return check_generated(p, err);
+}
+
+/* ---- the form --------------------------------------------------------------------------- */
+
+static bool separable(const lcsm_eos_plan *p)
+{
+    return !has(p, EOS_full) && !has(p, EOS_full_phase) && !has(p, EOS_col_phase)
+        && !has(p, EOS_dense) && p->gen == LCSM_GEN_NONE && !lcsm_eos_has(p, EOS_e, D)
+        && !lcsm_eos_has(p, EOS_s, D);
+}
+
+static bool all_static(const lcsm_eos_plan *p)
+{
+    for (int j = EOS_e; j < EOS_OPERANDS; j++)
+        if (has(p, j) && lcsm_eos_has(p, j, T)) return false;
+    return !has(p, EOS_dense) && !has(p, EOS_erase) && !p->resets;
+}
+
+static bool serves(const lcsm_eos_plan *p, lcsm_eos_form form)
+{
+    switch (form) {
+    case LCSM_FORM_RECURRENT: return true;
+    case LCSM_FORM_CHUNKED: return separable(p) && !has(p, EOS_erase);
+    case LCSM_FORM_DELTA: return separable(p) && has(p, EOS_erase);
+    case LCSM_FORM_SCAN: return !has(p, EOS_dense) && !has(p, EOS_erase);
+    case LCSM_FORM_CONVOLUTION: return all_static(p);
+    default: return false;
+    }
+}
+
+/* A transform of a channel costs about 25 log2(2T) operations a step, the scan 3K (8K if complex)
+ * spread over the lanes of a vector; the kernel costs as much as one scan again. */
+static bool convolution_pays(const lcsm_eos_plan *p)
+{
+    double scan = (p->complex ? 8.0 : 3.0) * (double)p->K / 8;
+    return all_static(p) && p->T >= 256 && 50 * log2(2.0 * (double)p->T) + scan < scan * 2;
+}
+
+static void choose_form(lcsm_eos_plan *p)
+{
+    const struct {
+        bool          when;
+        lcsm_eos_form form;
+        const char   *reason;
+    } choices[] = {
+        {has(p, EOS_dense), LCSM_FORM_RECURRENT, "a dense K x K product has no faster form"},
+        {serves(p, LCSM_FORM_DELTA), LCSM_FORM_DELTA, "the delta rule, as matrix products"},
+        {has(p, EOS_erase), LCSM_FORM_RECURRENT, "erase with an o that is no outer product"},
+        {p->T <= 4, LCSM_FORM_SCAN, "too few steps for matrix products"},
+        {convolution_pays(p), LCSM_FORM_CONVOLUTION, "all states static and K large"},
+        {p->K < 8, LCSM_FORM_SCAN, "too few memory rows for matrix products"},
+        {separable(p), LCSM_FORM_CHUNKED, "o is an outer product: matrix products over chunks"},
+        {true, LCSM_FORM_SCAN, "o is a full matrix: memory tiles in registers"},
+    };
+    size_t j = 0;
+    while (!choices[j].when) j++;
+    p->form   = choices[j].form;
+    p->reason = choices[j].reason;
+}
+
+/* Fewer work items than threads would leave some idle: then cut the columns. Two items a thread
+ * keep one late thread from holding up the rest. */
+static void choose_tiles(lcsm_eos_plan *p, ptrdiff_t wanted)
+{
+    const ptrdiff_t lane = 32;
+    ptrdiff_t       pairs = p->B * p->H > 0 ? p->B * p->H : 1;
+    ptrdiff_t       tiles = 1;
+    if (pairs < p->threads) tiles = (2 * p->threads + pairs - 1) / pairs;
+    ptrdiff_t tile = wanted > 0 ? wanted : (p->D + tiles - 1) / tiles;
+    if (wanted == 0) tile = (tile + lane - 1) / lane * lane;
+    p->tile  = tile < p->D ? tile : p->D;
+    p->tiles = (p->D + p->tile - 1) / p->tile;
+}
+
+static void choose_chunk(lcsm_eos_plan *p, ptrdiff_t wanted)
+{
+    ptrdiff_t chunk = wanted > 0 ? wanted : 32;
+    p->chunk        = chunk < p->T ? chunk : (p->T > 0 ? p->T : 1);
+}
+
+lcsm_status lcsm_eos_plan_make(lcsm_eos_plan *plan, int threads, const lcsm_eos_desc *desc,
+                               lcsm_error *err)
+{
+    const lcsm_eos_operand *operand[EOS_OPERANDS];
+    lcsm_status             st = check_sizes(desc, err);
+    if (st != LCSM_OK) return st;
+
+    lcsm_eos_plan p = {.B = desc->B, .T = desc->T, .H = desc->H, .K = desc->K, .D = desc->D,
+                       .reverse = desc->reverse, .resets = desc->resets, .gen = desc->gen,
+                       .tau = desc->tau, .scale = desc->scale == 0 ? 1 : desc->scale,
+                       .threads = threads};
+    operands_of(desc, operand);
+    for (int j = 0; j < EOS_OPERANDS; j++)
+        if ((st = lay_out(desc, j, operand[j], &p.operand[j], err)) != LCSM_OK) return st;
+    p.complex = any_phase(&p) || p.operand[EOS_e].complex || p.operand[EOS_s].complex;
+    if ((st = check_together(&p, err)) != LCSM_OK) return st;
+
+    if (desc->chunk < 0 || desc->tile < 0)
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "eos: chunk is %td and tile %td, want at least 0",
+                         desc->chunk, desc->tile);
+    choose_form(&p);
+    if (desc->form != LCSM_FORM_AUTO) {
+        if (!serves(&p, desc->form))
+            return lcsm_fail(err, LCSM_ERR_UNSUPPORTED,
+                             "eos: the form %s does not serve these operands, %s does",
+                             lcsm_eos_form_name(desc->form), lcsm_eos_form_name(p.form));
+        p.form   = desc->form;
+        p.reason = "asked for";
+    }
+    choose_chunk(&p, desc->chunk);
+    choose_tiles(&p, p.form == LCSM_FORM_RECURRENT && has(&p, EOS_dense) ? p.D : desc->tile);
+    *plan = p;
+    return LCSM_OK;
+}

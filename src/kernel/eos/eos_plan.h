@@ -1,0 +1,54 @@
+/*
+ * kernel/eos/eos_plan.h - a checked descriptor: strides resolved, form, chunk and tiles chosen.
+ *
+ * A plan knows no number type: the drivers of float and double both follow it.
+ */
+#ifndef LCSM_KERNEL_EOS_PLAN_H
+#define LCSM_KERNEL_EOS_PLAN_H
+#include <lcsm/eos.h>
+
+/* The operands by number, in the order of LCSM_EOS_OPERAND_LIST. */
+enum {
+#define X(name) EOS_##name,
+    LCSM_EOS_OPERAND_LIST(X)
+#undef X
+    EOS_OPERANDS
+};
+
+typedef struct {
+    bool      present, complex;
+    unsigned  axes;
+    ptrdiff_t b, t, h, k, d; /* strides in numbers; 0 broadcasts */
+    ptrdiff_t inner;         /* contiguous numbers of one step and head */
+} lcsm_eos_layout;
+
+typedef struct {
+    ptrdiff_t       B, T, H, K, D;
+    lcsm_eos_layout operand[EOS_OPERANDS];
+    bool            complex, reverse, resets;
+    lcsm_eos_gen    gen;
+    double          tau, scale;
+    lcsm_eos_form   form;
+    ptrdiff_t       chunk;  /* steps of a cell */
+    ptrdiff_t       tile;   /* columns of a work item */
+    ptrdiff_t       tiles;  /* ceil(D / tile) */
+    int             threads;
+    const char     *reason; /* of the form */
+} lcsm_eos_plan;
+
+/* Checks desc and fills plan. Writes nothing else and allocates nothing. */
+lcsm_status lcsm_eos_plan_make(lcsm_eos_plan *plan, int threads, const lcsm_eos_desc *desc,
+                               lcsm_error *err);
+
+const char *lcsm_eos_operand_name(int operand);
+
+static inline bool lcsm_eos_has(const lcsm_eos_plan *p, int operand, unsigned axis)
+{
+    return (p->operand[operand].axes & axis) != 0;
+}
+
+static inline ptrdiff_t lcsm_eos_cells(const lcsm_eos_plan *p)
+{
+    return (p->T + p->chunk - 1) / p->chunk;
+}
+#endif
