@@ -47,12 +47,14 @@ function(lcsm_glob out)
 endfunction()
 
 # Kernels: the plain definitions (*_ref.c), the drivers and choosers that exist once for each
-# number type (*_drive.c), the few that exist once, and the vector code.
+# number type (*_drive.c), the public float operators (*_api.c), those that know no number type
+# (*_plan.c and a few), and the vector code.
 lcsm_glob(kernel_fast src/kernel/*.c src/kernel/*/*.c)
 lcsm_glob(kernel_ref src/kernel/*_ref.c src/kernel/*/*_ref.c)
 lcsm_glob(kernel_drive src/kernel/*_drive.c src/kernel/*/*_drive.c)
-lcsm_glob(kernel_once src/kernel/cpu.c src/kernel/context.c)
-list(REMOVE_ITEM kernel_fast ${kernel_ref} ${kernel_drive} ${kernel_once})
+lcsm_glob(kernel_api src/kernel/*/*_api.c)
+lcsm_glob(kernel_once src/kernel/cpu.c src/kernel/context.c src/kernel/*/*_plan.c)
+list(REMOVE_ITEM kernel_fast ${kernel_ref} ${kernel_drive} ${kernel_api} ${kernel_once})
 
 set(plain -ffp-contract=off)
 set(fast -ffp-contract=fast -fno-math-errno -fno-trapping-math)
@@ -78,7 +80,7 @@ endif()
 
 # Drivers and graph operations, once for float and once for double.
 lcsm_glob(ops src/graph/ops/*.c)
-lcsm_variant(f32_op SOURCES ${kernel_drive} ${ops} FLAGS ${plain})
+lcsm_variant(f32_op SOURCES ${kernel_drive} ${kernel_api} ${ops} FLAGS ${plain})
 lcsm_variant(f64_op SOURCES ${kernel_drive} ${ops} FLAGS ${plain})
 
 # Everything else, once. Of the files that do the same job, one.

@@ -104,11 +104,11 @@ typedef struct {
     LCSM_EOS_OPERAND_LIST(X)
 #undef X
     lcsm_eos_gen  gen;
-    double        tau;    /* of LCSM_GEN_GATE, > 0 */
-    double        scale;  /* y = scale m^T s; 0 means 1. Conjugate pairs use 2 */
-    lcsm_eos_form form;   /* LCSM_FORM_AUTO, or force one */
-    ptrdiff_t     chunk;  /* steps of a chunk; 0 lets the planner choose */
-    ptrdiff_t     tile;   /* columns of a work item; 0 lets the planner choose */
+    double        tau;   /* of LCSM_GEN_GATE, > 0 */
+    double        scale; /* y = scale m^T s; 0 means 1. Conjugate pairs use 2 */
+    lcsm_eos_form form;  /* LCSM_FORM_AUTO, or force one */
+    ptrdiff_t     chunk; /* steps of a chunk; 0 lets the planner choose */
+    ptrdiff_t     tile;  /* columns of a work item; 0 lets the planner choose */
 } lcsm_eos_desc;
 
 /* Arrays of the operands, in the layout of the descriptor. Absent operands are NULL. */
@@ -166,8 +166,8 @@ LCSM_API lcsm_status lcsm_eos_forward(const lcsm_eos *op, const lcsm_eos_states 
  * added to. x and the tape are those of the forward pass; y is its output, needed for the
  * gradient of col factors only and NULL otherwise.
  */
-LCSM_API lcsm_status lcsm_eos_backward(const lcsm_eos *op, const lcsm_eos_states *x,
-                                       const float *y, const float *g_y, const float *g_m_T,
+LCSM_API lcsm_status lcsm_eos_backward(const lcsm_eos *op, const lcsm_eos_states *x, const float *y,
+                                       const float *g_y, const float *g_m_T,
                                        const lcsm_eos_grads *g, const void *tape, void *workspace,
                                        lcsm_error *err);
 

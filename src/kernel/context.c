@@ -6,6 +6,11 @@
 #include "base/thread.h"
 #include "kernel/cpu.h"
 
+/* The tables are types of their own variants; here they are only made and freed. */
+struct lcsm_kernels_f32 *lcsm_kernels_new_f32(unsigned cpu);
+struct lcsm_kernels_f64 *lcsm_kernels_new_f64(unsigned cpu);
+#include "kernel/cpu.h"
+
 enum { MAX_THREADS = 1024 };
 
 static const char *const ISA_NAMES[] = {
@@ -13,13 +18,21 @@ static const char *const ISA_NAMES[] = {
     [LCSM_ISA_AVX2] = "avx2", [LCSM_ISA_AVX512] = "avx512",
 };
 
-/* The fastest set that this processor has. */
+/* What the sets up to this one may use. */
+static const unsigned ISA_BITS[] = {
+    [LCSM_ISA_REFERENCE] = 0,
+    [LCSM_ISA_PORTABLE]  = LCSM_CPU_VECTOR,
+    [LCSM_ISA_AVX2]      = LCSM_CPU_VECTOR | LCSM_CPU_AVX2,
+    [LCSM_ISA_AVX512]    = LCSM_CPU_VECTOR | LCSM_CPU_AVX2 | LCSM_CPU_AVX512,
+};
+
+/* The fastest set that was built and that this processor has. */
 static lcsm_isa fastest(void)
 {
     unsigned cpu = lcsm_cpu_features();
-    if ((cpu & LCSM_CPU_AVX512) != 0) return LCSM_ISA_AVX512;
-    if ((cpu & LCSM_CPU_AVX2) != 0) return LCSM_ISA_AVX2;
-    return LCSM_ISA_PORTABLE;
+    lcsm_isa isa = LCSM_ISA_AVX512;
+    while ((ISA_BITS[isa] & ~cpu) != 0) isa--;
+    return isa;
 }
 
 static lcsm_status check(const lcsm_context_options *o, lcsm_error *err)
@@ -51,12 +64,21 @@ lcsm_status lcsm_context_create(lcsm_context **out, const lcsm_context_options *
         .isa     = o.isa == LCSM_ISA_AUTO ? fastest() : o.isa,
         .log     = {.fn = o.log, .user = o.log_user},
     };
+    ctx->f32 = lcsm_kernels_new_f32(ISA_BITS[ctx->isa]);
+    ctx->f64 = lcsm_kernels_new_f64(ISA_BITS[ctx->isa]);
+    if (ctx->f32 == NULL || ctx->f64 == NULL) {
+        lcsm_context_free(ctx);
+        return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for the kernel tables");
+    }
     *out = ctx;
     return LCSM_OK;
 }
 
 void lcsm_context_free(lcsm_context *ctx)
 {
+    if (ctx == NULL) return;
+    free(ctx->f32);
+    free(ctx->f64);
     free(ctx);
 }
 

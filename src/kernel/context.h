@@ -5,10 +5,15 @@
 
 #include "base/log.h"
 
+struct lcsm_kernels_f32;
+struct lcsm_kernels_f64;
+
 struct lcsm_context {
-    int           threads;
-    lcsm_isa      isa;
-    lcsm_log_sink log;
+    int                      threads;
+    lcsm_isa                 isa;
+    lcsm_log_sink            log;
+    struct lcsm_kernels_f32 *f32; /* the chosen kernels (kernel/kernels.h) */
+    struct lcsm_kernels_f64 *f64;
 };
 
 #endif

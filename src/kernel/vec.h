@@ -180,7 +180,7 @@ VEC_INLINE vec vexp(vec x)
     q                = q * r + 4.999999345e-1f;
     vec p            = (q * r) * r + r + 1.0f;
 #if VW == 16
-    p = (vec)_mm512_scalef_ps((__m512)p, (__m512)n);
+    p                = (vec)_mm512_scalef_ps((__m512)p, (__m512)n);
 #else
     p = (vec)((ivec)p + ((ivec)z << 23));
 #endif
@@ -215,11 +215,11 @@ VEC_INLINE void vsincos(vec x, vec *s, vec *c)
     vec        r     = x - n * 1.5703125f;
     r                = r - n * 4.837512969970703125e-4f;
     r                = r - n * 7.54978995489188216e-8f;
-    vec z            = r * r;
-    vec ps           = (z * -1.951528321e-4f + 8.332160762e-3f) * z + -1.666665461e-1f;
-    vec pc           = (z * 2.443845157e-5f + -1.388736752e-3f) * z + 4.166664687e-2f;
-    vec sn           = r + r * z * ps;
-    vec cs           = (z * -0.5f + 1.0f) + z * z * pc;
+    vec  z           = r * r;
+    vec  ps          = (z * -1.951528321e-4f + 8.332160762e-3f) * z + -1.666665461e-1f;
+    vec  pc          = (z * 2.443845157e-5f + -1.388736752e-3f) * z + 4.166664687e-2f;
+    vec  sn          = r + r * z * ps;
+    vec  cs          = (z * -0.5f + 1.0f) + z * z * pc;
     ivec swap        = -(quad & 1);
     ivec sign_s      = (quad & 2) << 30;
     ivec sign_c      = ((quad + 1) & 2) << 30;

@@ -39,9 +39,8 @@ const char *lcsm_eos_operand_name(int operand)
 }
 
 static const char *const FORM_NAMES[] = {
-    [LCSM_FORM_AUTO] = "auto",         [LCSM_FORM_RECURRENT] = "recurrent",
-    [LCSM_FORM_CHUNKED] = "chunked",   [LCSM_FORM_SCAN] = "scan",
-    [LCSM_FORM_CONVOLUTION] = "conv",  [LCSM_FORM_DELTA] = "delta",
+    [LCSM_FORM_AUTO] = "auto", [LCSM_FORM_RECURRENT] = "recurrent", [LCSM_FORM_CHUNKED] = "chunked",
+    [LCSM_FORM_SCAN] = "scan", [LCSM_FORM_CONVOLUTION] = "conv",    [LCSM_FORM_DELTA] = "delta",
 };
 
 const char *lcsm_eos_form_name(lcsm_eos_form form)
@@ -69,9 +68,12 @@ static lcsm_status check_sizes(const lcsm_eos_desc *desc, lcsm_error *err)
     const struct {
         const char *name;
         ptrdiff_t   value, least;
-    } sizes[] = {{"B", desc->B, 0}, {"T", desc->T, 0}, {"H", desc->H, 1},
-                 {"K", desc->K, 1}, {"D", desc->D, 1}};
-    size_t n = sizeof(double) * 4;
+    } sizes[] = {{"B", desc->B, 0},
+                 {"T", desc->T, 0},
+                 {"H", desc->H, 1},
+                 {"K", desc->K, 1},
+                 {"D", desc->D, 1}};
+    size_t n  = sizeof(double) * 4;
     for (size_t j = 0; j < COUNT(sizes); j++) {
         if (sizes[j].value < sizes[j].least)
             return lcsm_fail(err, LCSM_ERR_ARGUMENT, "eos: %s is %td, want at least %td",
@@ -131,13 +133,15 @@ static lcsm_status check_overlap(const lcsm_eos_desc *desc, const char *name,
     for (size_t a = 0; a < COUNT(axis); a++) {
         if (axis[a].extent <= 1) continue;
         ptrdiff_t need = l->inner; /* every axis with a smaller stride lies inside this one */
-        for (size_t c = 0; c < COUNT(axis); c++)
-            if (c != a && axis[c].extent > 1
-                && (axis[c].stride < axis[a].stride || (axis[c].stride == axis[a].stride && c < a)))
-                if (__builtin_mul_overflow(axis[c].extent - 1, axis[c].stride, &axis[c].extent)
-                    || __builtin_add_overflow(need, axis[c].extent, &need))
-                    return lcsm_fail(err, LCSM_ERR_ARGUMENT, "eos: the strides of %s overflow",
-                                     name);
+        for (size_t c = 0; c < COUNT(axis); c++) {
+            ptrdiff_t span;
+            bool      inside =
+                axis[c].stride < axis[a].stride || (axis[c].stride == axis[a].stride && c < a);
+            if (c == a || axis[c].extent <= 1 || !inside) continue;
+            if (__builtin_mul_overflow(axis[c].extent - 1, axis[c].stride, &span)
+                || __builtin_add_overflow(need, span, &need))
+                return lcsm_fail(err, LCSM_ERR_ARGUMENT, "eos: the strides of %s overflow", name);
+        }
         if (axis[a].stride < need)
             return lcsm_fail(err, LCSM_ERR_ARGUMENT, "eos: %s of %s is %td, want at least %td",
                              axis[a].name, name, axis[a].stride, need);
@@ -276,7 +280,7 @@ static void choose_form(lcsm_eos_plan *p)
  * keep one late thread from holding up the rest. */
 static void choose_tiles(lcsm_eos_plan *p, ptrdiff_t wanted)
 {
-    const ptrdiff_t lane = 32;
+    const ptrdiff_t lane  = 32;
     ptrdiff_t       pairs = p->B * p->H > 0 ? p->B * p->H : 1;
     ptrdiff_t       tiles = 1;
     if (pairs < p->threads) tiles = (2 * p->threads + pairs - 1) / pairs;
@@ -299,9 +303,16 @@ lcsm_status lcsm_eos_plan_make(lcsm_eos_plan *plan, int threads, const lcsm_eos_
     lcsm_status             st = check_sizes(desc, err);
     if (st != LCSM_OK) return st;
 
-    lcsm_eos_plan p = {.B = desc->B, .T = desc->T, .H = desc->H, .K = desc->K, .D = desc->D,
-                       .reverse = desc->reverse, .resets = desc->resets, .gen = desc->gen,
-                       .tau = desc->tau, .scale = desc->scale == 0 ? 1 : desc->scale,
+    lcsm_eos_plan p = {.B       = desc->B,
+                       .T       = desc->T,
+                       .H       = desc->H,
+                       .K       = desc->K,
+                       .D       = desc->D,
+                       .reverse = desc->reverse,
+                       .resets  = desc->resets,
+                       .gen     = desc->gen,
+                       .tau     = desc->tau,
+                       .scale   = desc->scale == 0 ? 1 : desc->scale,
                        .threads = threads};
     operands_of(desc, operand);
     for (int j = 0; j < EOS_OPERANDS; j++)

@@ -12,7 +12,7 @@ enum {
 #define X(name) EOS_##name,
     LCSM_EOS_OPERAND_LIST(X)
 #undef X
-    EOS_OPERANDS
+        EOS_OPERANDS
 };
 
 typedef struct {
@@ -29,9 +29,9 @@ typedef struct {
     lcsm_eos_gen    gen;
     double          tau, scale;
     lcsm_eos_form   form;
-    ptrdiff_t       chunk;  /* steps of a cell */
-    ptrdiff_t       tile;   /* columns of a work item */
-    ptrdiff_t       tiles;  /* ceil(D / tile) */
+    ptrdiff_t       chunk; /* steps of a cell */
+    ptrdiff_t       tile;  /* columns of a work item */
+    ptrdiff_t       tiles; /* ceil(D / tile) */
     int             threads;
     const char     *reason; /* of the form */
 } lcsm_eos_plan;

@@ -229,8 +229,8 @@ static void oscillate_bwd(const seq *x, const grads *g, ptrdiff_t t, const real 
                     add(&g->dense, t, k, c, G[j] * m_prev[c * D + d]);
                 }
             } else if (x->complex) {
-                cplx v = oscillation_bwd(x, g, t, k, d, (cplx){m_prev[j], m_prev[plane + j]},
-                                         (cplx){G[j], G[plane + j]});
+                cplx v       = oscillation_bwd(x, g, t, k, d, (cplx){m_prev[j], m_prev[plane + j]},
+                                               (cplx){G[j], G[plane + j]});
                 P[j]         = v.re;
                 P[plane + j] = v.im;
             } else {

@@ -1,0 +1,54 @@
+/*
+ * lcsm/check.h - prove the library on this machine: gradients, forms, oracles.
+ *
+ * Every check produces rows and gives each to a function of the caller as soon as it is known.
+ *
+ * Ownership  A row and its strings are borrowed for the time of the call of the sink.
+ * Threads    A check belongs to one thread; it uses the context's threads.
+ * Errors     A status other than LCSM_OK means that the check could not be run (a file that does
+ *            not parse). A check that ran and failed is a row with ok = false.
+ */
+#ifndef LCSM_CHECK_H
+#define LCSM_CHECK_H
+#include <lcsm/context.h>
+#include <lcsm/export.h>
+#include <lcsm/status.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+LCSM_BEGIN_DECLS
+
+/* One comparison. Errors are the largest difference divided by the largest magnitude of the
+ * expected numbers; NAN where there is nothing to compare. */
+typedef struct {
+    const char *group;     /* a file, or the kind of check */
+    const char *name;      /* the case */
+    const char *precision; /* "double" or "float" */
+    double      output_error, output_bound;
+    double      gradient_error, gradient_bound;
+    bool        ok;
+    const char *detail; /* what is worst, or why it failed; may be "" */
+} lcsm_check_row;
+
+typedef void lcsm_check_sink(void *user, const lcsm_check_row *row);
+
+typedef struct {
+    bool        full;   /* all shapes; otherwise a selection of a few seconds */
+    const char *filter; /* NULL, or: only cases whose name contains it */
+} lcsm_check_options;
+
+/* The EOS operator: every operand form, its gradients against finite differences, float against
+ * double, the forms against each other, splits of the sequence, extreme numbers. */
+LCSM_API lcsm_status lcsm_check_eos(const lcsm_context *ctx, const lcsm_check_options *options,
+                                    lcsm_check_sink *sink, void *user, lcsm_error *err);
+
+/* The operations of the graph, each by its own cases. */
+LCSM_API lcsm_status lcsm_check_ops(const lcsm_context *ctx, const lcsm_check_options *options,
+                                    lcsm_check_sink *sink, void *user, lcsm_error *err);
+
+/* The cases of an oracle file; its format is recognised from its content. */
+LCSM_API lcsm_status lcsm_check_oracle(const lcsm_context *ctx, const char *path,
+                                       lcsm_check_sink *sink, void *user, lcsm_error *err);
+
+LCSM_END_DECLS
+#endif

@@ -1,0 +1,383 @@
+/* eos_drive.c - the batch: sequences, heads and column tiles as independent work items. */
+#include "kernel/eos/eos_drive.h"
+
+#include <string.h>
+
+#include "base/size.h"
+#include "base/thread.h"
+
+typedef R_(lcsm_eos_seq) seq;
+typedef R_(lcsm_eos_seq_grads) seq_grads;
+typedef R_(lcsm_eos_kernels) form;
+
+/* One call, as the tasks see it. */
+typedef struct {
+    const lcsm_eos_plan *p;
+    const form          *form;
+    const R_(lcsm_eos_arrays) * x;
+    const R_(lcsm_eos_grad_arrays) * g;
+    real          *y, *m_T, *tape;
+    const real    *y_in, *g_y, *g_m_T, *tape_in;
+    unsigned char *scratch; /* of all workers */
+    real          *partial; /* of all items */
+    size_t         scratch_bytes, partial_reals;
+} call;
+
+/* Where an item lies: sequence b, head h, columns d0 .. d0 + D - 1. */
+typedef struct {
+    ptrdiff_t b, h, tile, d0, D;
+} place;
+
+static place place_of(const lcsm_eos_plan *p, size_t item)
+{
+    place w = {.tile = (ptrdiff_t)item % p->tiles};
+    w.h     = (ptrdiff_t)item / p->tiles % p->H;
+    w.b     = (ptrdiff_t)item / p->tiles / p->H;
+    w.d0    = w.tile * p->tile;
+    w.D     = p->D - w.d0 < p->tile ? p->D - w.d0 : p->tile;
+    return w;
+}
+
+static size_t items_of(const lcsm_eos_plan *p)
+{
+    return (size_t)(p->B * p->H * p->tiles);
+}
+
+static size_t workers_of(const lcsm_eos_plan *p)
+{
+    size_t items = items_of(p), threads = (size_t)(p->threads > 1 ? p->threads : 1);
+    return items < threads ? items : threads;
+}
+
+static const form *form_of(const lcsm_eos_plan *p, const R_(lcsm_kernels) * k)
+{
+    switch (p->form) {
+    case LCSM_FORM_CHUNKED:
+    case LCSM_FORM_DELTA: return k->eos_chunk;
+    case LCSM_FORM_SCAN: return k->eos_scan;
+    case LCSM_FORM_CONVOLUTION: return k->eos_conv;
+    default: return k->eos_recurrent;
+    }
+}
+
+/* ---- problems --------------------------------------------------------------------------- */
+
+static R_(lcsm_view) * view_of(seq *x, int operand)
+{
+    R_(lcsm_view) *const views[EOS_OPERANDS] = {
+#define X(name) [EOS_##name] = &x->name,
+        EOS_VIEW_LIST(X)
+#undef X
+    };
+    return views[operand];
+}
+
+static R_(lcsm_out) * out_of(seq_grads *g, int operand)
+{
+    R_(lcsm_out) *const outs[EOS_OPERANDS] = {
+#define X(name) [EOS_##name] = &g->name,
+        EOS_VIEW_LIST(X)
+#undef X
+    };
+    return outs[operand];
+}
+
+/* The offset of an item's first element; in reversed time that is its last step. */
+static ptrdiff_t origin(const lcsm_eos_plan *p, const lcsm_eos_layout *l, place w)
+{
+    return w.b * l->b + w.h * l->h + w.d0 * l->d + (p->reverse ? (p->T - 1) * l->t : 0);
+}
+
+static seq problem(const lcsm_eos_plan *p, place w)
+{
+    seq x       = {.T       = p->T,
+                   .K       = p->K,
+                   .D       = w.D,
+                   .complex = p->complex,
+                   .gen     = (int)p->gen,
+                   .tau     = (real)p->tau,
+                   .scale   = (real)p->scale};
+    x.complex_e = p->operand[EOS_e].complex;
+    x.complex_s = p->operand[EOS_s].complex;
+    for (int j = 0; j < EOS_OPERANDS; j++) {
+        const lcsm_eos_layout *l = &p->operand[j];
+        R_(lcsm_view) *v         = view_of(&x, j);
+        *v                       = (R_(lcsm_view)){NULL, p->reverse ? -l->t : l->t, l->k, l->d};
+    }
+    return x;
+}
+
+/* A scratch size must not depend on the data, but forms look at which operands exist. */
+static seq problem_shape(const lcsm_eos_plan *p)
+{
+    static const real somewhere = 0;
+    seq               x         = problem(p, (place){.D = p->tile});
+    for (int j = 0; j < EOS_OPERANDS; j++)
+        if (p->operand[j].present) view_of(&x, j)->p = &somewhere;
+    return x;
+}
+
+static seq problem_at(const call *c, place w)
+{
+    const lcsm_eos_plan *p = c->p;
+    seq                  x = problem(p, w);
+    for (int j = 0; j < EOS_OPERANDS; j++)
+        if (p->operand[j].present && p->T > 0)
+            view_of(&x, j)->p = c->x->operand[j] + origin(p, &p->operand[j], w);
+    if (c->x->reset != NULL) {
+        /* A sequence that starts at t ends, in reversed time, before the step t - 1. */
+        x.reset       = c->x->reset + w.b * p->T + (p->reverse ? p->T : 0);
+        x.reset_t     = p->reverse ? -1 : 1;
+        x.reset_first = !p->reverse;
+    }
+    return x;
+}
+
+/* ---- the memory: (B, H, K, D) outside, planes of an item's columns inside ------------------ */
+
+static void memory_in(const lcsm_eos_plan *p, place w, const real *all, real *m)
+{
+    ptrdiff_t width = p->complex ? 2 : 1;
+    for (ptrdiff_t k = 0; k < p->K; k++)
+        for (ptrdiff_t d = 0; d < w.D; d++)
+            for (ptrdiff_t c = 0; c < width; c++) {
+                ptrdiff_t from = (((w.b * p->H + w.h) * p->K + k) * p->D + w.d0 + d) * width + c;
+                m[(c * p->K + k) * w.D + d] = all == NULL ? 0 : all[from];
+            }
+}
+
+/* add: to what is there, for gradients. */
+static void memory_out(const lcsm_eos_plan *p, place w, const real *m, real *all, bool sum)
+{
+    ptrdiff_t width = p->complex ? 2 : 1;
+    if (all == NULL) return;
+    for (ptrdiff_t k = 0; k < p->K; k++)
+        for (ptrdiff_t d = 0; d < w.D; d++)
+            for (ptrdiff_t c = 0; c < width; c++) {
+                ptrdiff_t to = (((w.b * p->H + w.h) * p->K + k) * p->D + w.d0 + d) * width + c;
+                all[to]      = m[(c * p->K + k) * w.D + d] + (sum ? all[to] : 0);
+            }
+}
+
+/* Items of a sequence and head lie behind each other, so a tape needs no padding. */
+static size_t tape_offset(const lcsm_eos_plan *p, place w)
+{
+    size_t cells = (size_t)lcsm_eos_cells(p), planes = p->complex ? 2 : 1;
+    size_t head = (size_t)(w.b * p->H + w.h);
+    return (head * (size_t)p->D + (size_t)w.d0) * cells * (size_t)p->K * planes;
+}
+
+/* ---- shared gradients ------------------------------------------------------------------- */
+
+/* Whether several items add to the same element. */
+static bool shared(const lcsm_eos_plan *p, int operand)
+{
+    const lcsm_eos_layout *l = &p->operand[operand];
+    if (!l->present) return false;
+    bool cut = p->tiles > 1 && !(l->axes & LCSM_AXIS_D);
+    return !(l->axes & LCSM_AXIS_T) || cut;
+}
+
+/* A partial sum is packed: (T or 1) x K x tile without the axes that the operand has not. */
+static R_(lcsm_out) partial_layout(const lcsm_eos_plan *p, int operand)
+{
+    const lcsm_eos_layout *l     = &p->operand[operand];
+    ptrdiff_t              width = l->complex ? 2 : 1;
+    if (l->axes & LCSM_AXIS_KK) return (R_(lcsm_out)){NULL, p->K * p->K, p->K, 1};
+    ptrdiff_t d    = l->axes & LCSM_AXIS_D ? p->tile : 1;
+    R_(lcsm_out) o = {.d = l->axes & LCSM_AXIS_D ? width : 0};
+    o.k            = l->axes & LCSM_AXIS_K ? d * width : 0;
+    o.t            = (l->axes & LCSM_AXIS_K ? p->K : 1) * d * width;
+    return o;
+}
+
+static size_t partial_size(const lcsm_eos_plan *p, int operand)
+{
+    if (!shared(p, operand)) return 0;
+    bool token = (p->operand[operand].axes & LCSM_AXIS_T) != 0;
+    return (size_t)partial_layout(p, operand).t * (size_t)(token ? p->T : 1);
+}
+
+static size_t partial_reals(const lcsm_eos_plan *p)
+{
+    size_t n = 0;
+    for (int j = 0; j < EOS_OPERANDS; j++) n += partial_size(p, j);
+    return n;
+}
+
+/* Gradient views of an item: straight into the arrays, or into its partial sums. */
+static seq_grads grads_at(const call *c, place w, real *partial)
+{
+    const lcsm_eos_plan *p = c->p;
+    seq_grads            g = {0};
+    for (int j = 0; j < EOS_OPERANDS; j++) {
+        const lcsm_eos_layout *l = &p->operand[j];
+        size_t                 n = partial_size(p, j);
+        if (l->present && c->g->operand[j] != NULL) {
+            R_(lcsm_out)
+            o = {c->g->operand[j] + origin(p, l, w), p->reverse ? -l->t : l->t, l->k, l->d};
+            if (n > 0) {
+                o   = partial_layout(p, j);
+                o.p = partial;
+                if (!(l->axes & LCSM_AXIS_T)) o.t = 0;
+            }
+            *out_of(&g, j) = o;
+        }
+        partial += n;
+    }
+    return g;
+}
+
+/* Adds the partial sums of one item; steps of a partial run as the item saw them. */
+static void add_partials(const call *c, size_t item)
+{
+    const lcsm_eos_plan *p       = c->p;
+    place                w       = place_of(p, item);
+    const real          *partial = c->partial + item * c->partial_reals;
+    for (int j = 0; j < EOS_OPERANDS; j++) {
+        const lcsm_eos_layout *l = &p->operand[j];
+        size_t                 n = partial_size(p, j);
+        if (n > 0 && c->g->operand[j] != NULL) {
+            R_(lcsm_out) from = partial_layout(p, j);
+            bool      matrix  = (l->axes & LCSM_AXIS_KK) != 0;
+            ptrdiff_t steps = l->axes & LCSM_AXIS_T ? p->T : 1, width = l->complex ? 2 : 1;
+            ptrdiff_t rows = matrix || (l->axes & LCSM_AXIS_K) ? p->K : 1;
+            ptrdiff_t cols = matrix ? p->K : (l->axes & LCSM_AXIS_D ? w.D : 1);
+            real     *to   = c->g->operand[j] + origin(p, l, w);
+            for (ptrdiff_t t = 0; t < steps; t++)
+                for (ptrdiff_t k = 0; k < rows; k++)
+                    for (ptrdiff_t d = 0; d < cols * width; d++) {
+                        /* d counts the numbers of a row: they are contiguous on both sides */
+                        ptrdiff_t step = (p->reverse ? -l->t : l->t) * t;
+                        to[step + k * l->k + d] += partial[t * from.t + k * from.k + d];
+                    }
+        }
+        partial += n;
+    }
+}
+
+/* ---- workspaces ------------------------------------------------------------------------- */
+
+static size_t padded(size_t reals)
+{
+    return (reals * sizeof(real) + LCSM_ALIGN - 1) / LCSM_ALIGN * LCSM_ALIGN;
+}
+
+static size_t memory_bytes(const seq *x)
+{
+    return padded(R_(lcsm_eos_memory)(x));
+}
+
+static size_t fwd_scratch(const lcsm_eos_plan *p, const form *f)
+{
+    seq x = problem_shape(p);
+    return memory_bytes(&x) + padded(f->fwd_scratch(&x, p->chunk));
+}
+
+static size_t bwd_scratch(const lcsm_eos_plan *p, const form *f)
+{
+    seq x = problem_shape(p);
+    return memory_bytes(&x) + padded(f->bwd_scratch(&x, p->chunk));
+}
+
+size_t R_(lcsm_eos_fwd_bytes)(const lcsm_eos_plan *p, const R_(lcsm_kernels) * k)
+{
+    return fwd_scratch(p, form_of(p, k)) * workers_of(p);
+}
+
+size_t R_(lcsm_eos_bwd_bytes)(const lcsm_eos_plan *p, const R_(lcsm_kernels) * k)
+{
+    return bwd_scratch(p, form_of(p, k)) * workers_of(p) + padded(partial_reals(p) * items_of(p));
+}
+
+size_t R_(lcsm_eos_tape_bytes)(const lcsm_eos_plan *p)
+{
+    size_t n = (size_t)(p->B * p->H * p->K * p->D) * (p->complex ? 2 : 1);
+    return n * (size_t)lcsm_eos_cells(p) * sizeof(real);
+}
+
+/* ---- passes ----------------------------------------------------------------------------- */
+
+static void fwd_item(void *arg, size_t item, int worker)
+{
+    const call          *c  = arg;
+    const lcsm_eos_plan *p  = c->p;
+    place                w  = place_of(p, item);
+    seq                  x  = problem_at(c, w);
+    real                *m  = (real *)(void *)(c->scratch + (size_t)worker * c->scratch_bytes);
+    real                *ws = (real *)(void *)((unsigned char *)m + memory_bytes(&x));
+
+    memory_in(p, w, c->x->m0, m);
+    if (p->T == 0) {
+        memory_out(p, w, m, c->m_T, false);
+        return;
+    }
+    ptrdiff_t stride = p->H * p->D, last = p->reverse ? (p->T - 1) * stride : 0;
+    real     *y = c->y + (w.b * p->T * p->H + w.h) * p->D + w.d0 + last;
+    c->form->fwd(&x, p->chunk, m, y, p->reverse ? -stride : stride,
+                 c->tape == NULL ? NULL : c->tape + tape_offset(p, w), ws);
+    memory_out(p, w, m, c->m_T, false);
+}
+
+void R_(lcsm_eos_fwd)(const lcsm_eos_plan *p, const R_(lcsm_kernels) * k,
+                      const R_(lcsm_eos_arrays) * x, real *y, real *m_T, real *tape, void *ws)
+{
+    const form *f = form_of(p, k);
+    call        c = {.p             = p,
+                     .form          = f,
+                     .x             = x,
+                     .y             = y,
+                     .m_T           = m_T,
+                     .tape          = tape,
+                     .scratch       = ws,
+                     .scratch_bytes = fwd_scratch(p, f)};
+    lcsm_parallel_for(p->threads, items_of(p), fwd_item, &c);
+}
+
+static void bwd_item(void *arg, size_t item, int worker)
+{
+    const call          *c       = arg;
+    const lcsm_eos_plan *p       = c->p;
+    place                w       = place_of(p, item);
+    seq                  x       = problem_at(c, w);
+    real                *g_m     = (real *)(void *)(c->scratch + (size_t)worker * c->scratch_bytes);
+    real                *ws      = (real *)(void *)((unsigned char *)g_m + memory_bytes(&x));
+    real                *partial = c->partial + item * c->partial_reals;
+
+    memset(partial, 0, c->partial_reals * sizeof(real));
+    memory_in(p, w, c->g_m_T, g_m);
+    if (p->T == 0) {
+        memory_out(p, w, g_m, c->g->m0, true);
+        return;
+    }
+    seq_grads g      = grads_at(c, w, partial);
+    ptrdiff_t stride = p->H * p->D, last = p->reverse ? (p->T - 1) * stride : 0;
+    ptrdiff_t at = (w.b * p->T * p->H + w.h) * p->D + w.d0 + last,
+              t  = p->reverse ? -stride : stride;
+    c->form->bwd(&x, p->chunk, c->y_in == NULL ? NULL : c->y_in + at, t, c->g_y + at, t, g_m, &g,
+                 c->tape_in + tape_offset(p, w), ws);
+    memory_out(p, w, g_m, c->g->m0, true);
+}
+
+void R_(lcsm_eos_bwd)(const lcsm_eos_plan *p, const R_(lcsm_kernels) * k,
+                      const R_(lcsm_eos_arrays) * x, const real *y, const real *g_y,
+                      const real *g_m_T, const R_(lcsm_eos_grad_arrays) * g, const real *tape,
+                      void *ws)
+{
+    const form *f = form_of(p, k);
+    call        c = {.p             = p,
+                     .form          = f,
+                     .x             = x,
+                     .g             = g,
+                     .y_in          = y,
+                     .g_y           = g_y,
+                     .g_m_T         = g_m_T,
+                     .tape_in       = tape,
+                     .scratch       = ws,
+                     .scratch_bytes = bwd_scratch(p, f),
+                     .partial_reals = partial_reals(p)};
+    c.partial     = (real *)(void *)(c.scratch + c.scratch_bytes * workers_of(p));
+    lcsm_parallel_for(p->threads, items_of(p), bwd_item, &c);
+    if (c.partial_reals == 0) return;
+    for (size_t item = 0; item < items_of(p); item++) add_partials(&c, item);
+}

@@ -1,0 +1,37 @@
+/*
+ * kernel/eos/eos_drive.h - a whole batch: work items over sequences, heads and column tiles.
+ *
+ * Every item is an independent problem of kernel/eos/eos.h. Gradients that several items share
+ * (static operands, and per-token rows when the columns are cut) go to a partial sum of each item
+ * and are added in the order of the items, so the result does not depend on which thread did what.
+ */
+#ifndef LCSM_KERNEL_EOS_DRIVE_H
+#define LCSM_KERNEL_EOS_DRIVE_H
+#include "kernel/eos/eos_plan.h"
+#include "kernel/kernels.h"
+
+/* The arrays of lcsm_eos_states and lcsm_eos_grads, by operand number, in any number type. */
+typedef struct {
+    const real    *operand[EOS_OPERANDS];
+    const real    *m0;
+    const uint8_t *reset;
+} R_(lcsm_eos_arrays);
+
+typedef struct {
+    real *operand[EOS_OPERANDS];
+    real *m0;
+} R_(lcsm_eos_grad_arrays);
+
+/* Bytes of the workspaces and of the tape. */
+size_t R_(lcsm_eos_fwd_bytes)(const lcsm_eos_plan *p, const R_(lcsm_kernels) * k);
+size_t R_(lcsm_eos_bwd_bytes)(const lcsm_eos_plan *p, const R_(lcsm_kernels) * k);
+size_t R_(lcsm_eos_tape_bytes)(const lcsm_eos_plan *p);
+
+/* As lcsm_eos_forward and lcsm_eos_backward, whose comments hold; arguments are right. */
+void R_(lcsm_eos_fwd)(const lcsm_eos_plan *p, const R_(lcsm_kernels) * k,
+                      const R_(lcsm_eos_arrays) * x, real *y, real *m_T, real *tape, void *ws);
+void R_(lcsm_eos_bwd)(const lcsm_eos_plan *p, const R_(lcsm_kernels) * k,
+                      const R_(lcsm_eos_arrays) * x, const real *y, const real *g_y,
+                      const real *g_m_T, const R_(lcsm_eos_grad_arrays) * g, const real *tape,
+                      void *ws);
+#endif
