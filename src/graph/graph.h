@@ -1,0 +1,139 @@
+/*
+ * graph/graph.h - write forward once: build a list of ops, plan its memory, run it.
+ *
+ *     lcsm_graph_create(&g, ctx, params, err);
+ *     lcsm_tensor *x = lcsm_input(g, "x", LCSM_F32, lcsm_dims(B, T, D));
+ *     lcsm_tensor *w = lcsm_param_tensor(g, "w", lcsm_dims(D, D), lcsm_init_normal(0.02), 0);
+ *     lcsm_tensor *y = lcsm_add(g, x, lcsm_linear(g, x, w, NULL));
+ *     lcsm_keep(g, y);  lcsm_seed(g, y);
+ *     lcsm_graph_plan(g, &(lcsm_plan_options){.train = true}, err);
+ *     ... fill x->data ...   lcsm_graph_forward(g, &opt, err);      ... read y->data ...
+ *     ... fill y->grad ...   lcsm_graph_backward(g, &opt, err);     ... params->grads ...
+ *
+ * Building   A builder call that fails returns NULL and makes the graph remember why; all later
+ *            ones do nothing and return NULL. lcsm_graph_plan reports the first failure.
+ * Number     The type of the parameter list, F32 or F64, is that of the whole graph; tokens are
+ * types      I32.
+ * Memory     The plan puts every value, gradient, saved and scratch piece into one arena by its
+ *            lifetime. Inputs, kept tensors and seeds stay; all else is gone after a run.
+ *            No run allocates.
+ * Threads    A graph belongs to one thread at a time; ops use the threads of the context.
+ */
+#ifndef LCSM_GRAPH_GRAPH_H
+#define LCSM_GRAPH_GRAPH_H
+#include <lcsm/context.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "graph/op.h"
+#include "graph/params.h"
+#include "graph/state.h"
+#include "graph/tensor.h"
+
+typedef struct lcsm_graph lcsm_graph;
+
+/* The context and the list outlive the graph. */
+lcsm_status lcsm_graph_create(lcsm_graph **out, const lcsm_context *ctx, lcsm_params *params,
+                              lcsm_error *err);
+void        lcsm_graph_free(lcsm_graph *g);
+
+/* ---- building: structure ---- */
+
+/* Names made until the matching pop start with this and a dot: parameters, states, messages. */
+void lcsm_scope_push(lcsm_graph *g, const char *fmt, ...) LCSM_PRINTF(2, 3);
+void lcsm_scope_pop(lcsm_graph *g);
+
+/* What is built between the two may be dropped after forward and computed again before its
+ * backward, if the plan asks for it. Blocks do not nest. */
+void lcsm_block_begin(lcsm_graph *g);
+void lcsm_block_end(lcsm_graph *g);
+
+/* dtype LCSM_I32 or the graph's. */
+lcsm_tensor *lcsm_input(lcsm_graph *g, const char *name, lcsm_dtype dtype, lcsm_shape shape);
+lcsm_tensor *lcsm_param_tensor(lcsm_graph *g, const char *name, lcsm_shape shape, lcsm_init init,
+                               unsigned flags);
+
+void lcsm_keep(lcsm_graph *g, lcsm_tensor *t);      /* t->data is readable after forward */
+void lcsm_keep_grad(lcsm_graph *g, lcsm_tensor *t); /* t->grad is readable after backward */
+void lcsm_seed(lcsm_graph *g, lcsm_tensor *t);      /* the caller fills t->grad before backward */
+void lcsm_loss(lcsm_graph *g, lcsm_tensor *t);      /* one number; its gradient is loss_scale */
+
+/* Any op by its row: what the builders below are made of. attr is copied. NULL inputs are absent.
+ */
+lcsm_node *lcsm_graph_add(lcsm_graph *g, lcsm_op_id op, const void *attr, lcsm_tensor *const *in,
+                          int n_in);
+
+/* Makes the graph fail with a sentence, unless it has failed before. Returns NULL. */
+lcsm_tensor *lcsm_graph_fail(lcsm_graph *g, lcsm_status status, const char *fmt, ...)
+    LCSM_PRINTF(3, 4);
+
+lcsm_dtype lcsm_graph_dtype(const lcsm_graph *g);
+
+/* ---- building: views ---- */
+
+/* The same numbers in another shape. A slice keeps its last axis. */
+lcsm_tensor *lcsm_reshape(lcsm_graph *g, lcsm_tensor *x, lcsm_shape shape);
+/* Elements begin .. begin + count - 1 of an axis: the last one, the first one, or one element of
+ * the last but one. */
+lcsm_tensor *lcsm_slice(lcsm_graph *g, lcsm_tensor *x, int axis, ptrdiff_t begin, ptrdiff_t count);
+
+/* ---- building: ops ---- */
+
+/* Joined along the last axis. Where they can, the producers write straight into the result. */
+lcsm_tensor *lcsm_concat(lcsm_graph *g, lcsm_tensor *const *x, int n);
+/* tokens (...) I32, table [V, D] -> (..., D), times scale. */
+lcsm_tensor *lcsm_embed(lcsm_graph *g, lcsm_tensor *tokens, lcsm_tensor *table, double scale);
+/* x (..., in), w [out, in], b [out] or NULL -> x w^T + b (..., out). */
+lcsm_tensor *lcsm_linear(lcsm_graph *g, lcsm_tensor *x, lcsm_tensor *w, lcsm_tensor *b);
+/* b has the shape of a, or is a vector [cols] for every row. */
+lcsm_tensor *lcsm_add(lcsm_graph *g, lcsm_tensor *a, lcsm_tensor *b);
+lcsm_tensor *lcsm_mul(lcsm_graph *g, lcsm_tensor *a, lcsm_tensor *b);
+lcsm_tensor *lcsm_scale(lcsm_graph *g, lcsm_tensor *x, double factor);
+/* a + w (b - a); w as a, or a vector [cols]. */
+lcsm_tensor *lcsm_lerp(lcsm_graph *g, lcsm_tensor *a, lcsm_tensor *b, lcsm_tensor *w);
+/* The sum or the mean of all numbers, a tensor [1]. */
+lcsm_tensor *lcsm_sum(lcsm_graph *g, lcsm_tensor *x);
+lcsm_tensor *lcsm_mean(lcsm_graph *g, lcsm_tensor *x);
+/* Zero with probability rate, else times 1 / (1 - rate); the identity unless a run trains. */
+lcsm_tensor *lcsm_dropout(lcsm_graph *g, lcsm_tensor *x, double rate);
+/* x (B, T, C) with time running backwards. */
+lcsm_tensor *lcsm_reverse(lcsm_graph *g, lcsm_tensor *x);
+
+/* ---- planning and running ---- */
+
+typedef struct {
+    bool train;     /* also plan a backward pass */
+    bool recompute; /* drop the inside of blocks after forward */
+    bool separate;  /* every piece in its own memory, nothing shared; to compare with */
+} lcsm_plan_options;
+
+typedef struct {
+    size_t arena;    /* bytes reserved for values, gradients, saved and scratch */
+    size_t live;     /* the most that is alive at once: no plan can need less */
+    size_t unshared; /* bytes if every piece had its own memory */
+    size_t state;    /* bytes of one carried state */
+    int    nodes, steps, pieces;
+    int    in_place; /* results and gradients that took over the memory of an operand */
+    double fwd_flops, bwd_flops;
+} lcsm_plan_report;
+
+/* Once for each graph. Reserves the parameters too, if that has not been done. */
+lcsm_status lcsm_graph_plan(lcsm_graph *g, const lcsm_plan_options *opt, lcsm_error *err);
+
+lcsm_plan_report lcsm_graph_report(const lcsm_graph *g);
+
+typedef struct {
+    bool        training;   /* dropout is on */
+    uint64_t    seed;       /* of this run's random numbers; backward gets its forward's */
+    lcsm_state *state;      /* carried in and out; NULL: start empty, forget the end */
+    bool        accumulate; /* backward adds to the parameters' gradients */
+    double      loss_scale; /* 0 means 1 */
+    bool        check;      /* stop at the first op whose result is not finite */
+} lcsm_run_options;
+
+/* opt may be NULL. */
+lcsm_status lcsm_graph_forward(lcsm_graph *g, const lcsm_run_options *opt, lcsm_error *err);
+/* After a forward with the same options. */
+lcsm_status lcsm_graph_backward(lcsm_graph *g, const lcsm_run_options *opt, lcsm_error *err);
+
+#endif

@@ -1,0 +1,149 @@
+/*
+ * graph/op.h - the op table: one row says all that the graph, the tests and the benches need to
+ * know about an operation.
+ *
+ * An op is one file in graph/ops/, compiled for float and for double (kernel/variant.h). It
+ * defines its row
+ *
+ *     const lcsm_op R_(lcsm_op_linear) = { .name = "linear", ... };
+ *
+ * and is named in LCSM_OP_LIST; its attributes are a struct in graph/attr.h and its builder a few
+ * lines in graph/build_*.c. Forward and backward call kernels through c->run->kernels and run
+ * loops by lcsm_parallel_for with c->run->threads. Nothing may be allocated there.
+ *
+ * Every op honours `ld` of every operand, and sizes of 0 in any axis.
+ */
+#ifndef LCSM_GRAPH_OP_H
+#define LCSM_GRAPH_OP_H
+#include <stdint.h>
+
+#include "base/error.h"
+#include "graph/tensor.h"
+
+/* clang-format off */
+#define LCSM_OP_LIST(X)                                                                            \
+    X(embed) X(linear) X(add) X(mul) X(scale) X(lerp) X(sum) X(concat) X(dropout) X(reverse)
+/* clang-format on */
+
+typedef enum {
+#define X(name) LCSM_OP_##name,
+    LCSM_OP_LIST(X)
+#undef X
+        LCSM_OP_COUNT
+} lcsm_op_id;
+
+enum { LCSM_MAX_IN = 16, LCSM_MAX_OUT = 4, LCSM_MAX_STATE = 4 };
+
+#define LCSM_BIT(j) (1u << (j))
+
+/* Memory that an op carries from one run to the next, as in a decoder. It does not depend on T. */
+typedef struct {
+    lcsm_dtype dtype; /* LCSM_F32 or LCSM_F64 as the graph, or LCSM_I64 */
+    lcsm_shape shape; /* the first axis is B */
+    double     start; /* what an empty state holds */
+} lcsm_state_spec;
+
+/* One operation of a graph. The graph sets the upper part, the op's shape rule the lower. */
+typedef struct lcsm_node {
+    const struct lcsm_op *op;
+    const void           *attr;  /* the op's own struct of graph/attr.h */
+    int                   index; /* in the graph; also the purpose of its random numbers */
+    int                   threads;
+    const char           *scope; /* where it was built, as in "layers.0.mixer" */
+    int                   n_in;
+    lcsm_tensor          *in[LCSM_MAX_IN]; /* NULL: absent */
+    lcsm_tensor          *out[LCSM_MAX_OUT];
+
+    int             n_out;               /* 1 unless the rule says otherwise */
+    lcsm_shape      shape[LCSM_MAX_OUT]; /* of the outputs */
+    size_t          saved;               /* bytes that forward leaves for backward */
+    size_t          fwd_scratch;         /* bytes, during forward */
+    size_t          bwd_scratch;         /* bytes, during backward */
+    size_t          own;                 /* bytes that `prepare` fills once, after planning */
+    unsigned        bwd_in, bwd_out;     /* from the row; a rule may clear bits */
+    int             n_state;
+    lcsm_state_spec state[LCSM_MAX_STATE];
+} lcsm_node;
+
+/* An operand during a run: a matrix of numbers. */
+typedef struct {
+    void     *data; /* NULL: absent, or not declared as read */
+    ptrdiff_t rows, cols, ld;
+    bool      add; /* gradients of inputs: add to what is there; false: overwrite it */
+} lcsm_mat;
+
+/* What is the same for all ops of a run. */
+typedef struct {
+    int         threads;
+    const void *kernels;  /* R_(lcsm_kernels) of the graph's number type */
+    bool        training; /* dropout is on */
+    uint64_t    seed;     /* of this run's random numbers: lcsm_rng(seed, node->index, element) */
+    lcsm_error  error;    /* set by lcsm_call_fail; the run stops after this op */
+} lcsm_run;
+
+/* The arguments of forward and backward. */
+typedef struct {
+    lcsm_run        *run;
+    const lcsm_node *node;
+    lcsm_mat         in[LCSM_MAX_IN], out[LCSM_MAX_OUT];
+    /* Backward. g_in[j].data is NULL where no gradient is wanted, g_out[j].data where the
+     * gradient is zero; that never happens to all of them. */
+    lcsm_mat g_in[LCSM_MAX_IN], g_out[LCSM_MAX_OUT];
+    void    *saved;   /* NULL in a forward pass that no backward follows */
+    void    *scratch; /* 64-byte aligned, as saved and own; garbage on entry */
+    void    *own;
+    /* Carried state: NULL in means an empty one (the spec's start), NULL out that nobody wants
+     * it. out may be the same memory as in. Backward gets the in of its forward. */
+    const void *state_in[LCSM_MAX_STATE];
+    void       *state_out[LCSM_MAX_STATE];
+} lcsm_call;
+
+/* Stops the run with a sentence. For what only the data can show, as a token out of range. */
+void lcsm_call_fail(const lcsm_call *c, const char *fmt, ...) LCSM_PRINTF(2, 3);
+
+/* A test case of an op: attributes and what its inputs are. Every case is checked forward and
+ * backward in all precisions and kernel sets, and split in time if an op carries a state. */
+typedef struct {
+    lcsm_shape shape;   /* rank 0: the input is absent */
+    double     lo, hi;  /* range of the values; both 0: -1 to 1, never within 0.01 of 0 */
+    bool       integer; /* LCSM_I32, lo <= x < hi */
+    bool       fixed;   /* no gradient is asked for */
+    bool       time;    /* axis 1 is time: a test that splits the sequence cuts there */
+} lcsm_case_input;
+
+typedef struct {
+    const char     *name; /* unique within the op */
+    const void     *attr;
+    lcsm_case_input in[LCSM_MAX_IN];
+    bool            large; /* for equivalence tests and benches only: no finite differences */
+} lcsm_op_case;
+
+typedef struct lcsm_op {
+    const char *name;
+    /* Names of the inputs; one that may be absent starts with '?'. */
+    const char *in[LCSM_MAX_IN];
+    size_t      attr_size;
+
+    /* Checks inputs and attributes and fills the lower part of the node. The message needs no
+     * op, name or shapes: the graph adds them. */
+    lcsm_status (*shape)(lcsm_node *n, lcsm_error *err);
+    void (*prepare)(const lcsm_call *c); /* NULL: nothing to prepare */
+    void (*forward)(const lcsm_call *c);
+    void (*backward)(const lcsm_call *c); /* NULL: no gradient passes */
+    double (*flops)(const lcsm_node *n);  /* of forward; backward counts double. NULL: ~ 0 */
+
+    /* Masks over inputs and outputs, LCSM_BIT(j). */
+    unsigned bwd_in, bwd_out; /* values that backward reads */
+    unsigned in_place;        /* out[0] may be the memory of in[j] */
+    unsigned grad_in_place;   /* g_in[j] may be the memory of g_out[0] */
+    unsigned grad_same;       /* g_in[j] has the very numbers of g_out[0], so they may share */
+    unsigned overwrites;      /* backward looks at g_in[j].add; others always find it true */
+
+    const lcsm_op_case *cases;
+    size_t              n_cases;
+} lcsm_op;
+
+/* The row of an op in the number type of a graph. */
+const lcsm_op *lcsm_op_row(lcsm_op_id op, lcsm_dtype dtype);
+
+#endif

@@ -1,0 +1,99 @@
+/*
+ * graph/params.h - the one list of named parameters.
+ *
+ * Optimizer, checkpoint, all-reduce and report walk this list. Values and gradients are one
+ * 64-byte aligned block each; a parameter is a piece of both at the same offset. Pieces are
+ * aligned too and the gaps between them are always zero, so a block may be treated as one vector.
+ * Several graphs of one model (training, evaluation, decoding) share one list: a graph that asks
+ * for a name again gets the same parameter.
+ *
+ * Rows are added while graphs are built; lcsm_params_reserve (called by the first plan) closes
+ * the list and fills the values from `seed`.
+ */
+#ifndef LCSM_GRAPH_PARAMS_H
+#define LCSM_GRAPH_PARAMS_H
+#include <stdint.h>
+
+#include "base/error.h"
+#include "graph/tensor.h"
+
+typedef enum {
+    LCSM_INIT_CONSTANT, /* a */
+    LCSM_INIT_NORMAL,   /* mean a, standard deviation b */
+    LCSM_INIT_UNIFORM,  /* a <= x < b */
+    LCSM_INIT_FILL,     /* by a function */
+} lcsm_init_kind;
+
+typedef struct lcsm_init {
+    lcsm_init_kind kind;
+    double         a, b, c;
+    /* LCSM_INIT_FILL: writes `count` values; a, b, c are its own. */
+    void (*fill)(double *values, const lcsm_shape *shape, size_t count,
+                 const struct lcsm_init *init, uint64_t seed, uint32_t purpose);
+} lcsm_init;
+
+static inline lcsm_init lcsm_init_constant(double a)
+{
+    return (lcsm_init){.kind = LCSM_INIT_CONSTANT, .a = a};
+}
+
+static inline lcsm_init lcsm_init_normal(double std)
+{
+    return (lcsm_init){.kind = LCSM_INIT_NORMAL, .b = std};
+}
+
+static inline lcsm_init lcsm_init_uniform(double lo, double hi)
+{
+    return (lcsm_init){.kind = LCSM_INIT_UNIFORM, .a = lo, .b = hi};
+}
+
+enum {
+    LCSM_PARAM_NO_DECAY = 1, /* weight decay leaves it alone */
+    LCSM_PARAM_FROZEN   = 2, /* no gradient, no update; it still counts as a parameter */
+};
+
+typedef struct {
+    char      *name;
+    lcsm_shape shape;
+    size_t     count;  /* elements */
+    size_t     offset; /* elements from the start of a block */
+    unsigned   flags;  /* LCSM_PARAM_... */
+    double     lr_max; /* an upper bound of its learning rate; 0: none */
+    lcsm_init  init;
+} lcsm_param;
+
+typedef struct {
+    lcsm_dtype  dtype; /* LCSM_F32 or LCSM_F64 */
+    uint64_t    seed;
+    lcsm_param *list;
+    size_t      count, capacity;
+    size_t      block;  /* elements of a block, gaps included; set by lcsm_params_reserve */
+    void       *values; /* NULL before lcsm_params_reserve */
+    void       *grads;  /* NULL until a plan with a backward pass */
+} lcsm_params;
+
+lcsm_status lcsm_params_create(lcsm_params **out, lcsm_dtype dtype, uint64_t seed, lcsm_error *err);
+void        lcsm_params_free(lcsm_params *p);
+
+/* The row with this name, which is added if there is none and the list is open. */
+lcsm_status lcsm_params_add(int *row, lcsm_params *p, const char *name, const lcsm_shape *shape,
+                            const lcsm_init *init, unsigned flags, lcsm_error *err);
+
+/* The row with this name, or -1. */
+int lcsm_params_find(const lcsm_params *p, const char *name);
+
+/* Closes the list, allocates and initialises the values, and the gradients (zeros) if wanted.
+ * What is there already stays. */
+lcsm_status lcsm_params_reserve(lcsm_params *p, bool grads, lcsm_error *err);
+
+/* All parameters and the trained ones among them, in elements, without gaps. */
+size_t lcsm_params_total(const lcsm_params *p);
+size_t lcsm_params_trained(const lcsm_params *p);
+
+/* The values of a list with the same names and shapes, converted to dst's type. */
+lcsm_status lcsm_params_copy(lcsm_params *dst, const lcsm_params *src, lcsm_error *err);
+
+void *lcsm_param_values(const lcsm_params *p, int row);
+void *lcsm_param_grads(const lcsm_params *p, int row); /* NULL if there are none */
+
+#endif
