@@ -48,3 +48,23 @@ if(LCSM_EXAMPLES)
         lcsm_test_labels(examples/${name})
     endforeach()
 endif()
+
+# tests/cli/<name>.sh runs the program ($LCSM); what it prints must be <name>.out, and its exit
+# code that of <name>.exit (0 without such a file).
+lcsm_glob(scripts tests/cli/*.sh)
+foreach(script ${scripts})
+    cmake_path(GET script STEM name)
+    add_test(NAME cli/${name}
+             COMMAND ${PROJECT_SOURCE_DIR}/tests/support/run-cli $<TARGET_FILE:lcsm_program>
+                     ${script})
+    lcsm_test_labels(cli/${name})
+endforeach()
+
+# What the thread sanitizer needs to have built.
+add_custom_target(lcsm_thread_tests)
+foreach(source ${tests})
+    if(source MATCHES "/test_[^/]*thread[^/]*$")
+        cmake_path(GET source STEM program)
+        add_dependencies(lcsm_thread_tests ${program})
+    endif()
+endforeach()

@@ -3,7 +3,9 @@
  *
  * Ownership  What _create returns, the caller gives to _free. _free(NULL) is fine.
  * Threads    A context does not change after _create: any number of threads may share it.
- *            The log function may be called from several threads at once.
+ *            The log function may be called from several threads at once. Idle threads of the
+ *            OpenMP runtime spin for a while; a program that shares its machine sets
+ *            GOMP_SPINCOUNT=1000 in its environment, as the program lcsm does for itself.
  * Errors     On failure *out is NULL and nothing is left to free.
  */
 #ifndef LCSM_CONTEXT_H

@@ -1,0 +1,57 @@
+# A thin front for CMake; `make help` lists what there is.
+#
+#   PREFIX and DESTDIR   where `make install` puts things
+#   CC                   the compiler, at the first configuration of a build folder
+
+PREFIX  ?= /usr/local
+PROGRAM := build/lcsm
+SOURCES  = git ls-files --cached --others --exclude-standard '*.c' '*.h'
+
+ifeq ($(origin CMAKE_GENERATOR), undefined)
+export CMAKE_GENERATOR := $(if $(shell command -v ninja),Ninja,Unix Makefiles)
+endif
+
+.DEFAULT_GOAL := build
+.PHONY: build test check-full demo bench install debug asan tsan clang format tidy setup clean help
+
+build: ## build the program (build/lcsm) and the library (build/liblcsm.so, .a)
+	@cmake --preset release >/dev/null
+	@cmake --build --preset release
+
+setup: ## install what is missing (Debian-like machines)
+	@scripts/setup
+
+test: setup ## the whole suite: format, layers, tests, sanitizers, Clang, clang-tidy, install
+	@scripts/test
+
+check-full: setup ## the same, and no test left out anywhere
+	@scripts/test --full
+
+demo: ## set up, build, prove the operator on this machine, and time it
+	@scripts/setup build
+	@$(MAKE) --no-print-directory build
+	@scripts/demo $(PROGRAM)
+
+bench: build ## time the operator beside this machine's measured peak
+	@$(PROGRAM) bench eos
+
+install: build ## install program, libraries, headers, pkg-config and CMake files
+	@cmake --install build --prefix $(PREFIX)
+
+debug asan tsan clang: ## build and test one preset: debug, asan, tsan or clang
+	@cmake --preset $@ >/dev/null
+	@cmake --build --preset $@
+	@ctest --preset $@
+
+format: ## format every C file in place
+	@$(SOURCES) | xargs clang-format -i
+
+tidy: ## clang-tidy over the sources
+	@cmake --preset clang >/dev/null
+	@tools/tidy build-clang
+
+clean: ## remove the build folders
+	@rm -rf build build-debug build-asan build-tsan build-clang
+
+help: ## this page
+	@awk -F ':.*## ' '/^[a-z].*## / { printf "  make %-24s %s\n", $$1, $$2 }' Makefile

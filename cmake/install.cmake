@@ -1,0 +1,58 @@
+# Headers, both libraries, the program, and how others find them: pkg-config (lcsm.pc) and
+# find_package(lcsm [COMPONENTS static]).
+
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/lcsm)
+
+install(DIRECTORY include/lcsm DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(TARGETS lcsm_program DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS lcsm EXPORT lcsmTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS lcsm_static EXPORT lcsmStaticTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+foreach(library lcsm lcsm_static)
+    target_include_directories(${library}
+                               PUBLIC $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+endforeach()
+
+# A static library hands its needs to whoever links it. The package makes the same targets again.
+set(needs m PkgConfig::JANSSON)
+set(private_libs -ljansson)
+set(find_needs "pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)\n")
+if(LCSM_BLAS)
+    list(APPEND needs PkgConfig::OPENBLAS)
+    list(APPEND private_libs ${OPENBLAS_LDFLAGS})
+    string(APPEND find_needs "pkg_check_modules(OPENBLAS REQUIRED IMPORTED_TARGET openblas)\n")
+endif()
+if(LCSM_FFT)
+    list(APPEND needs PkgConfig::KISSFFT)
+    list(APPEND private_libs ${KISSFFT_LDFLAGS})
+    string(APPEND find_needs "pkg_check_modules(KISSFFT REQUIRED IMPORTED_TARGET kissfft-float)\n")
+endif()
+if(LCSM_THREADS STREQUAL "openmp")
+    list(APPEND needs OpenMP::OpenMP_C)
+    list(TRANSFORM OpenMP_C_LIB_NAMES PREPEND -l OUTPUT_VARIABLE openmp_libs)
+    list(APPEND private_libs ${openmp_libs})
+    string(APPEND find_needs "find_dependency(OpenMP COMPONENTS C)\n")
+else()
+    list(APPEND needs Threads::Threads)
+    list(APPEND private_libs -lpthread)
+    string(APPEND find_needs "find_dependency(Threads)\n")
+endif()
+list(TRANSFORM needs REPLACE "(.+)" "$<INSTALL_INTERFACE:$<LINK_ONLY:\\1>>")
+target_link_libraries(lcsm_static INTERFACE ${needs})
+list(JOIN private_libs " " private_libs)
+
+foreach(set lcsmTargets lcsmStaticTargets)
+    install(EXPORT ${set} NAMESPACE lcsm:: DESTINATION ${package_dir})
+endforeach()
+configure_package_config_file(cmake/lcsmConfig.cmake.in ${PROJECT_BINARY_DIR}/lcsmConfig.cmake
+                              INSTALL_DESTINATION ${package_dir})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/lcsmConfigVersion.cmake
+                                 COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/lcsmConfig.cmake ${PROJECT_BINARY_DIR}/lcsmConfigVersion.cmake
+        DESTINATION ${package_dir})
+
+# The prefix is found from where lcsm.pc lies, so `cmake --install --prefix` may choose any.
+file(RELATIVE_PATH up /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
+configure_file(cmake/lcsm.pc.in ${PROJECT_BINARY_DIR}/lcsm.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/lcsm.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -1,0 +1,2 @@
+"$LCSM" --version
+"$LCSM" version

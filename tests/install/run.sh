@@ -1,0 +1,48 @@
+#!/bin/sh
+# run.sh BUILD_FOLDER: installs into a temporary place, then builds and runs a consumer by
+# pkg-config and by find_package, each with the shared and with the static library.
+set -eu
+build=$(cd "${1:?usage: run.sh BUILD_FOLDER}" && pwd)
+here=$(cd "$(dirname "$0")" && pwd)
+stage=$(mktemp -d)
+trap 'rm -rf "$stage"' EXIT
+
+cmake --install "$build" --prefix "$stage/shared" >/dev/null
+"$stage/shared/bin/lcsm" --version
+library=$(find "$stage/shared" -name liblcsm.so)
+libdir=$(dirname "$library")
+readelf -d "$library" | grep -q 'SONAME.*liblcsm\.so\.[0-9]' || {
+    echo "liblcsm.so has no SONAME"
+    exit 1
+}
+if nm -D --defined-only "$library" | awk '{ print $3 }' | grep -v '^lcsm_'; then
+    echo "the symbols above leave the library without its prefix"
+    exit 1
+fi
+
+echo "pkg-config, shared"
+export PKG_CONFIG_PATH="$libdir/pkgconfig"
+# shellcheck disable=SC2046 # options
+cc "$here/consumer.c" -o "$stage/a" $(pkg-config --cflags --libs lcsm)
+LD_LIBRARY_PATH=$libdir "$stage/a"
+
+echo "pkg-config, static"
+cp -R "$stage/shared" "$stage/static"
+archive_dir=$stage/static/${libdir#"$stage/shared/"}
+rm "$archive_dir"/liblcsm.so*
+# shellcheck disable=SC2046 # options
+PKG_CONFIG_PATH="$archive_dir/pkgconfig" sh -c \
+    'cc "$1" -o "$2" $(pkg-config --static --cflags --libs lcsm)' sh "$here/consumer.c" "$stage/b"
+"$stage/b"
+
+echo "find_package, shared and static"
+cmake -S "$here" -B "$stage/cmake" -DCMAKE_PREFIX_PATH="$stage/shared" >"$stage/log" || {
+    cat "$stage/log"
+    exit 1
+}
+cmake --build "$stage/cmake" >"$stage/log" || {
+    cat "$stage/log"
+    exit 1
+}
+"$stage/cmake/with_lcsm"
+"$stage/cmake/with_lcsm_static"
