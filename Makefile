@@ -5,7 +5,6 @@
 
 PREFIX  ?= /usr/local
 PROGRAM := build/lcsm
-SOURCES  = git ls-files --cached --others --exclude-standard '*.c' '*.h'
 
 ifeq ($(origin CMAKE_GENERATOR), undefined)
 export CMAKE_GENERATOR := $(if $(shell command -v ninja),Ninja,Unix Makefiles)
@@ -44,7 +43,7 @@ debug asan tsan clang: ## build and test one preset: debug, asan, tsan or clang
 	@ctest --preset $@
 
 format: ## format every C file in place
-	@$(SOURCES) | xargs clang-format -i
+	@tools/list-files '*.c' '*.h' | xargs clang-format -i
 
 tidy: ## clang-tidy over the sources
 	@cmake --preset clang >/dev/null
