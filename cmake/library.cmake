@@ -79,13 +79,13 @@ if(x86)
 endif()
 
 # Drivers and graph operations, once for float and once for double.
-lcsm_glob(ops src/graph/ops/*.c)
+lcsm_glob(ops src/graph/ops/*.c src/check/*_drive.c)
 lcsm_variant(f32_op SOURCES ${kernel_drive} ${kernel_api} ${ops} FLAGS ${plain})
 lcsm_variant(f64_op SOURCES ${kernel_drive} ${ops} FLAGS ${plain})
 
 # Everything else, once. Of the files that do the same job, one.
 lcsm_glob(once src/*/*.c src/*/*/*.c)
-lcsm_glob(not_once src/kernel/*.c src/kernel/*/*.c src/graph/ops/*.c src/cli/*.c
+lcsm_glob(not_once src/kernel/*.c src/kernel/*/*.c src/graph/ops/*.c src/check/*_drive.c src/cli/*.c
           src/base/thread_*.c)
 list(REMOVE_ITEM once ${not_once})
 list(APPEND once ${kernel_once})

@@ -149,25 +149,46 @@ static lcsm_status check_overlap(const lcsm_eos_desc *desc, const char *name,
     return LCSM_OK;
 }
 
+/* Strides that are not given are packed: heads inside steps inside sequences; given ones for
+ * heads outside steps (B, H, T, ...) put the sequences outside both. */
+static lcsm_status lay_outer(const lcsm_eos_desc *desc, const char *name, const lcsm_eos_operand *o,
+                             lcsm_eos_layout *l, lcsm_error *err)
+{
+    const struct {
+        const char *name;
+        ptrdiff_t   stride;
+    } given[] = {{"stride_h", o->stride_h}, {"stride_t", o->stride_t}, {"stride_b", o->stride_b}};
+    for (size_t a = 0; a < COUNT(given); a++)
+        if (given[a].stride < 0)
+            return lcsm_fail(err, LCSM_ERR_ARGUMENT,
+                             "eos: %s of %s is %td, want at least 0; reverse turns time around",
+                             given[a].name, name, given[a].stride);
+    if (!(o->axes & T) && (o->stride_t != 0 || o->stride_b != 0))
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT,
+                         "eos: %s is static, but has a stride over steps or sequences", name);
+    l->h = o->stride_h != 0 ? o->stride_h : l->inner;
+    if (!(o->axes & T)) return LCSM_OK;
+    ptrdiff_t heads, steps;
+    if (__builtin_mul_overflow(l->h, desc->H, &heads)
+        || __builtin_mul_overflow(l->t = o->stride_t != 0 ? o->stride_t : heads, desc->T, &steps))
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "eos: the strides of %s overflow", name);
+    l->b = o->stride_b != 0 ? o->stride_b : (heads > steps ? heads : steps);
+    return LCSM_OK;
+}
+
 static lcsm_status lay_out(const lcsm_eos_desc *desc, int j, const lcsm_eos_operand *o,
                            lcsm_eos_layout *l, lcsm_error *err)
 {
+    lcsm_status st = LCSM_OK;
     *l = (lcsm_eos_layout){.present = o->present, .complex = o->complex, .axes = o->axes};
     if (!o->present) return LCSM_OK;
-    lcsm_status st = check_axes(j, o, err);
-    if (st != LCSM_OK) return st;
+    LCSM_TRY(check_axes(j, o, err));
     lay_inner(desc, o, l);
-    l->h = o->stride_h != 0 ? o->stride_h : l->inner;
-    if (o->axes & T) {
-        l->t = o->stride_t != 0 ? o->stride_t : l->h * desc->H;
-        l->b = o->stride_b != 0 ? o->stride_b : l->t * desc->T;
-    } else if (o->stride_t != 0 || o->stride_b != 0) {
-        return lcsm_fail(err, LCSM_ERR_ARGUMENT,
-                         "eos: %s is static, but has a stride over steps or sequences",
-                         RULES[j].name);
-    }
-    if (o->stride_h == 0 && o->stride_t == 0 && o->stride_b == 0) return LCSM_OK;
-    return check_overlap(desc, RULES[j].name, l, err);
+    LCSM_TRY(lay_outer(desc, RULES[j].name, o, l, err));
+    if (o->stride_h != 0 || o->stride_t != 0 || o->stride_b != 0)
+        LCSM_TRY(check_overlap(desc, RULES[j].name, l, err));
+cleanup:
+    return st;
 }
 
 /* ---- what goes together ----------------------------------------------------------------- */

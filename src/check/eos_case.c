@@ -1,0 +1,232 @@
+/* eos_case.c - the table of operand forms, and problems with random numbers in their ranges. */
+#include "check/eos_case.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/rng.h"
+
+enum { T = LCSM_AXIS_T, K = LCSM_AXIS_K, D = LCSM_AXIS_D, KK = LCSM_AXIS_KK };
+#define NO ~0u /* absent */
+
+/* The columns: name, then the axes of
+ *   i  e  s  row  col  full  row_phase  col_phase  full_phase  u  w  dense  erase,
+ * and where they matter gen, tau, complex e, complex s. */
+/* clang-format off */
+const lcsm_eos_case LCSM_EOS_CASES[] = {
+    {"ones", {T | D, T | K, T | K, NO, NO, NO, NO, NO, NO, NO, NO, NO, NO}, LCSM_GEN_NONE, 0, false, false},
+    {"scalar-static", {T | D, T | K, T | K, 0, NO, NO, NO, NO, NO, NO, NO, NO, NO}, LCSM_GEN_NONE, 0, false, false},
+    {"scalar-token", {T | D, T | K, T | K, T, NO, NO, NO, NO, NO, NO, NO, NO, NO}, LCSM_GEN_NONE, 0, false, false},
+    {"row-static", {T | D, T | K, T | K, K, NO, NO, NO, NO, NO, NO, NO, NO, NO}, LCSM_GEN_NONE, 0, false, false},
+    {"row-token", {T | D, T | K, T | K, T | K, NO, NO, NO, NO, NO, NO, NO, NO, NO}, LCSM_GEN_NONE, 0, false, false},
+    {"col-static", {T | D, T | K, T | K, NO, D, NO, NO, NO, NO, NO, NO, NO, NO}, LCSM_GEN_NONE, 0, false, false},
+    {"col-token", {T | D, T | K, T | K, NO, T | D, NO, NO, NO, NO, NO, NO, NO, NO}, LCSM_GEN_NONE, 0, false, false},
+    {"outer-static", {T | D, T | K, T | K, K, D, NO, NO, NO, NO, NO, NO, NO, NO}, LCSM_GEN_NONE, 0, false, false},
+    {"outer-token", {T | D, T | K, T | K, T | K, T | D, NO, NO, NO, NO, NO, NO, NO, NO}, LCSM_GEN_NONE, 0, false, false},
+    {"outer-mixed", {T | D, T | K, T | K, K, T | D, NO, NO, NO, NO, NO, NO, NO, NO}, LCSM_GEN_NONE, 0, false, false},
+    {"scalar-col", {T | D, T | K, T | K, T, D, NO, NO, NO, NO, NO, NO, NO, NO}, LCSM_GEN_NONE, 0, false, false},
+    {"full-static", {T | D, T | K, T | K, NO, NO, K | D, NO, NO, NO, NO, NO, NO, NO}, LCSM_GEN_NONE, 0, false, false},
+    {"full-token", {T | D, T | K, T | K, NO, NO, T | K | D, NO, NO, NO, NO, NO, NO, NO}, LCSM_GEN_NONE, 0, false, false},
+    {"static-es", {T | D, K, K, T | K, NO, NO, NO, NO, NO, NO, NO, NO, NO}, LCSM_GEN_NONE, 0, false, false},
+    {"static-es-conv", {T | D, K, K, K, NO, NO, NO, NO, NO, NO, NO, NO, NO}, LCSM_GEN_NONE, 0, false, false},
+    {"matrix-e", {T | D, K | D, T | K, T | K, NO, NO, NO, NO, NO, NO, NO, NO, NO}, LCSM_GEN_NONE, 0, false, false},
+    {"matrix-s", {T | D, T | K, K | D, NO, T | D, NO, NO, NO, NO, NO, NO, NO, NO}, LCSM_GEN_NONE, 0, false, false},
+    {"matrix-es", {T | D, K | D, K | D, NO, NO, T | K | D, NO, NO, NO, NO, NO, NO, NO}, LCSM_GEN_NONE, 0, false, false},
+    {"matrix-es-conv", {T | D, K | D, K | D, NO, NO, K | D, NO, NO, NO, NO, NO, NO, NO}, LCSM_GEN_NONE, 0, false, false},
+    {"gen-exp", {T | D, T | K, T | K, NO, NO, NO, NO, NO, NO, T | D, K | D, NO, NO}, LCSM_GEN_EXP, 0, false, false},
+    {"gate-6", {T | D, T | K, T | K, NO, NO, NO, NO, NO, NO, T | K, K | D, NO, NO}, LCSM_GEN_GATE, 16, false, false},
+    {"gate-7", {T | D, T | K, T | K, NO, NO, NO, NO, NO, NO, T | D, K | D, NO, NO}, LCSM_GEN_GATE, 16, false, false},
+    {"gate-8", {T | D, T | K, T | K, NO, NO, NO, NO, NO, NO, T | D, K, NO, NO}, LCSM_GEN_GATE, 4, false, false},
+    {"gate-9", {T | D, T | K, T | K, NO, NO, NO, NO, NO, NO, T | K, D, NO, NO}, LCSM_GEN_GATE, 1, false, false},
+    {"gate-static", {T | D, K | D, K | D, NO, NO, NO, NO, NO, NO, K, D, NO, NO}, LCSM_GEN_GATE, 2, false, false},
+    {"complement", {T | D, T | K, T | K, NO, NO, NO, NO, NO, NO, T | K, T | D, NO, NO}, LCSM_GEN_COMPLEMENT, 0, false, false},
+    {"all-factors", {T | D, T | K, T | K, T | K, T | D, K | D, NO, NO, NO, T | D, K, NO, NO}, LCSM_GEN_GATE, 8, false, false},
+    {"row-phase-static", {T | D, T | K, T | K, NO, NO, NO, K, NO, NO, NO, NO, NO, NO}, LCSM_GEN_NONE, 0, false, false},
+    {"row-phase-token", {T | D, T | K, T | K, T | K, NO, NO, T | K, NO, NO, NO, NO, NO, NO}, LCSM_GEN_NONE, 0, false, false},
+    {"scalar-phase", {T | D, T | K, T | K, 0, NO, NO, 0, NO, NO, NO, NO, NO, NO}, LCSM_GEN_NONE, 0, false, false},
+    {"outer-row-phase", {T | D, T | K, T | K, T | K, T | D, NO, K, NO, NO, NO, NO, NO, NO}, LCSM_GEN_NONE, 0, false, false},
+    {"complex-es", {T | D, T | K, T | K, T | K, NO, NO, T | K, NO, NO, NO, NO, NO, NO}, LCSM_GEN_NONE, 0, true, true},
+    {"complex-es-static", {T | D, K, K, K, NO, NO, K, NO, NO, NO, NO, NO, NO}, LCSM_GEN_NONE, 0, true, true},
+    {"col-phase", {T | D, T | K, T | K, NO, T | D, NO, NO, D, NO, NO, NO, NO, NO}, LCSM_GEN_NONE, 0, false, false},
+    {"full-phase", {T | D, K | D, K | D, NO, NO, K | D, NO, NO, K | D, NO, NO, NO, NO}, LCSM_GEN_NONE, 0, true, true},
+    {"full-phase-token", {T | D, T | K, T | K, NO, NO, T | K | D, NO, NO, T | K | D, NO, NO, NO, NO}, LCSM_GEN_NONE, 0, false, false},
+    {"gen-phase", {T | D, T | K, T | K, NO, NO, NO, T | K, NO, NO, T | D, K | D, NO, NO}, LCSM_GEN_EXP, 0, false, false},
+    {"dense-static", {T | D, T | K, T | K, NO, NO, NO, NO, NO, NO, NO, NO, KK, NO}, LCSM_GEN_NONE, 0, false, false},
+    {"dense-token", {T | D, T | K, T | K, NO, NO, NO, NO, NO, NO, NO, NO, T | KK, NO}, LCSM_GEN_NONE, 0, false, false},
+    {"delta", {T | D, T | K, T | K, NO, NO, NO, NO, NO, NO, NO, NO, NO, T | K}, LCSM_GEN_NONE, 0, false, false},
+    {"delta-row", {T | D, T | K, T | K, T | K, NO, NO, NO, NO, NO, NO, NO, NO, T | K}, LCSM_GEN_NONE, 0, false, false},
+    {"delta-scalar", {T | D, T | K, T | K, T, NO, NO, NO, NO, NO, NO, NO, NO, T | K}, LCSM_GEN_NONE, 0, false, false},
+    {"delta-outer", {T | D, T | K, T | K, T | K, T | D, NO, NO, NO, NO, NO, NO, NO, T | K}, LCSM_GEN_NONE, 0, false, false},
+    {"delta-full", {T | D, T | K, T | K, NO, NO, T | K | D, NO, NO, NO, NO, NO, NO, T | K}, LCSM_GEN_NONE, 0, false, false},
+};
+/* clang-format on */
+const size_t LCSM_EOS_CASE_COUNT = COUNT(LCSM_EOS_CASES);
+
+static void describe(const lcsm_eos_case *c, lcsm_eos_sizes n, const lcsm_eos_setting *set,
+                     lcsm_eos_desc *desc)
+{
+    lcsm_eos_operand *operand[EOS_OPERANDS] = {
+#define X(name) &desc->name,
+        LCSM_EOS_OPERAND_LIST(X)
+#undef X
+    };
+    *desc         = lcsm_eos_desc_init(n.B, n.T, n.H, n.K, n.D);
+    desc->gen     = c->gen;
+    desc->tau     = c->tau;
+    desc->reverse = set->reverse;
+    desc->resets  = set->reset;
+    desc->form    = LCSM_FORM_RECURRENT;
+    for (int j = 0; j < EOS_OPERANDS; j++)
+        if (c->axes[j] != NO) *operand[j] = lcsm_eos_axes(c->axes[j]);
+    desc->e.complex = c->complex_e;
+    desc->s.complex = c->complex_s;
+}
+
+static size_t operand_size(const lcsm_eos_plan *p, int j)
+{
+    const lcsm_eos_layout *l = &p->operand[j];
+    if (!l->present) return 0;
+    return (size_t)(l->inner * p->H) * (size_t)(l->axes & T ? p->B * p->T : 1);
+}
+
+/* ---- numbers ---------------------------------------------------------------------------- */
+
+/* The range of an operand: uniform between low and high. Decays are logarithms below 0; the
+ * delta rule and the dense product stay stable with rows of norm about 1. */
+static void range(const lcsm_eos_plan *p, const lcsm_eos_setting *set, int j, double *low,
+                  double *high)
+{
+    double decay = set->decay > 0 ? set->decay : 0.5,
+           size  = set->magnitude > 0 ? set->magnitude : 1;
+    double unit  = 1 / sqrt((double)p->K);
+    *low         = -1;
+    *high        = 1;
+    switch (j) {
+    case EOS_row:
+    case EOS_col:
+    case EOS_full:
+        *low  = -decay;
+        *high = 0;
+        break;
+    case EOS_u:
+        if (p->gen == LCSM_GEN_EXP || p->gen == LCSM_GEN_COMPLEMENT) *low = 0.02;
+        if (p->gen == LCSM_GEN_COMPLEMENT) *high = 0.9;
+        break;
+    case EOS_w:
+        if (p->gen == LCSM_GEN_EXP) *high = -0.02;
+        if (p->gen == LCSM_GEN_COMPLEMENT) *low = 0.02;
+        break;
+    case EOS_dense:
+    case EOS_erase:
+        *low  = -unit;
+        *high = unit;
+        break;
+    case EOS_i:
+    case EOS_e:
+    case EOS_s:
+        *high = j == EOS_e && p->operand[EOS_erase].present ? unit : size;
+        *low  = -*high;
+        break;
+    default: break;
+    }
+}
+
+/* Floats exactly, so that a float run starts from the same numbers. */
+static void fill(double *p, size_t n, uint64_t seed, uint32_t purpose, double low, double high)
+{
+    for (size_t j = 0; j < n; j++)
+        p[j] = (double)(float)(low + (high - low) * lcsm_rng_uniform(seed, purpose, j));
+}
+
+static void fill_problem(lcsm_eos_problem *p, const lcsm_eos_setting *set)
+{
+    for (int j = 0; j < EOS_OPERANDS; j++) {
+        double low, high;
+        range(&p->plan, set, j, &low, &high);
+        fill(p->operand[j], p->size[j], set->seed, (uint32_t)j, low, high);
+    }
+    fill(p->g_y, p->y_size, set->seed, 100, -1, 1);
+    if (set->carry) {
+        fill(p->m0, p->m_size, set->seed, 101, -1, 1);
+        fill(p->g_m_T, p->m_size, set->seed, 102, -1, 1);
+    }
+    for (size_t j = 0; set->reset && j < (size_t)(p->plan.B * p->plan.T); j++)
+        p->reset[j] = lcsm_rng_uniform(set->seed, 103, j) < 0.15;
+}
+
+lcsm_status lcsm_eos_problem_make(lcsm_eos_problem *out, const lcsm_eos_case *c, lcsm_eos_sizes n,
+                                  const lcsm_eos_setting *set, lcsm_error *err)
+{
+    lcsm_eos_problem p = {0};
+    describe(c, n, set, &p.desc);
+    lcsm_status st = lcsm_eos_plan_make(&p.plan, 1, &p.desc, err);
+    if (st != LCSM_OK) return st;
+
+    p.y_size     = (size_t)(n.B * n.T * n.H * n.D);
+    p.m_size     = (size_t)(n.B * n.H * n.K * n.D) * (p.plan.complex ? 2 : 1);
+    size_t total = p.y_size + 2 * p.m_size + (size_t)(n.B * n.T) / sizeof(double) + 1;
+    for (int j = 0; j < EOS_OPERANDS; j++) total += p.size[j] = operand_size(&p.plan, j);
+    double *next = p.block = calloc(total, sizeof(double));
+    if (next == NULL)
+        return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for %zu numbers of a case", total);
+    for (int j = 0; j < EOS_OPERANDS; next += p.size[j++]) p.operand[j] = next;
+    p.g_y = next;
+    next += p.y_size;
+    if (set->carry) {
+        p.m0    = next;
+        p.g_m_T = next + p.m_size;
+    }
+    if (set->reset) p.reset = (uint8_t *)(next + 2 * p.m_size);
+    fill_problem(&p, set);
+    *out = p;
+    return LCSM_OK;
+}
+
+void lcsm_eos_problem_free(lcsm_eos_problem *p)
+{
+    free(p->block);
+    *p = (lcsm_eos_problem){0};
+}
+
+lcsm_status lcsm_eos_result_make(lcsm_eos_result *out, const lcsm_eos_problem *p, lcsm_error *err)
+{
+    size_t total = p->y_size + 2 * p->m_size + 1;
+    for (int j = 0; j < EOS_OPERANDS; j++) total += p->size[j];
+    double *next = calloc(total, sizeof(double));
+    if (next == NULL)
+        return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for %zu numbers of a result", total);
+    *out = (lcsm_eos_result){.block = next, .y = next};
+    next += p->y_size;
+    out->m_T  = next;
+    out->g_m0 = next + p->m_size;
+    next += 2 * p->m_size;
+    for (int j = 0; j < EOS_OPERANDS; next += p->size[j++]) out->grad[j] = next;
+    return LCSM_OK;
+}
+
+void lcsm_eos_result_free(lcsm_eos_result *r)
+{
+    free(r->block);
+    *r = (lcsm_eos_result){0};
+}
+
+double lcsm_eos_loss(const lcsm_eos_problem *p, const lcsm_eos_result *r)
+{
+    double sum = 0;
+    for (size_t j = 0; j < p->y_size; j++) sum += p->g_y[j] * r->y[j];
+    for (size_t j = 0; p->g_m_T != NULL && j < p->m_size; j++) sum += p->g_m_T[j] * r->m_T[j];
+    return sum;
+}
+
+double lcsm_relative_error(const double *a, const double *b, size_t n)
+{
+    double worst = 0, size = 0;
+    for (size_t j = 0; j < n; j++) {
+        if (!isfinite(a[j])) return INFINITY;
+        worst = fmax(worst, fabs(a[j] - b[j]));
+        size  = fmax(size, fabs(b[j]));
+    }
+    return worst == 0 ? 0 : worst / size;
+}

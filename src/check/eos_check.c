@@ -1,0 +1,410 @@
+/*
+ * eos_check.c - proves the EOS operator on this machine, for every operand form of eos_case.c:
+ *
+ *   gradient   backward of the reference against finite differences, in double
+ *   forms      every form that serves the operands against the reference
+ *   split      a sequence cut anywhere, memory and its gradient carried, against the whole
+ *   extremes   decays 0, 1e-30 and 1, inputs of 1e4, long sequences: finite and equal
+ */
+#include <lcsm/check.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/rng.h"
+#include "check/eos_case.h"
+
+/* Bounds. Finite differences of fourth order with step 1e-3 are good to about 1e-11; forms in
+ * double differ by sums in another order; a float has 24 bits and sums of thousands of terms lose
+ * about 7 of them. */
+#define GRADIENT_BOUND 1e-7
+#define DOUBLE_BOUND   1e-12
+#define FORWARD_BOUND  1e-5
+#define FLOAT_BOUND    2e-5
+
+typedef struct {
+    const lcsm_context       *ctx;
+    const lcsm_check_options *options;
+    lcsm_check_sink          *sink;
+    void                     *user;
+} checker;
+
+typedef lcsm_status runner(const lcsm_context *ctx, const lcsm_eos_problem *p, lcsm_eos_form form,
+                           ptrdiff_t chunk, bool grads, lcsm_eos_result *r, lcsm_error *err);
+
+static const lcsm_eos_form FORMS[] = {LCSM_FORM_RECURRENT, LCSM_FORM_CHUNKED, LCSM_FORM_DELTA,
+                                      LCSM_FORM_SCAN, LCSM_FORM_CONVOLUTION};
+
+/* The worst of several comparisons, and where it was. */
+typedef struct {
+    double output, gradient;
+    char   detail[240];
+} worst;
+
+static void note(double *slot, double error, worst *w, const char *what, const char *where)
+{
+    if (!(error > *slot)) return;
+    *slot = error;
+    snprintf(w->detail, sizeof w->detail, "worst: %s, %s", what, where);
+}
+
+static void emit(const checker *c, const char *group, const char *name, const char *precision,
+                 const worst *w, double output_bound, double gradient_bound)
+{
+    bool ok = !(w->output > output_bound) && !(w->gradient > gradient_bound);
+    c->sink(c->user, &(lcsm_check_row){group, name, precision, w->output, output_bound, w->gradient,
+                                       gradient_bound, ok, w->detail});
+}
+
+static void compare(const lcsm_eos_problem *p, const lcsm_eos_result *got,
+                    const lcsm_eos_result *want, worst *w, const char *where)
+{
+    note(&w->output, lcsm_relative_error(got->y, want->y, p->y_size), w, "y", where);
+    note(&w->output, lcsm_relative_error(got->m_T, want->m_T, p->m_size), w, "m_T", where);
+    if (p->m0 != NULL)
+        note(&w->gradient, lcsm_relative_error(got->g_m0, want->g_m0, p->m_size), w, "g_m0", where);
+    for (int j = 0; j < EOS_OPERANDS; j++)
+        note(&w->gradient, lcsm_relative_error(got->grad[j], want->grad[j], p->size[j]), w,
+             lcsm_eos_operand_name(j), where);
+}
+
+/* ---- gradients -------------------------------------------------------------------------- */
+
+/* dL/dh of x + h v at h = 0, fourth order. */
+static lcsm_status difference(const checker *c, lcsm_eos_problem *p, double *x, size_t n,
+                              const double *v, lcsm_eos_result *r, double *out, lcsm_error *err)
+{
+    static const double at[] = {-2, -1, 1, 2}, weight[] = {1, -8, 8, -1};
+    const double        h = 1e-3;
+    *out                  = 0;
+    for (size_t a = 0; a < COUNT(at); a++) {
+        for (size_t j = 0; j < n; j++) x[j] += at[a] * h * v[j];
+        lcsm_status st = lcsm_eos_case_run_f64(c->ctx, p, LCSM_FORM_RECURRENT, 4, false, r, err);
+        for (size_t j = 0; j < n; j++) x[j] -= at[a] * h * v[j];
+        if (st != LCSM_OK) return st;
+        *out += weight[a] * lcsm_eos_loss(p, r) / (12 * h);
+    }
+    return LCSM_OK;
+}
+
+/* Compares along random directions and along single entries: direction 0, 1 random, then axes. */
+static lcsm_status check_operand(const checker *c, lcsm_eos_problem *p, double *x, const double *g,
+                                 size_t n, const char *name, lcsm_eos_result *r, worst *w,
+                                 lcsm_error *err)
+{
+    enum { DIRECTIONS = 5, MOST = 4096 };
+    double v[MOST];
+    if (n == 0) return LCSM_OK;
+    double size = 1e-4 * fabs(lcsm_eos_loss(p, r)); /* below it a difference is only noise */
+    for (size_t j = 0; j < n; j++) size = fmax(size, fabs(g[j]));
+    for (unsigned way = 0; way < DIRECTIONS; way++) {
+        double expected = 0, found, norm = 0;
+        size_t one = (size_t)(lcsm_rng_uniform(7, 200 + way, n) * (double)n);
+        for (size_t j = 0; j < n; j++) {
+            v[j] = way < 2 ? 2 * lcsm_rng_uniform(7, 200 + way, j) - 1 : (double)(j == one);
+            expected += g[j] * v[j];
+            norm += v[j] * v[j];
+        }
+        lcsm_status st = difference(c, p, x, n, v, r, &found, err);
+        if (st != LCSM_OK) return st;
+        note(&w->gradient, fabs(found - expected) / (size * sqrt(norm)), w, name,
+             way < 2 ? "a random direction" : "a single entry");
+    }
+    return LCSM_OK;
+}
+
+static lcsm_status check_gradient(const checker *c, const lcsm_eos_case *k, lcsm_eos_sizes n,
+                                  const lcsm_eos_setting *set, worst *w, lcsm_error *err)
+{
+    lcsm_eos_problem p = {0};
+    lcsm_eos_result  r = {0}, scratch = {0};
+    lcsm_status      st;
+    LCSM_TRY(lcsm_eos_problem_make(&p, k, n, set, err));
+    LCSM_TRY(lcsm_eos_result_make(&r, &p, err));
+    LCSM_TRY(lcsm_eos_result_make(&scratch, &p, err));
+    LCSM_TRY(lcsm_eos_case_run_f64(c->ctx, &p, LCSM_FORM_RECURRENT, 2, true, &r, err));
+    LCSM_TRY(lcsm_eos_case_run_f64(c->ctx, &p, LCSM_FORM_RECURRENT, 2, false, &scratch, err));
+    for (int j = 0; j < EOS_OPERANDS; j++)
+        LCSM_TRY(check_operand(c, &p, p.operand[j], r.grad[j], p.size[j], lcsm_eos_operand_name(j),
+                               &scratch, w, err));
+    if (p.m0 != NULL)
+        LCSM_TRY(check_operand(c, &p, p.m0, r.g_m0, p.m_size, "m0", &scratch, w, err));
+cleanup:
+    lcsm_eos_problem_free(&p);
+    lcsm_eos_result_free(&r);
+    lcsm_eos_result_free(&scratch);
+    return st;
+}
+
+/* ---- forms ------------------------------------------------------------------------------ */
+
+static bool serves(const lcsm_eos_problem *p, lcsm_eos_form form)
+{
+    lcsm_eos_plan plan;
+    lcsm_eos_desc desc = p->desc;
+    desc.form          = form;
+    return lcsm_eos_plan_make(&plan, 1, &desc, NULL) == LCSM_OK;
+}
+
+static lcsm_status check_forms(const checker *c, const lcsm_eos_case *k, lcsm_eos_sizes n,
+                               const lcsm_eos_setting *set, worst *in_double, worst *in_float,
+                               lcsm_error *err)
+{
+    static const ptrdiff_t chunks[] = {0, 1, 5};
+    lcsm_eos_problem       p        = {0};
+    lcsm_eos_result        want = {0}, got = {0};
+    lcsm_status            st;
+    char                   where[160];
+    LCSM_TRY(lcsm_eos_problem_make(&p, k, n, set, err));
+    LCSM_TRY(lcsm_eos_result_make(&want, &p, err));
+    LCSM_TRY(lcsm_eos_result_make(&got, &p, err));
+    LCSM_TRY(lcsm_eos_case_run_f64(c->ctx, &p, LCSM_FORM_RECURRENT, 0, true, &want, err));
+    for (size_t f = 0; f < COUNT(FORMS); f++) {
+        if (!serves(&p, FORMS[f])) continue;
+        for (size_t j = 0; j < COUNT(chunks); j++) {
+            if (chunks[j] != 0 && n.K * n.D > 64) continue; /* short cells: small shapes only */
+            snprintf(where, sizeof where, "%s, chunk %td, T%td K%td D%td%s%s",
+                     lcsm_eos_form_name(FORMS[f]), chunks[j], n.T, n.K, n.D,
+                     set->reset ? " reset" : "", set->reverse ? " reverse" : "");
+            LCSM_TRY(lcsm_eos_case_run_f64(c->ctx, &p, FORMS[f], chunks[j], true, &got, err));
+            compare(&p, &got, &want, in_double, where);
+            LCSM_TRY(lcsm_eos_case_run_f32(c->ctx, &p, FORMS[f], chunks[j], true, &got, err));
+            compare(&p, &got, &want, in_float, where);
+        }
+    }
+cleanup:
+    lcsm_eos_problem_free(&p);
+    lcsm_eos_result_free(&want);
+    lcsm_eos_result_free(&got);
+    return st;
+}
+
+/* ---- splits ----------------------------------------------------------------------------- */
+
+/* Steps t0 .. t0 + T - 1 of a problem as one of its own: per-token arrays are copied per sequence.
+ */
+static lcsm_status part_of(lcsm_eos_problem *part, const lcsm_eos_case *k,
+                           const lcsm_eos_problem *whole, ptrdiff_t t0, ptrdiff_t T,
+                           const lcsm_eos_setting *set, lcsm_error *err)
+{
+    const lcsm_eos_plan *p  = &whole->plan;
+    lcsm_eos_sizes       n  = {p->B, T, p->H, p->K, p->D};
+    lcsm_status          st = lcsm_eos_problem_make(part, k, n, set, err);
+    if (st != LCSM_OK) return st;
+    for (int j = 0; j < EOS_OPERANDS; j++) {
+        size_t row = (size_t)(p->operand[j].inner * p->H);
+        if (whole->size[j] == 0) continue;
+        if (!lcsm_eos_has(p, j, LCSM_AXIS_T)) {
+            memcpy(part->operand[j], whole->operand[j], part->size[j] * sizeof(double));
+            continue;
+        }
+        for (ptrdiff_t b = 0; b < p->B; b++)
+            memcpy(part->operand[j] + (size_t)(b * T) * row,
+                   whole->operand[j] + (size_t)(b * p->T + t0) * row,
+                   (size_t)T * row * sizeof(double));
+    }
+    size_t row = (size_t)(p->H * p->D);
+    for (ptrdiff_t b = 0; b < p->B; b++) {
+        memcpy(part->g_y + (size_t)(b * T) * row, whole->g_y + (size_t)(b * p->T + t0) * row,
+               (size_t)T * row * sizeof(double));
+        if (part->reset != NULL)
+            memcpy(part->reset + b * T, whole->reset + b * p->T + t0, (size_t)T);
+    }
+    return LCSM_OK;
+}
+
+/* Adds the results of a part to where they belong in the whole. */
+static void merge(const lcsm_eos_problem *whole, const lcsm_eos_problem *part,
+                  const lcsm_eos_result *r, ptrdiff_t t0, lcsm_eos_result *out)
+{
+    const lcsm_eos_plan *p = &whole->plan;
+    ptrdiff_t            T = part->plan.T;
+    size_t               y = (size_t)(p->H * p->D);
+    for (ptrdiff_t b = 0; b < p->B; b++)
+        memcpy(out->y + (size_t)(b * p->T + t0) * y, r->y + (size_t)(b * T) * y,
+               (size_t)T * y * sizeof(double));
+    for (int j = 0; j < EOS_OPERANDS; j++) {
+        size_t row   = (size_t)(p->operand[j].inner * p->H);
+        bool   token = lcsm_eos_has(p, j, LCSM_AXIS_T);
+        for (size_t a = 0; a < part->size[j]; a++) {
+            size_t b = token ? a / (row * (size_t)T) : 0, rest = token ? a % (row * (size_t)T) : a;
+            out->grad[j][token ? (b * (size_t)p->T + (size_t)t0) * row + rest : a] += r->grad[j][a];
+        }
+    }
+}
+
+/* Both parts forward, then backward from the last, memory and gradient carried. */
+static lcsm_status run_split(const checker *c, const lcsm_eos_case *k,
+                             const lcsm_eos_problem *whole, const lcsm_eos_setting *set,
+                             ptrdiff_t cut, runner *run, lcsm_eos_form form, lcsm_eos_result *out,
+                             lcsm_error *err)
+{
+    lcsm_eos_problem a = {0}, b = {0};
+    lcsm_eos_result  ra = {0}, rb = {0};
+    lcsm_status      st;
+    size_t           m = whole->m_size * sizeof(double);
+    LCSM_TRY(part_of(&a, k, whole, 0, cut, set, err));
+    LCSM_TRY(part_of(&b, k, whole, cut, whole->plan.T - cut, set, err));
+    LCSM_TRY(lcsm_eos_result_make(&ra, &a, err));
+    LCSM_TRY(lcsm_eos_result_make(&rb, &b, err));
+    memcpy(a.m0, whole->m0, m);
+    memcpy(b.g_m_T, whole->g_m_T, m);
+    LCSM_TRY(run(c->ctx, &a, form, 0, false, &ra, err));
+    memcpy(b.m0, ra.m_T, m);
+    LCSM_TRY(run(c->ctx, &b, form, 0, true, &rb, err));
+    memcpy(a.g_m_T, rb.g_m0, m);
+    LCSM_TRY(run(c->ctx, &a, form, 0, true, &ra, err));
+    merge(whole, &a, &ra, 0, out);
+    merge(whole, &b, &rb, cut, out);
+    memcpy(out->m_T, rb.m_T, m);
+    memcpy(out->g_m0, ra.g_m0, m);
+cleanup:
+    lcsm_eos_problem_free(&a);
+    lcsm_eos_problem_free(&b);
+    lcsm_eos_result_free(&ra);
+    lcsm_eos_result_free(&rb);
+    return st;
+}
+
+static lcsm_status check_split(const checker *c, const lcsm_eos_case *k, lcsm_eos_sizes n,
+                               const lcsm_eos_setting *set, runner *run, worst *w, lcsm_error *err)
+{
+    lcsm_eos_problem p    = {0};
+    lcsm_eos_result  want = {0};
+    lcsm_status      st;
+    LCSM_TRY(lcsm_eos_problem_make(&p, k, n, set, err));
+    LCSM_TRY(lcsm_eos_result_make(&want, &p, err));
+    LCSM_TRY(run(c->ctx, &p, LCSM_FORM_AUTO, 0, true, &want, err));
+    for (ptrdiff_t cut = 0; cut <= n.T; cut += 1 + n.T / 7) {
+        lcsm_eos_result got = {0};
+        char            where[80];
+        LCSM_TRY(lcsm_eos_result_make(&got, &p, err));
+        st = run_split(c, k, &p, set, cut, run, LCSM_FORM_AUTO, &got, err);
+        snprintf(where, sizeof where, "cut at %td of %td", cut, n.T);
+        if (st == LCSM_OK) compare(&p, &got, &want, w, where);
+        lcsm_eos_result_free(&got);
+        if (st != LCSM_OK) break;
+    }
+cleanup:
+    lcsm_eos_problem_free(&p);
+    lcsm_eos_result_free(&want);
+    return st;
+}
+
+/* ---- extremes --------------------------------------------------------------------------- */
+
+/* Decays of 0, 1e-30, 1e-8 and 1 mixed at random into the factors; inputs of 1e4. */
+static void make_extreme(lcsm_eos_problem *p)
+{
+    const double values[] = {-INFINITY, log(1e-30), log(1e-8), 0, 0, 0, -0.01, -0.1};
+    for (int j = EOS_row; j <= EOS_full; j++)
+        for (size_t a = 0; a < p->size[j]; a++)
+            p->operand[j][a] = (double)(float)
+                values[(size_t)(lcsm_rng_uniform(11, (uint32_t)j, a) * (double)COUNT(values))];
+}
+
+static lcsm_status check_extreme(const checker *c, const lcsm_eos_case *k, lcsm_eos_sizes n,
+                                 worst *w, lcsm_error *err)
+{
+    lcsm_eos_setting set  = {.carry = true, .magnitude = 1e4, .seed = 5};
+    lcsm_eos_problem p    = {0};
+    lcsm_eos_result  want = {0}, got = {0};
+    lcsm_status      st;
+    LCSM_TRY(lcsm_eos_problem_make(&p, k, n, &set, err));
+    LCSM_TRY(lcsm_eos_result_make(&want, &p, err));
+    LCSM_TRY(lcsm_eos_result_make(&got, &p, err));
+    make_extreme(&p);
+    LCSM_TRY(lcsm_eos_case_run_f64(c->ctx, &p, LCSM_FORM_RECURRENT, 0, true, &want, err));
+    for (size_t f = 0; f < COUNT(FORMS); f++) {
+        if (!serves(&p, FORMS[f])) continue;
+        LCSM_TRY(lcsm_eos_case_run_f32(c->ctx, &p, FORMS[f], 0, true, &got, err));
+        compare(&p, &got, &want, w, lcsm_eos_form_name(FORMS[f]));
+    }
+cleanup:
+    lcsm_eos_problem_free(&p);
+    lcsm_eos_result_free(&want);
+    lcsm_eos_result_free(&got);
+    return st;
+}
+
+/* ---- one case --------------------------------------------------------------------------- */
+
+static const lcsm_eos_sizes SMALL[]  = {{2, 3, 2, 2, 3}, {1, 1, 1, 1, 1}, {2, 5, 1, 4, 2}};
+static const lcsm_eos_sizes SHAPES[] = {
+    {2, 37, 2, 5, 9}, {1, 1, 2, 1, 17}, {0, 4, 1, 2, 3}, {2, 0, 1, 2, 3}, {1, 65, 1, 17, 5}};
+static const lcsm_eos_sizes LARGE[] = {
+    {2, 257, 2, 33, 65}, {1, 4097, 1, 9, 17}, {3, 64, 3, 64, 16}, {1, 100, 1, 65, 129}};
+
+static lcsm_status check_all_gradients(const checker *c, const lcsm_eos_case *k, lcsm_error *err)
+{
+    worst       w  = {.output = NAN};
+    lcsm_status st = LCSM_OK;
+    for (size_t j = 0; j < COUNT(SMALL) && st == LCSM_OK; j++)
+        for (int v = 0; v < 3 && st == LCSM_OK; v++)
+            st = check_gradient(
+                c, k, SMALL[j],
+                &(lcsm_eos_setting){
+                    .carry = v > 0, .reset = v == 2, .reverse = v == 2, .seed = 1 + j},
+                &w, err);
+    if (st == LCSM_OK) emit(c, "gradient", k->name, "double", &w, NAN, GRADIENT_BOUND);
+    return st;
+}
+
+static lcsm_status check_all_forms(const checker *c, const lcsm_eos_case *k, lcsm_error *err)
+{
+    worst       d = {0}, f = {0};
+    lcsm_status st    = LCSM_OK;
+    size_t      count = COUNT(SHAPES) + (c->options->full ? COUNT(LARGE) : 0);
+    for (size_t j = 0; j < count && st == LCSM_OK; j++)
+        for (int v = 0; v < 3 && st == LCSM_OK; v++)
+            st = check_forms(c, k, j < COUNT(SHAPES) ? SHAPES[j] : LARGE[j - COUNT(SHAPES)],
+                             &(lcsm_eos_setting){
+                                 .carry = v > 0, .reset = v == 1, .reverse = v == 2, .seed = 3 + j},
+                             &d, &f, err);
+    if (st != LCSM_OK) return st;
+    emit(c, "forms", k->name, "double", &d, DOUBLE_BOUND, DOUBLE_BOUND);
+    emit(c, "forms", k->name, "float", &f, FORWARD_BOUND, FLOAT_BOUND);
+    return st;
+}
+
+static lcsm_status check_all_splits(const checker *c, const lcsm_eos_case *k, lcsm_error *err)
+{
+    lcsm_eos_setting set = {.carry = true, .seed = 9};
+    lcsm_eos_sizes   n   = {2, c->options->full ? 131 : 45, 2, 9, 19};
+    worst            d = {0}, f = {0};
+    lcsm_status      st = check_split(c, k, n, &set, lcsm_eos_case_run_f64, &d, err);
+    if (st == LCSM_OK) st = check_split(c, k, n, &set, lcsm_eos_case_run_f32, &f, err);
+    if (st != LCSM_OK) return st;
+    emit(c, "split", k->name, "double", &d, DOUBLE_BOUND, DOUBLE_BOUND);
+    emit(c, "split", k->name, "float", &f, FORWARD_BOUND, FLOAT_BOUND);
+    return st;
+}
+
+static lcsm_status check_all_extremes(const checker *c, const lcsm_eos_case *k, lcsm_error *err)
+{
+    worst          w  = {0};
+    lcsm_eos_sizes n  = {1, c->options->full ? 1025 : 129, 1, 9, 17};
+    lcsm_status    st = check_extreme(c, k, n, &w, err);
+    if (st == LCSM_OK) emit(c, "extremes", k->name, "float", &w, FORWARD_BOUND, FLOAT_BOUND);
+    return st;
+}
+
+lcsm_status lcsm_check_eos(const lcsm_context *ctx, const lcsm_check_options *options,
+                           lcsm_check_sink *sink, void *user, lcsm_error *err)
+{
+    static lcsm_status (*const checks[])(const checker *, const lcsm_eos_case *, lcsm_error *) = {
+        check_all_gradients, check_all_forms, check_all_splits, check_all_extremes};
+    lcsm_check_options none = {0};
+    checker            c    = {ctx, options == NULL ? &none : options, sink, user};
+    for (size_t j = 0; j < LCSM_EOS_CASE_COUNT; j++) {
+        const lcsm_eos_case *k = &LCSM_EOS_CASES[j];
+        if (c.options->filter != NULL && strstr(k->name, c.options->filter) == NULL) continue;
+        for (size_t a = 0; a < COUNT(checks); a++) {
+            lcsm_status st = checks[a](&c, k, err);
+            if (st != LCSM_OK) return st;
+        }
+    }
+    return LCSM_OK;
+}
