@@ -48,8 +48,10 @@ typedef struct lcsm_node {
     const struct lcsm_op *op;
     const void           *attr;  /* the op's own struct of graph/attr.h */
     int                   index; /* in the graph; also the purpose of its random numbers */
+    int                   block; /* of lcsm_block_begin, or -1 */
     int                   threads;
-    const char           *scope; /* where it was built, as in "layers.0.mixer" */
+    const void           *kernels; /* R_(lcsm_kernels) of the graph's number type */
+    const char           *scope;   /* where it was built, as in "layers.0.mixer" */
     int                   n_in;
     lcsm_tensor          *in[LCSM_MAX_IN]; /* NULL: absent */
     lcsm_tensor          *out[LCSM_MAX_OUT];
@@ -87,7 +89,8 @@ typedef struct {
     const lcsm_node *node;
     lcsm_mat         in[LCSM_MAX_IN], out[LCSM_MAX_OUT];
     /* Backward. g_in[j].data is NULL where no gradient is wanted, g_out[j].data where the
-     * gradient is zero; that never happens to all of them. */
+     * gradient is zero; that never happens to all of them. Gradients of inputs do not overlap
+     * each other, even if one tensor is the input twice. */
     lcsm_mat g_in[LCSM_MAX_IN], g_out[LCSM_MAX_OUT];
     void    *saved;   /* NULL in a forward pass that no backward follows */
     void    *scratch; /* 64-byte aligned, as saved and own; garbage on entry */
@@ -98,17 +101,17 @@ typedef struct {
     void       *state_out[LCSM_MAX_STATE];
 } lcsm_call;
 
-/* Stops the run with a sentence. For what only the data can show, as a token out of range. */
+/* Stops the run with a sentence. For what only the data can show, as a token out of range. Not
+ * from inside a parallel loop. */
 void lcsm_call_fail(const lcsm_call *c, const char *fmt, ...) LCSM_PRINTF(2, 3);
 
 /* A test case of an op: attributes and what its inputs are. Every case is checked forward and
  * backward in all precisions and kernel sets, and split in time if an op carries a state. */
 typedef struct {
-    lcsm_shape shape;   /* rank 0: the input is absent */
-    double     lo, hi;  /* range of the values; both 0: -1 to 1, never within 0.01 of 0 */
-    bool       integer; /* LCSM_I32, lo <= x < hi */
-    bool       fixed;   /* no gradient is asked for */
-    bool       time;    /* axis 1 is time: a test that splits the sequence cuts there */
+    lcsm_shape shape;  /* rank 0: the input is absent */
+    double     lo, hi; /* lo <= x < hi. Both 0: real ones -1 to 1, never within 0.01 of 0 */
+    bool       fixed;  /* no gradient is asked for */
+    bool       time;   /* axis 1 is time: a test that splits the sequence cuts there */
 } lcsm_case_input;
 
 typedef struct {
@@ -120,7 +123,8 @@ typedef struct {
 
 typedef struct lcsm_op {
     const char *name;
-    /* Names of the inputs; one that may be absent starts with '?'. */
+    /* Names of the inputs. One that may be absent starts with '?', then one of integers
+     * (LCSM_I32) with '#'; the others are real. */
     const char *in[LCSM_MAX_IN];
     size_t      attr_size;
 
@@ -138,10 +142,28 @@ typedef struct lcsm_op {
     unsigned grad_in_place;   /* g_in[j] may be the memory of g_out[0] */
     unsigned grad_same;       /* g_in[j] has the very numbers of g_out[0], so they may share */
     unsigned overwrites;      /* backward looks at g_in[j].add; others always find it true */
+    unsigned packed_out;      /* outputs that must have ld = cols */
 
     const lcsm_op_case *cases;
     size_t              n_cases;
 } lcsm_op;
+
+/* The name of an input without its marks. */
+static inline const char *lcsm_op_input(const lcsm_op *op, int j)
+{
+    const char *name = op->in[j];
+    return name + (name[0] == '?') + (name[name[0] == '?'] == '#');
+}
+
+static inline bool lcsm_op_input_optional(const lcsm_op *op, int j)
+{
+    return op->in[j][0] == '?';
+}
+
+static inline bool lcsm_op_input_integer(const lcsm_op *op, int j)
+{
+    return op->in[j][op->in[j][0] == '?'] == '#';
+}
 
 /* The row of an op in the number type of a graph. */
 const lcsm_op *lcsm_op_row(lcsm_op_id op, lcsm_dtype dtype);
