@@ -1,8 +1,22 @@
 # tests/<folder>/test_<name>.c is the test <folder>/<name>. It runs in the source folder and
 # carries labels: its folder; `threads` when "thread" is in its name; `slow` when its name ends in
-# _slow, else `quick`. tests/support/ is linked into each.
+# _slow, else `quick`. tests/support/ and tests/variants/ are linked into each.
 
 pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
+
+# tests/variants/ is compiled as the vector kernels are, once for each variant.
+lcsm_glob(probes tests/variants/*.c)
+set(probe_flags ${fast} -I${PROJECT_SOURCE_DIR}/tests/support)
+set(lcsm_objects "")
+lcsm_compile(probe_f32_portable SOURCES ${probes} FLAGS ${probe_flags} -DLCSM_VARIANT_F32_PORTABLE)
+lcsm_compile(probe_f64_portable SOURCES ${probes} FLAGS ${probe_flags} -DLCSM_VARIANT_F64_PORTABLE)
+if(x86)
+    lcsm_compile(probe_f32_avx2 SOURCES ${probes} FLAGS ${probe_flags} ${avx2}
+                 -DLCSM_VARIANT_F32_AVX2)
+    lcsm_compile(probe_f32_avx512 SOURCES ${probes} FLAGS ${probe_flags} ${avx512}
+                 -DLCSM_VARIANT_F32_AVX512)
+endif()
+add_library(lcsm_test_probes STATIC ${lcsm_objects})
 
 lcsm_glob(support tests/support/*.c)
 add_library(lcsm_test_support OBJECT ${support})
@@ -10,7 +24,8 @@ target_include_directories(lcsm_test_support PUBLIC ${PROJECT_SOURCE_DIR}/tests/
                                                     ${PROJECT_SOURCE_DIR}/include
                                                     ${PROJECT_SOURCE_DIR}/src)
 target_compile_definitions(lcsm_test_support PUBLIC ${lcsm_definitions})
-target_link_libraries(lcsm_test_support PUBLIC lcsm_flags lcsm_static lcsm_deps PkgConfig::CMOCKA)
+target_link_libraries(lcsm_test_support PUBLIC lcsm_flags lcsm_test_probes lcsm_static
+                      lcsm_deps PkgConfig::CMOCKA)
 
 function(lcsm_test_labels name)
     cmake_path(GET name PARENT_PATH folder)
@@ -27,7 +42,7 @@ function(lcsm_test_labels name)
 endfunction()
 
 lcsm_glob(tests tests/*/test_*.c)
-list(REMOVE_ITEM tests ${support})
+list(REMOVE_ITEM tests ${support} ${probes})
 foreach(source ${tests})
     cmake_path(GET source STEM program)
     cmake_path(GET source PARENT_PATH folder)

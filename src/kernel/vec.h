@@ -5,8 +5,9 @@
  * double variant. Arithmetic is written with + - * and becomes FMA by contraction. The double
  * functions call libm lane by lane: they serve comparisons at 1e-12, not speed.
  *
- * Accuracy of the float functions: vexp 2 ulp, vlog1p 2 ulp on [0, 1], vsincos 2 ulp of 1 for
- * |x| <= 1e4; test_vec.c measures them.
+ * Accuracy of the float functions (test_vec.c measures it), where the result is a normal number:
+ * vexp 2 ulp, vexp2 2 ulp, vlog1p 2 ulp on [0, 1], vrcp 3 ulp, vsigmoid 4 ulp, vsincos 2^-23 for
+ * |x| <= 1e4. Results below 2^-126 come out as 0 or as some number below 2^-126.
  */
 #ifndef LCSM_KERNEL_VEC_H
 #define LCSM_KERNEL_VEC_H
@@ -14,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-#if defined(__AVX2__) || defined(__AVX512F__)
+#if defined(__SSE2__)
 #include <immintrin.h>
 #endif
 
@@ -49,10 +50,10 @@ VEC_INLINE void vstore(real *p, vec v)
     memcpy(p, &v, sizeof v);
 }
 
+/* x - 0 is x for every x, -0 too, so this is one broadcast and no arithmetic. */
 VEC_INLINE vec vset1(real x)
 {
-    vec v = {0};
-    return v + x;
+    return x - (vec){0};
 }
 
 VEC_INLINE vec vzero(void)
@@ -61,17 +62,31 @@ VEC_INLINE vec vzero(void)
     return v;
 }
 
-/* The first n < VW lanes; the others are 0. */
+/* The first n <= VW lanes; the others are 0 and not read. */
 VEC_INLINE vec vload_n(const real *p, ptrdiff_t n)
 {
+#if VW == 16
+    return (vec)_mm512_maskz_loadu_ps((__mmask16)((1u << n) - 1u), p);
+#elif VW == 8
+    ivec lane = {0, 1, 2, 3, 4, 5, 6, 7};
+    return (vec)_mm256_maskload_ps(p, (__m256i)(lane < (ireal)n));
+#else
     vec v = {0};
     memcpy(&v, p, (size_t)n * sizeof(real));
     return v;
+#endif
 }
 
 VEC_INLINE void vstore_n(real *p, vec v, ptrdiff_t n)
 {
+#if VW == 16
+    _mm512_mask_storeu_ps(p, (__mmask16)((1u << n) - 1u), (__m512)v);
+#elif VW == 8
+    ivec lane = {0, 1, 2, 3, 4, 5, 6, 7};
+    _mm256_maskstore_ps(p, (__m256i)(lane < (ireal)n), (__m256)v);
+#else
     memcpy(p, &v, (size_t)n * sizeof(real));
+#endif
 }
 
 /* Lanes at a stride; n <= VW of them, the others 0. */
@@ -125,13 +140,20 @@ VEC_INLINE vec vabs(vec a)
     return (vec)((ivec)a & mask);
 }
 
+/* The sum of the lanes, by halves. */
 VEC_INLINE real vsum(vec v)
 {
-    real s = 0;
-    for (int half = VW / 2; half > 0; half /= 2)
-        for (int j = 0; j < half; j++) v[j] += v[j + half];
-    s += v[0];
-    return s;
+#if VW == 16
+    v += __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7);
+    v += __builtin_shufflevector(v, v, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11);
+    v += __builtin_shufflevector(v, v, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13);
+#elif VW == 8
+    v += __builtin_shufflevector(v, v, 4, 5, 6, 7, 0, 1, 2, 3);
+    v += __builtin_shufflevector(v, v, 2, 3, 0, 1, 6, 7, 4, 5);
+#elif VW == 4
+    v += __builtin_shufflevector(v, v, 2, 3, 0, 1);
+#endif
+    return v[0] + v[1];
 }
 
 VEC_INLINE real vhmin(vec v)
@@ -150,9 +172,15 @@ VEC_INLINE real vhmin(vec v)
         return x;                                                                                  \
     }
 VEC_LANEWISE(vexp, exp)
+VEC_LANEWISE(vexp2, exp2)
 VEC_LANEWISE(vlog1p, log1p)
 VEC_LANEWISE(vsqrt, sqrt)
 #undef VEC_LANEWISE
+
+VEC_INLINE vec vrcp(vec x)
+{
+    return 1 / x;
+}
 
 VEC_INLINE void vsincos(vec x, vec *s, vec *c)
 {
@@ -164,12 +192,73 @@ VEC_INLINE void vsincos(vec x, vec *s, vec *c)
 
 #else
 
-/* exp(x) = 2^n (1 + r + r^2 q(r)), x = n log 2 + r, |r| <= log(2)/2. The polynomial is a minimax
- * fit, relative error 3e-9. 0 below -87.33 (so minus infinity gives 0), clamped above 88.7. */
+#if VW > 4
+
+/* 2^(j/STEPS) in bits, less j in the place where adding n STEPS + j to a float's exponent puts it:
+ * one shift and one addition then give 2^(n + j/STEPS). */
+#if VW == 16
+#define VEC_STEP_BITS 4
+#define VEC_TABLE                                                                                  \
+    {                                                                                              \
+        0x3f800000, 0x3f7daac3, 0x3f7b95c2, 0x3f79c3d3, 0x3f7837f0, 0x3f76f532, 0x3f75fed7,        \
+            0x3f75583f, 0x3f7504f3, 0x3f7508a4, 0x3f75672a, 0x3f76248c, 0x3f7744fd, 0x3f78ccdf,    \
+            0x3f7ac0c7, 0x3f7d257d                                                                 \
+    }
+#define VEC_LOOK_UP(table, j) _mm512_permutexvar_epi32((__m512i)(j), (__m512i)(table))
+#else
+#define VEC_STEP_BITS 3
+#define VEC_TABLE                                                                                  \
+    {                                                                                              \
+        0x3f800000, 0x3f7b95c2, 0x3f7837f0, 0x3f75fed7, 0x3f7504f3, 0x3f75672a, 0x3f7744fd,        \
+            0x3f7ac0c7                                                                             \
+    }
+#define VEC_LOOK_UP(table, j) _mm256_permutevar8x32_epi32((__m256i)(table), (__m256i)(j))
+#endif
+
+/* Adding it to |x| < 2^22 / STEPS rounds x to a multiple of 1/STEPS, which stands in the low bits.
+ */
+#define VEC_ROUND (12582912.0f / (1 << VEC_STEP_BITS))
+
+/* 2^(t - VEC_ROUND) for such a sum t. */
+VEC_INLINE vec vexp2_steps(vec t)
+{
+    const ivec table = VEC_TABLE;
+    return (vec)(((ivec)t << (23 - VEC_STEP_BITS)) + (ivec)VEC_LOOK_UP(table, t));
+}
+
+/* exp(x) = 2^n (1 + r q(r)), n a multiple of 1/STEPS, x = n log 2 + r, |r| <= log(2) / (2 STEPS).
+ * q is a minimax fit for 8 steps: relative error 2.5e-8. At the lower clamp 2^n is the number 0, so
+ * minus infinity gives exactly 0. */
+VEC_INLINE vec vexp(vec x)
+{
+    vec c = vmax(vset1(-88.02969f), vmin(vset1(88.6f), x));
+    vec t = c * 1.44269504f + VEC_ROUND;
+    vec n = t - VEC_ROUND;
+    vec r = c - n * 0.693359375f;
+    r     = r - n * -2.12194440e-4f;
+    vec p = vexp2_steps(t);
+    vec q = (r * 0.166688786f + 0.500064786f) * r + 0.999999988f;
+    return p + p * (r * q);
+}
+
+/* 2^x for x < 127; 0 below -127. */
+VEC_INLINE vec vexp2(vec x)
+{
+    vec c = vmax(vset1(-127.0f), x);
+    vec t = c + VEC_ROUND;
+    vec r = c - (t - VEC_ROUND);
+    vec p = vexp2_steps(t);
+    vec q = (r * 0.0555114749f + 0.240257633f) * r + 0.693147172f;
+    return p + p * (r * q);
+}
+
+#else
+
+/* The same without a table: n is an integer and q longer, relative error 3e-9. */
 VEC_INLINE vec vexp(vec x)
 {
     const real shift = 12582912.0f; /* 1.5 * 2^23: adding it rounds to an integer */
-    vec        c     = vmax(vmin(x, vset1(88.7f)), vset1(-87.33f));
+    vec        c     = vmax(vset1(-87.33f), vmin(vset1(88.6f), x));
     vec        z     = c * 1.442695041f + shift;
     vec        n     = z - shift;
     vec        r     = c - n * 0.693359375f;
@@ -179,24 +268,53 @@ VEC_INLINE vec vexp(vec x)
     q                = q * r + 1.666652069e-1f;
     q                = q * r + 4.999999345e-1f;
     vec p            = (q * r) * r + r + 1.0f;
-#if VW == 16
-    p                = (vec)_mm512_scalef_ps((__m512)p, (__m512)n);
-#else
-    p = (vec)((ivec)p + ((ivec)z << 23));
-#endif
-    return (vec)((ivec)p & (x > vset1(-87.33f)));
+    p                = (vec)((ivec)p + ((ivec)z << 23));
+    return (vec)((ivec)p & ~(x < -87.33f));
 }
 
-/* log(1 + u) for 0 <= u <= 1: 2 atanh(w), w = u / (2 + u) <= 1/3; minimax, 5e-9. */
+VEC_INLINE vec vexp2(vec x)
+{
+    const real shift = 12582912.0f;
+    vec        c     = vmax(vset1(-126.0f), x);
+    vec        z     = c + shift;
+    vec        r     = c - (z - shift);
+    vec        q     = r * 1.535336125e-4f + 1.339887437e-3f;
+    q                = q * r + 9.618437360e-3f;
+    q                = q * r + 5.550332471e-2f;
+    q                = q * r + 2.402264791e-1f;
+    q                = q * r + 6.931472029e-1f;
+    vec p            = q * r + 1.0f;
+    p                = (vec)((ivec)p + ((ivec)z << 23));
+    return (vec)((ivec)p & ~(x < -126.0f));
+}
+
+#endif
+
+/* log(1 + u) for 0 <= u <= 1, as u - u^2 q(u); minimax, relative error 3.3e-8. */
 VEC_INLINE vec vlog1p(vec u)
 {
-    vec w = u / (u + 2.0f);
-    vec z = w * w;
-    vec q = z * 1.401222880e-1f + 1.399957068e-1f;
-    q     = q * z + 2.001084952e-1f;
-    q     = q * z + 3.333320657e-1f;
-    vec d = w + w;
-    return d + d * (z * q);
+    vec q = u * -5.36482578e-3f + 3.00657983e-2f;
+    q     = q * u + -7.92045458e-2f;
+    q     = q * u + 1.37538033e-1f;
+    q     = q * u + -1.91536554e-1f;
+    q     = q * u + 2.48571638e-1f;
+    q     = q * u + -3.33213226e-1f;
+    q     = q * u + 4.99996480e-1f;
+    return u - u * u * q;
+}
+
+/* 1 / x for normal x and 1 / x. */
+VEC_INLINE vec vrcp(vec x)
+{
+#if VW == 16
+    vec r = (vec)_mm512_rcp14_ps((__m512)x);
+    return r + r * (1.0f - r * x);
+#elif VW == 8
+    vec r = (vec)_mm256_rcp_ps((__m256)x);
+    return r + r * (1.0f - r * x);
+#else
+    return 1.0f / x;
+#endif
 }
 
 VEC_INLINE vec vsqrt(vec x)
@@ -237,7 +355,29 @@ VEC_INLINE vec vlog_sigmoid(vec x)
 VEC_INLINE vec vsigmoid(vec x)
 {
     vec z = vexp(-vabs(x));
-    return vselect(x < vzero(), z, vset1(1)) / (z + 1);
+    return vselect(x < vzero(), z, vset1(1)) * vrcp(z + 1);
+}
+
+/* Numbers below 2^-126 cost a hundred cycles each in the arithmetic unit, and a memory that decays
+ * goes through them. Between these two calls floats of that size count as 0. */
+VEC_INLINE unsigned vflush_begin(void)
+{
+#if defined(__SSE2__) && !LCSM_REAL_IS_DOUBLE
+    unsigned mode = _mm_getcsr();
+    _mm_setcsr(mode | 0x8040u); /* flush to zero, denormals are zero */
+    return mode;
+#else
+    return 0;
+#endif
+}
+
+VEC_INLINE void vflush_end(unsigned mode)
+{
+#if defined(__SSE2__) && !LCSM_REAL_IS_DOUBLE
+    _mm_setcsr(mode);
+#else
+    (void)mode;
+#endif
 }
 
 #endif
