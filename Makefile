@@ -7,7 +7,7 @@ PREFIX  ?= /usr/local
 PROGRAM := build/lcsm
 
 ifeq ($(origin CMAKE_GENERATOR), undefined)
-export CMAKE_GENERATOR := $(if $(shell command -v ninja),Ninja,Unix Makefiles)
+export CMAKE_GENERATOR = $(if $(shell command -v ninja),Ninja,Unix Makefiles)
 endif
 
 .DEFAULT_GOAL := build

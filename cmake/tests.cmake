@@ -75,6 +75,14 @@ foreach(script ${scripts})
     lcsm_test_labels(cli/${name})
 endforeach()
 
+# tests/tools/<name>.sh checks a tool; its argument is the source folder.
+lcsm_glob(scripts tests/tools/*.sh)
+foreach(script ${scripts})
+    cmake_path(GET script STEM name)
+    add_test(NAME tools/${name} COMMAND ${script} ${PROJECT_SOURCE_DIR})
+    lcsm_test_labels(tools/${name})
+endforeach()
+
 # What the thread sanitizer needs to have built.
 add_custom_target(lcsm_thread_tests)
 foreach(source ${tests})
