@@ -1,7 +1,9 @@
 /* lcsm/lcsm.h - everything, and the version. */
 #ifndef LCSM_LCSM_H
 #define LCSM_LCSM_H
+#include <lcsm/check.h>
 #include <lcsm/context.h>
+#include <lcsm/eos.h>
 #include <lcsm/export.h>
 #include <lcsm/status.h>
 #include <lcsm/suggest.h>
