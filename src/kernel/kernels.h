@@ -8,13 +8,15 @@
 #ifndef LCSM_KERNEL_KERNELS_H
 #define LCSM_KERNEL_KERNELS_H
 #include "kernel/eos/eos.h"
+#include "kernel/probe/probe.h"
 
 /* Every row is a pointer. X(type, name) */
 #define LCSM_KERNEL_LIST(X)                                                                        \
     X(const R_(lcsm_eos_kernels) *, eos_recurrent)                                                 \
     X(const R_(lcsm_eos_kernels) *, eos_chunk)                                                     \
     X(const R_(lcsm_eos_kernels) *, eos_scan)                                                      \
-    X(const R_(lcsm_eos_kernels) *, eos_conv)
+    X(const R_(lcsm_eos_kernels) *, eos_conv)                                                      \
+    X(const R_(lcsm_probe) *, probe)
 
 typedef struct R_(lcsm_kernels) {
     const char *name;  /* of the set; in a chosen table the fastest that took part */

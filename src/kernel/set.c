@@ -19,4 +19,5 @@ extern const R_(lcsm_kernels) K_(lcsm_kernels);
 const R_(lcsm_kernels) K_(lcsm_kernels) = {
     .name  = SET_NAME,
     .needs = SET_NEEDS,
+    .probe = &K_(lcsm_probes),
 };

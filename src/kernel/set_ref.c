@@ -11,4 +11,5 @@ const R_(lcsm_kernels) K_(lcsm_kernels) = {
     .eos_chunk     = &K_(lcsm_eos_recurrent),
     .eos_scan      = &K_(lcsm_eos_recurrent),
     .eos_conv      = &K_(lcsm_eos_recurrent),
+    .probe         = &K_(lcsm_probes),
 };
