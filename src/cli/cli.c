@@ -1,7 +1,9 @@
 /* cli.c - what the subcommands share. */
 #include "cli.h"
 
-#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 static const cli_exit EXIT_OF[LCSM_STATUS_COUNT] = {
     [LCSM_OK]              = EXIT_OK,
@@ -30,4 +32,96 @@ int cli_unknown(const char *command, const char *what, const char *name, const c
     if (near != NULL) fprintf(stderr, ", did you mean '%s'?", near);
     fputc('\n', stderr);
     return EXIT_USAGE;
+}
+
+cli_colours cli_colours_of(FILE *stream)
+{
+    static const cli_colours plain = {"", "", "", "", ""};
+    static const cli_colours ansi  = {"\033[32m", "\033[1;31m", "\033[2m", "\033[1m", "\033[0m"};
+    const char              *no    = getenv("NO_COLOR");
+    bool                     tty   = isatty(fileno(stream)) != 0;
+    return tty && (no == NULL || *no == '\0') ? ansi : plain;
+}
+
+/* ---- options ---------------------------------------------------------------------------- */
+
+enum { MAX_OPTIONS = 32 };
+
+static const cli_option *find_option(const cli_option *options, const char *word, size_t size)
+{
+    for (const cli_option *o = options; o->name != NULL; o++)
+        if (strlen(o->name) == size && strncmp(o->name, word, size) == 0) return o;
+    return NULL;
+}
+
+static bool unknown_option(const char *command, const cli_option *options, const char *word)
+{
+    const char *names[MAX_OPTIONS + 1] = {NULL};
+    for (int j = 0; j < MAX_OPTIONS && options[j].name != NULL; j++) names[j] = options[j].name;
+    (void)cli_unknown(command, "option", word, names);
+    return false;
+}
+
+static bool take_number(const char *command, const cli_option *o, const char *value)
+{
+    char  *end;
+    double x     = strtod(value, &end);
+    bool   right = end != value && *end == '\0' && x >= o->least && x <= o->most;
+    if (!right || (o->kind == CLI_COUNT && x != (double)(int)x)) {
+        fprintf(stderr, "lcsm %s: %s is '%s', want a %s from %g to %g\n", command, o->name, value,
+                o->kind == CLI_COUNT ? "whole number" : "number", o->least, o->most);
+        return false;
+    }
+    if (o->kind == CLI_COUNT) *(int *)o->to = (int)x;
+    else *(double *)o->to = x;
+    return true;
+}
+
+/* Stores an option's value; *value may come from the next word, which is then used up. */
+static bool take(const char *command, const cli_option *o, const char *value, char **next,
+                 int *used)
+{
+    if (o->kind == CLI_FLAG) {
+        if (value != NULL) fprintf(stderr, "lcsm %s: %s takes no value\n", command, o->name);
+        *(bool *)o->to = true;
+        return value == NULL;
+    }
+    if (value == NULL) {
+        value = *next;
+        *used = 1;
+    }
+    if (value == NULL) {
+        fprintf(stderr, "lcsm %s: %s needs a value\n", command, o->name);
+        return false;
+    }
+    if (o->kind != CLI_TEXT) return take_number(command, o, value);
+    *(const char **)o->to = value;
+    return true;
+}
+
+bool cli_parse(int argc, char **argv, const cli_option *options, int *words)
+{
+    bool only_words = false;
+    int  count      = 0;
+    for (int j = 1; j < argc; j++) {
+        const char *word = argv[j];
+        if (only_words || word[0] != '-' || word[1] == '\0') {
+            argv[++count] = argv[j];
+            continue;
+        }
+        if (strcmp(word, "--") == 0) {
+            only_words = true;
+            continue;
+        }
+        if (strcmp(word, "-h") == 0) word = "--help";
+        size_t            size = strcspn(word, "=");
+        const cli_option *o    = find_option(options, word, size);
+        int               used = 0;
+        if (o == NULL) return unknown_option(argv[0], options, word);
+        if (!take(argv[0], o, word[size] == '=' ? word + size + 1 : NULL, &argv[j + 1], &used))
+            return false;
+        j += used;
+    }
+    *words = count;
+    return true;
 }

@@ -7,6 +7,8 @@
 #ifndef LCSM_CLI_H
 #define LCSM_CLI_H
 #include <lcsm/lcsm.h>
+#include <stdbool.h>
+#include <stdio.h>
 
 typedef enum {
     EXIT_OK     = 0,
@@ -19,11 +21,33 @@ typedef enum {
 
 typedef int cli_command(int argc, char **argv);
 
+cli_command cmd_check;
+
 /* Prints "lcsm COMMAND: text" on stderr and returns the exit code that fits the status. */
 int cli_report(const char *command, const lcsm_error *err);
 
 /* Prints "lcsm COMMAND: unknown option NAME" with the nearest known name (names ends in NULL)
  * on stderr and returns EXIT_USAGE. */
 int cli_unknown(const char *command, const char *what, const char *name, const char *const *names);
+
+/* An option of a command. A number is checked against its range. */
+typedef struct {
+    const char *name; /* with its dashes */
+    enum { CLI_FLAG, CLI_COUNT, CLI_NUMBER, CLI_TEXT } kind;
+    void  *to; /* bool, int, double or const char * */
+    double least, most;
+} cli_option;
+
+/* Reads argv[1] and what follows; options may also be written --name=value, and -- ends them.
+ * Other words are moved to the front of argv, and *words says how many they are. The list of
+ * options ends with a NULL name. False after a message: return EXIT_USAGE. */
+bool cli_parse(int argc, char **argv, const cli_option *options, int *words);
+
+/* Escape sequences, or "" where the stream is no terminal or NO_COLOR is set. */
+typedef struct {
+    const char *good, *bad, *dim, *bold, *off;
+} cli_colours;
+
+cli_colours cli_colours_of(FILE *stream);
 
 #endif

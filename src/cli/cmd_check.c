@@ -1,0 +1,224 @@
+/* cmd_check.c - lcsm check: prove the library on this machine. */
+#include <jansson.h>
+#include <lcsm/check.h>
+#include <math.h>
+#include <string.h>
+
+#include "cli.h"
+
+static const char HELP[] =
+    "lcsm check - prove the library on this machine\n"
+    "\n"
+    "usage: lcsm check [eos|ops|all|NAME] [--full] [--threads N] [--json] [--quiet]\n"
+    "       lcsm check --oracle FILE... [--json] [--quiet]\n"
+    "\n"
+    "Without --oracle: gradients of the operator (eos) and of the operations of the graph (ops)\n"
+    "against finite differences in double, float against double, all forms of the computation and\n"
+    "all splits of a sequence against each other. NAME takes the cases whose name contains it.\n"
+    "\n"
+    "  --full        every size; the default is a selection of a few seconds\n"
+    "  --oracle      the words are files of recorded cases: inputs, outputs, gradients. Each case\n"
+    "                runs in double (bound 1e-9) and in float (2e-5, absolute plus relative)\n"
+    "  --threads N   threads of the run; the default is one for each processor\n"
+    "  --json        {\"ok\", \"results\": [{\"name\", \"precision\", errors and bounds, "
+    "\"ok\"}]}\n"
+    "  --quiet       only what failed, and the summary\n"
+    "\n"
+    "Exit code 0 if all is well, 1 if a check failed, 3 if a file is not an oracle file.\n"
+    "\n"
+    "  lcsm check                                 the selection, some seconds\n"
+    "  lcsm check row-token --full                one operand form, every size\n"
+    "  lcsm check --oracle oracles/*.json         recorded cases\n"
+    "  lcsm check --json | jq '.results[] | select(.ok | not)'\n";
+
+/* What the rows go through: a table or a JSON list, and the counts. */
+typedef struct {
+    bool        json, quiet, oracle;
+    cli_colours colour, message;
+    json_t     *results;
+    char        group[256]; /* of the last row shown */
+    int         rows, failed, shown;
+    double      worst_output, worst_gradient; /* as parts of their bounds */
+} show;
+
+enum { NAME_WIDTH = 48, KIND_NAME_WIDTH = 24, KIND_WIDTH = 9 };
+
+static const char *error_text(char text[16], double error)
+{
+    if (isnan(error)) return "-";
+    (void)snprintf(text, 16, "%.1e", error);
+    return text;
+}
+
+/* Files are headings; kinds of checks, which change from row to row, are a column. */
+static void print_head(show *s, const char *group)
+{
+    if (s->oracle && strncmp(s->group, group, sizeof s->group - 1) != 0)
+        printf("%s%s%s%s\n", s->shown > 0 ? "\n" : "", s->colour.bold, group, s->colour.off);
+    else if (s->shown > 0) return;
+    (void)snprintf(s->group, sizeof s->group, "%s", group);
+    printf("%s  %-*s  ", s->colour.dim, s->oracle ? NAME_WIDTH : KIND_NAME_WIDTH, "case");
+    if (!s->oracle) printf("%-*s  ", KIND_WIDTH, "check");
+    printf("%-9s  %-8s  %-8s  verdict%s\n", "precision", "output", "gradient", s->colour.off);
+}
+
+static void print_row(show *s, const lcsm_check_row *r)
+{
+    char output[16], gradient[16];
+    print_head(s, r->group);
+    printf("  %-*s  ", s->oracle ? NAME_WIDTH : KIND_NAME_WIDTH, r->name);
+    if (!s->oracle) printf("%-*s  ", KIND_WIDTH, r->group);
+    printf("%-9s  %-8s  %-8s  %s%-6s%s  %s%s%s\n", r->precision,
+           error_text(output, r->output_error), error_text(gradient, r->gradient_error),
+           r->ok ? s->colour.good : s->colour.bad, r->ok ? "ok" : "FAILED", s->colour.off,
+           s->colour.dim, r->detail, s->colour.off);
+    fflush(stdout);
+    s->shown++;
+}
+
+static json_t *number(double x)
+{
+    return isfinite(x) ? json_real(x) : json_null();
+}
+
+static void store_row(show *s, const lcsm_check_row *r)
+{
+    json_t *row = json_object();
+    json_object_set_new(row, "group", json_string(r->group));
+    json_object_set_new(row, "name", json_string(r->name));
+    json_object_set_new(row, "precision", json_string(r->precision));
+    json_object_set_new(row, "output_error", number(r->output_error));
+    json_object_set_new(row, "output_bound", number(r->output_bound));
+    json_object_set_new(row, "gradient_error", number(r->gradient_error));
+    json_object_set_new(row, "gradient_bound", number(r->gradient_bound));
+    json_object_set_new(row, "ok", json_boolean(r->ok));
+    json_object_set_new(row, "detail", json_string(r->detail));
+    json_array_append_new(s->results, row);
+}
+
+/* Progress is for people who see no rows. */
+static void progress(const show *s, const lcsm_check_row *r)
+{
+    if (*s->message.bold == '\0' || !(s->json || s->quiet)) return;
+    fprintf(stderr, "\r\033[K%d rows, %d failed  %.60s", s->rows, s->failed, r->name);
+}
+
+static void take_row(void *user, const lcsm_check_row *r)
+{
+    show *s = user;
+    if (s->json) store_row(s, r);
+    else if (!s->quiet || !r->ok) print_row(s, r);
+    s->rows++;
+    s->failed += !r->ok;
+    if (r->ok) {
+        s->worst_output   = fmax(s->worst_output, r->output_error / r->output_bound);
+        s->worst_gradient = fmax(s->worst_gradient, r->gradient_error / r->gradient_bound);
+    }
+    progress(s, r);
+}
+
+static void print_summary(show *s)
+{
+    if (*s->message.bold != '\0' && (s->json || s->quiet)) fputs("\r\033[K", stderr);
+    if (s->json) {
+        json_t *all = json_object();
+        json_object_set_new(all, "ok", json_boolean(s->failed == 0));
+        json_object_set_new(all, "rows", json_integer(s->rows));
+        json_object_set_new(all, "failed", json_integer(s->failed));
+        json_object_set(all, "results", s->results);
+        json_dumpf(all, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
+        fputc('\n', stdout);
+        json_decref(all);
+        return;
+    }
+    printf("%s%d checks, ", s->shown > 0 ? "\n" : "", s->rows);
+    if (s->failed > 0) printf("%s%d failed%s", s->colour.bad, s->failed, s->colour.off);
+    else printf("%sall ok%s", s->colour.good, s->colour.off);
+    printf("; worst error of those that hold: %.2g of its bound\n",
+           fmax(s->worst_output, s->worst_gradient));
+}
+
+/* ---- what is checked -------------------------------------------------------------------- */
+
+typedef lcsm_status a_check(const lcsm_context *ctx, const lcsm_check_options *options,
+                            lcsm_check_sink *sink, void *user, lcsm_error *err);
+
+static const struct {
+    const char *name;
+    a_check    *run;
+} CHECKS[] = {{"eos", lcsm_check_eos}};
+
+enum { CHECK_COUNT = sizeof CHECKS / sizeof CHECKS[0] };
+
+/* A word is the name of a check, "all", or a filter over the cases of all checks. */
+static int run_checks(const lcsm_context *ctx, const char *word, bool full, show *s)
+{
+    lcsm_check_options options = {.full = full};
+    lcsm_error         err;
+    int                only = -1;
+    for (int j = 0; j < CHECK_COUNT; j++)
+        if (strcmp(word, CHECKS[j].name) == 0) only = j;
+    if (only < 0 && strcmp(word, "all") != 0) options.filter = word;
+    for (int j = 0; j < CHECK_COUNT; j++) {
+        if (only >= 0 && j != only) continue;
+        if (CHECKS[j].run(ctx, &options, take_row, s, &err) != LCSM_OK)
+            return cli_report("check", &err);
+    }
+    if (s->rows > 0) return EXIT_OK;
+    fprintf(stderr, "lcsm check: no case has '%s' in its name; lcsm check shows the names\n", word);
+    return EXIT_USAGE;
+}
+
+static int run_oracles(const lcsm_context *ctx, char **files, int count, show *s)
+{
+    lcsm_error err;
+    int        code = EXIT_OK;
+    for (int j = 0; j < count; j++)
+        if (lcsm_check_oracle(ctx, files[j], take_row, s, &err) != LCSM_OK)
+            code = cli_report("check", &err);
+    return code;
+}
+
+static int run(const lcsm_context *ctx, bool full, char **words, int count, show *s)
+{
+    int code = s->oracle ? run_oracles(ctx, words, count, s)
+                         : run_checks(ctx, count > 0 ? words[0] : "all", full, s);
+    if (s->rows > 0 || s->json) print_summary(s);
+    return code == EXIT_OK && s->failed > 0 ? EXIT_FAILED : code;
+}
+
+int cmd_check(int argc, char **argv)
+{
+    bool             help = false, full = false;
+    int              threads = 0, count = 0;
+    show             s = {.colour = cli_colours_of(stdout), .message = cli_colours_of(stderr)};
+    const cli_option options[] = {
+        {"--help", CLI_FLAG, &help, 0, 0},
+        {"--full", CLI_FLAG, &full, 0, 0},
+        {"--oracle", CLI_FLAG, &s.oracle, 0, 0},
+        {"--threads", CLI_COUNT, &threads, 1, 1024},
+        {"--json", CLI_FLAG, &s.json, 0, 0},
+        {"--quiet", CLI_FLAG, &s.quiet, 0, 0},
+        {NULL, CLI_FLAG, NULL, 0, 0},
+    };
+    if (!cli_parse(argc, argv, options, &count)) return EXIT_USAGE;
+    if (help) {
+        fputs(HELP, stdout);
+        return EXIT_OK;
+    }
+    if (s.oracle ? count == 0 : count > 1) {
+        fputs(s.oracle ? "lcsm check: --oracle needs files\n"
+                       : "lcsm check: one name at a time; files need --oracle\n",
+              stderr);
+        return EXIT_USAGE;
+    }
+    lcsm_context *ctx;
+    lcsm_error    err;
+    if (lcsm_context_create(&ctx, &(lcsm_context_options){.threads = threads}, &err) != LCSM_OK)
+        return cli_report("check", &err);
+    s.results = json_array();
+    int code  = run(ctx, full, argv + 1, count, &s);
+    json_decref(s.results);
+    lcsm_context_free(ctx);
+    return code;
+}
