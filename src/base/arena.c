@@ -26,14 +26,14 @@ static void prepare(unsigned char *p, size_t bytes)
 /* The end of a piece of the given size that begins at a->used, the gap included. */
 static bool piece_end(const lcsm_arena *a, size_t bytes, size_t *end)
 {
-    return lcsm_round_up(bytes, LCSM_ALIGN, end) && lcsm_add(*end, GAP, end)
-        && lcsm_add(a->used, *end, end) && (a->base == NULL || *end <= a->capacity);
+    return lcsm_round_up(bytes, LCSM_ALIGN, end) && lcsm_size_add(*end, GAP, end)
+        && lcsm_size_add(a->used, *end, end) && (a->base == NULL || *end <= a->capacity);
 }
 
 void *lcsm_arena_take(lcsm_arena *a, size_t count, size_t size)
 {
     size_t bytes, end;
-    if (a->failed || !lcsm_mul(count, size, &bytes) || !piece_end(a, bytes, &end)) {
+    if (a->failed || !lcsm_size_mul(count, size, &bytes) || !piece_end(a, bytes, &end)) {
         a->failed = true;
         return NULL;
     }
@@ -46,7 +46,7 @@ void *lcsm_arena_take(lcsm_arena *a, size_t count, size_t size)
 static void *take_matrix(lcsm_arena *a, size_t rows, size_t cols, size_t size)
 {
     size_t count;
-    if (lcsm_mul(rows, cols, &count)) return lcsm_arena_take(a, count, size);
+    if (lcsm_size_mul(rows, cols, &count)) return lcsm_arena_take(a, count, size);
     a->failed = true;
     return NULL;
 }

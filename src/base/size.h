@@ -7,12 +7,12 @@
 /* What every block of numbers is aligned to: a cache line, and the widest vector. */
 #define LCSM_ALIGN ((size_t)64)
 
-static inline bool lcsm_mul(size_t a, size_t b, size_t *out)
+static inline bool lcsm_size_mul(size_t a, size_t b, size_t *out)
 {
     return !__builtin_mul_overflow(a, b, out);
 }
 
-static inline bool lcsm_add(size_t a, size_t b, size_t *out)
+static inline bool lcsm_size_add(size_t a, size_t b, size_t *out)
 {
     return !__builtin_add_overflow(a, b, out);
 }
@@ -21,7 +21,7 @@ static inline bool lcsm_add(size_t a, size_t b, size_t *out)
 static inline bool lcsm_round_up(size_t n, size_t align, size_t *out)
 {
     size_t sum;
-    if (!lcsm_add(n, align - 1, &sum)) return false;
+    if (!lcsm_size_add(n, align - 1, &sum)) return false;
     *out = sum & ~(align - 1);
     return true;
 }

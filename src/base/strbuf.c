@@ -12,12 +12,13 @@
 static bool grow(lcsm_strbuf *s, size_t more)
 {
     size_t need;
-    if (s->failed || !lcsm_add(s->size, more, &need) || !lcsm_add(need, 1, &need)) goto fail;
+    if (s->failed || !lcsm_size_add(s->size, more, &need) || !lcsm_size_add(need, 1, &need))
+        goto fail;
     if (need <= s->capacity) return true;
 
     size_t capacity = s->capacity > 0 ? s->capacity : 64;
     while (capacity < need)
-        if (!lcsm_mul(capacity, 2, &capacity)) goto fail;
+        if (!lcsm_size_mul(capacity, 2, &capacity)) goto fail;
     char *text = realloc(s->text, capacity);
     if (text == NULL) goto fail;
     s->text     = text;

@@ -8,10 +8,10 @@
 
 /* All arrays of a run in one block; pointers into it while it lasts. */
 typedef struct {
-    R_(lcsm_eos_arrays) x;
+    R_(lcsm_eos_arrays)      x;
     R_(lcsm_eos_grad_arrays) g;
-    real *y, *g_y, *m_T, *g_m_T;
-    void *block, *tape, *ws;
+    real                    *y, *g_y, *m_T, *g_m_T;
+    void                    *block, *tape, *ws;
 } arrays;
 
 static real *take(real **next, size_t n, const double *from)
@@ -52,7 +52,7 @@ static void give(double *to, const real *from, size_t n)
     for (size_t j = 0; j < n; j++) to[j] = (double)from[j];
 }
 
-static const R_(lcsm_kernels) * kernels_of(const lcsm_context *ctx)
+static const R_(lcsm_kernels) *kernels_of(const lcsm_context *ctx)
 {
 #if LCSM_REAL_IS_DOUBLE
     return ctx->f64;
@@ -65,11 +65,11 @@ lcsm_status R_(lcsm_eos_case_run)(const lcsm_context *ctx, const lcsm_eos_proble
                                   lcsm_eos_form form, ptrdiff_t chunk, bool grads,
                                   lcsm_eos_result *r, lcsm_error *err)
 {
-    const R_(lcsm_kernels) *k = kernels_of(ctx);
-    arrays        a           = {0};
-    lcsm_eos_desc desc        = p->desc;
-    lcsm_eos_plan plan;
-    lcsm_status   st;
+    const R_(lcsm_kernels) *k    = kernels_of(ctx);
+    arrays                  a    = {0};
+    lcsm_eos_desc           desc = p->desc;
+    lcsm_eos_plan           plan;
+    lcsm_status             st;
     desc.form  = form;
     desc.chunk = chunk;
     LCSM_TRY(lcsm_eos_plan_make(&plan, ctx->threads, &desc, err));

@@ -277,7 +277,8 @@ static lcsm_status check_split(const checker *c, const lcsm_eos_case *k, lcsm_eo
     LCSM_TRY(lcsm_eos_problem_make(&p, k, n, set, err));
     LCSM_TRY(lcsm_eos_result_make(&want, &p, err));
     LCSM_TRY(run(c->ctx, &p, LCSM_FORM_AUTO, 0, true, &want, err));
-    for (ptrdiff_t cut = 0; cut <= n.T; cut += 1 + n.T / 7) {
+    const ptrdiff_t every = 1 + n.T / 7;
+    for (ptrdiff_t cut = 0; cut <= n.T; cut += every) {
         lcsm_eos_result got = {0};
         char            where[80];
         LCSM_TRY(lcsm_eos_result_make(&got, &p, err));
@@ -300,9 +301,10 @@ static void make_extreme(lcsm_eos_problem *p)
 {
     const double values[] = {-INFINITY, log(1e-30), log(1e-8), 0, 0, 0, -0.01, -0.1};
     for (int j = EOS_row; j <= EOS_full; j++)
-        for (size_t a = 0; a < p->size[j]; a++)
-            p->operand[j][a] = (double)(float)
-                values[(size_t)(lcsm_rng_uniform(11, (uint32_t)j, a) * (double)COUNT(values))];
+        for (size_t a = 0; a < p->size[j]; a++) {
+            double pick      = lcsm_rng_uniform(11, (uint32_t)j, a) * (double)COUNT(values);
+            p->operand[j][a] = (double)(float)values[(size_t)pick];
+        }
 }
 
 static lcsm_status check_extreme(const checker *c, const lcsm_eos_case *k, lcsm_eos_sizes n,

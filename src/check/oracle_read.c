@@ -75,7 +75,7 @@ static lcsm_status read_shape(lcsm_oracle_array *a, const json_t *shape, const p
             || json_integer_value(n) > PTRDIFF_MAX / 16)
             return bad_array(at, "\"shape\" holds something else than sizes", err);
         a->dim[j] = (ptrdiff_t)json_integer_value(n);
-        if (!lcsm_mul(count, (size_t)a->dim[j], &count) || count > PTRDIFF_MAX / 16)
+        if (!lcsm_size_mul(count, (size_t)a->dim[j], &count) || count > PTRDIFF_MAX / 16)
             return bad_array(at, "the product of \"shape\" overflows", err);
     }
     a->rank    = (int)rank;

@@ -27,9 +27,9 @@ typedef struct R_(lcsm_kernels) {
 } R_(lcsm_kernels);
 
 /* The rows of the sets that need no more than the bits of cpu, the fastest of each kind. */
-void R_(lcsm_kernels_choose)(R_(lcsm_kernels) * k, unsigned cpu);
+void R_(lcsm_kernels_choose)(R_(lcsm_kernels) *k, unsigned cpu);
 
 /* The same in memory of its own, for free(); NULL when there is none. */
-R_(lcsm_kernels) * R_(lcsm_kernels_new)(unsigned cpu);
+R_(lcsm_kernels) *R_(lcsm_kernels_new)(unsigned cpu);
 
 #endif

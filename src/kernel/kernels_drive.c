@@ -6,12 +6,12 @@
 #include <stdlib.h>
 
 #if LCSM_REAL_IS_DOUBLE
-extern const R_(lcsm_kernels) lcsm_kernels_f64_ref, lcsm_kernels_f64_portable;
+extern const R_(lcsm_kernels)        lcsm_kernels_f64_ref, lcsm_kernels_f64_portable;
 static const R_(lcsm_kernels) *const SETS[] = {&lcsm_kernels_f64_ref, &lcsm_kernels_f64_portable};
 #else
-extern const R_(lcsm_kernels) lcsm_kernels_f32_ref, lcsm_kernels_f32_portable;
+extern const R_(lcsm_kernels)        lcsm_kernels_f32_ref, lcsm_kernels_f32_portable;
 #if defined(__x86_64__)
-extern const R_(lcsm_kernels) lcsm_kernels_f32_avx2, lcsm_kernels_f32_avx512;
+extern const R_(lcsm_kernels)        lcsm_kernels_f32_avx2, lcsm_kernels_f32_avx512;
 #endif
 static const R_(lcsm_kernels) *const SETS[] = {
     &lcsm_kernels_f32_ref,
@@ -24,7 +24,7 @@ static const R_(lcsm_kernels) *const SETS[] = {
 #endif
 
 /* Keep what the slower sets gave wherever the faster one has nothing. */
-static void overlay(R_(lcsm_kernels) * k, const R_(lcsm_kernels) * faster)
+static void overlay(R_(lcsm_kernels) *k, const R_(lcsm_kernels) *faster)
 {
     k->name = faster->name;
     k->needs |= faster->needs;
@@ -34,14 +34,14 @@ static void overlay(R_(lcsm_kernels) * k, const R_(lcsm_kernels) * faster)
 #undef X
 }
 
-void R_(lcsm_kernels_choose)(R_(lcsm_kernels) * k, unsigned cpu)
+void R_(lcsm_kernels_choose)(R_(lcsm_kernels) *k, unsigned cpu)
 {
     *k = (R_(lcsm_kernels)){0};
     for (size_t j = 0; j < COUNT(SETS); j++)
         if ((SETS[j]->needs & ~cpu) == 0) overlay(k, SETS[j]);
 }
 
-R_(lcsm_kernels) * R_(lcsm_kernels_new)(unsigned cpu)
+R_(lcsm_kernels) *R_(lcsm_kernels_new)(unsigned cpu)
 {
     R_(lcsm_kernels) *k = malloc(sizeof *k);
     if (k != NULL) R_(lcsm_kernels_choose)(k, cpu);

@@ -5,20 +5,20 @@
 TEST(mul_at_the_border_is_exact_or_refused)
 {
     size_t n = 0;
-    assert_true(lcsm_mul(0, SIZE_MAX, &n));
+    assert_true(lcsm_size_mul(0, SIZE_MAX, &n));
     assert_int_equal(n, 0);
-    assert_true(lcsm_mul(1, SIZE_MAX, &n));
+    assert_true(lcsm_size_mul(1, SIZE_MAX, &n));
     assert_true(n == SIZE_MAX);
-    assert_false(lcsm_mul(2, SIZE_MAX / 2 + 1, &n));
-    assert_false(lcsm_mul(SIZE_MAX, SIZE_MAX, &n));
+    assert_false(lcsm_size_mul(2, SIZE_MAX / 2 + 1, &n));
+    assert_false(lcsm_size_mul(SIZE_MAX, SIZE_MAX, &n));
 }
 
 TEST(add_at_the_border_is_exact_or_refused)
 {
     size_t n = 0;
-    assert_true(lcsm_add(SIZE_MAX - 1, 1, &n));
+    assert_true(lcsm_size_add(SIZE_MAX - 1, 1, &n));
     assert_true(n == SIZE_MAX);
-    assert_false(lcsm_add(SIZE_MAX, 1, &n));
+    assert_false(lcsm_size_add(SIZE_MAX, 1, &n));
 }
 
 TEST(round_up_gives_the_next_multiple)

@@ -35,7 +35,8 @@ enum { EOS_GEN_NONE, EOS_GEN_EXP, EOS_GEN_GATE, EOS_GEN_COMPLEMENT };
 
 #define EOS_VIEW_LIST(X)                                                                           \
     X(i)                                                                                           \
-    X(e) X(s) X(row) X(col) X(full) X(row_phase) X(col_phase) X(full_phase) X(u) X(w)              \
+    X(e)                                                                                           \
+    X(s) X(row) X(col) X(full) X(row_phase) X(col_phase) X(full_phase) X(u) X(w)                   \
         X(dense) /* k, d are the row and the column of the K x K matrix */                         \
         X(erase)
 
@@ -72,22 +73,22 @@ typedef struct {
 
 /* A form of the computation, as a row of the kernel table. */
 typedef struct {
-    size_t (*fwd_scratch)(const R_(lcsm_eos_seq) * x, ptrdiff_t C);
-    size_t (*bwd_scratch)(const R_(lcsm_eos_seq) * x, ptrdiff_t C);
-    void (*fwd)(const R_(lcsm_eos_seq) * x, ptrdiff_t C, real *m, real *y, ptrdiff_t y_t,
-                real *tape, real *ws);
-    void (*bwd)(const R_(lcsm_eos_seq) * x, ptrdiff_t C, const real *y, ptrdiff_t y_t,
-                const real *g_y, ptrdiff_t g_y_t, real *g_m, const R_(lcsm_eos_seq_grads) * g,
+    size_t (*fwd_scratch)(const R_(lcsm_eos_seq) *x, ptrdiff_t C);
+    size_t (*bwd_scratch)(const R_(lcsm_eos_seq) *x, ptrdiff_t C);
+    void (*fwd)(const R_(lcsm_eos_seq) *x, ptrdiff_t C, real *m, real *y, ptrdiff_t y_t, real *tape,
+                real *ws);
+    void (*bwd)(const R_(lcsm_eos_seq) *x, ptrdiff_t C, const real *y, ptrdiff_t y_t,
+                const real *g_y, ptrdiff_t g_y_t, real *g_m, const R_(lcsm_eos_seq_grads) *g,
                 const real *tape, real *ws);
 } R_(lcsm_eos_kernels);
 
-static inline bool R_(lcsm_eos_resets)(const R_(lcsm_eos_seq) * x, ptrdiff_t t)
+static inline bool R_(lcsm_eos_resets)(const R_(lcsm_eos_seq) *x, ptrdiff_t t)
 {
     return x->reset != NULL && (t > 0 || x->reset_first) && x->reset[t * x->reset_t] != 0;
 }
 
 /* Reals of one memory. */
-static inline size_t R_(lcsm_eos_memory)(const R_(lcsm_eos_seq) * x)
+static inline size_t R_(lcsm_eos_memory)(const R_(lcsm_eos_seq) *x)
 {
     return (size_t)x->K * (size_t)x->D * (x->complex ? 2u : 1u);
 }

@@ -6,21 +6,21 @@
 #include "base/size.h"
 #include "base/thread.h"
 
-typedef R_(lcsm_eos_seq) seq;
+typedef R_(lcsm_eos_seq)       seq;
 typedef R_(lcsm_eos_seq_grads) seq_grads;
-typedef R_(lcsm_eos_kernels) form;
+typedef R_(lcsm_eos_kernels)   form;
 
 /* One call, as the tasks see it. */
 typedef struct {
-    const lcsm_eos_plan *p;
-    const form          *form;
-    const R_(lcsm_eos_arrays) * x;
-    const R_(lcsm_eos_grad_arrays) * g;
-    real          *y, *m_T, *tape;
-    const real    *y_in, *g_y, *g_m_T, *tape_in;
-    unsigned char *scratch; /* of all workers */
-    real          *partial; /* of all items */
-    size_t         scratch_bytes, partial_reals;
+    const lcsm_eos_plan            *p;
+    const form                     *form;
+    const R_(lcsm_eos_arrays)      *x;
+    const R_(lcsm_eos_grad_arrays) *g;
+    real                           *y, *m_T, *tape;
+    const real                     *y_in, *g_y, *g_m_T, *tape_in;
+    unsigned char                  *scratch; /* of all workers */
+    real                           *partial; /* of all items */
+    size_t                          scratch_bytes, partial_reals;
 } call;
 
 /* Where an item lies: sequence b, head h, columns d0 .. d0 + D - 1. */
@@ -49,7 +49,7 @@ static size_t workers_of(const lcsm_eos_plan *p)
     return items < threads ? items : threads;
 }
 
-static const form *form_of(const lcsm_eos_plan *p, const R_(lcsm_kernels) * k)
+static const form *form_of(const lcsm_eos_plan *p, const R_(lcsm_kernels) *k)
 {
     switch (p->form) {
     case LCSM_FORM_CHUNKED:
@@ -62,7 +62,7 @@ static const form *form_of(const lcsm_eos_plan *p, const R_(lcsm_kernels) * k)
 
 /* ---- problems --------------------------------------------------------------------------- */
 
-static R_(lcsm_view) * view_of(seq *x, int operand)
+static R_(lcsm_view) *view_of(seq *x, int operand)
 {
     R_(lcsm_view) *const views[EOS_OPERANDS] = {
 #define X(name) [EOS_##name] = &x->name,
@@ -72,7 +72,7 @@ static R_(lcsm_view) * view_of(seq *x, int operand)
     return views[operand];
 }
 
-static R_(lcsm_out) * out_of(seq_grads *g, int operand)
+static R_(lcsm_out) *out_of(seq_grads *g, int operand)
 {
     R_(lcsm_out) *const outs[EOS_OPERANDS] = {
 #define X(name) [EOS_##name] = &g->name,
@@ -101,7 +101,7 @@ static seq problem(const lcsm_eos_plan *p, place w)
     x.complex_s = p->operand[EOS_s].complex;
     for (int j = 0; j < EOS_OPERANDS; j++) {
         const lcsm_eos_layout *l = &p->operand[j];
-        R_(lcsm_view) *v         = view_of(&x, j);
+        R_(lcsm_view)         *v = view_of(&x, j);
         *v                       = (R_(lcsm_view)){NULL, p->reverse ? -l->t : l->t, l->k, l->d};
     }
     return x;
@@ -184,7 +184,7 @@ static R_(lcsm_out) partial_layout(const lcsm_eos_plan *p, int operand)
     const lcsm_eos_layout *l     = &p->operand[operand];
     ptrdiff_t              width = l->complex ? 2 : 1;
     if (l->axes & LCSM_AXIS_KK) return (R_(lcsm_out)){NULL, p->K * p->K, p->K, 1};
-    ptrdiff_t d    = l->axes & LCSM_AXIS_D ? p->tile : 1;
+    ptrdiff_t    d = l->axes & LCSM_AXIS_D ? p->tile : 1;
     R_(lcsm_out) o = {.d = l->axes & LCSM_AXIS_D ? width : 0};
     o.k            = l->axes & LCSM_AXIS_K ? d * width : 0;
     o.t            = (l->axes & LCSM_AXIS_K ? p->K : 1) * d * width;
@@ -238,12 +238,12 @@ static void add_partials(const call *c, size_t item)
         const lcsm_eos_layout *l = &p->operand[j];
         size_t                 n = partial_size(p, j);
         if (n > 0 && c->g->operand[j] != NULL) {
-            R_(lcsm_out) from = partial_layout(p, j);
-            bool      matrix  = (l->axes & LCSM_AXIS_KK) != 0;
-            ptrdiff_t steps = l->axes & LCSM_AXIS_T ? p->T : 1, width = l->complex ? 2 : 1;
-            ptrdiff_t rows = matrix || (l->axes & LCSM_AXIS_K) ? p->K : 1;
-            ptrdiff_t cols = matrix ? p->K : (l->axes & LCSM_AXIS_D ? w.D : 1);
-            real     *to   = c->g->operand[j] + origin(p, l, w);
+            R_(lcsm_out) from   = partial_layout(p, j);
+            bool         matrix = (l->axes & LCSM_AXIS_KK) != 0;
+            ptrdiff_t    steps = l->axes & LCSM_AXIS_T ? p->T : 1, width = l->complex ? 2 : 1;
+            ptrdiff_t    rows = matrix || (l->axes & LCSM_AXIS_K) ? p->K : 1;
+            ptrdiff_t    cols = matrix ? p->K : (l->axes & LCSM_AXIS_D ? w.D : 1);
+            real        *to   = c->g->operand[j] + origin(p, l, w);
             for (ptrdiff_t t = 0; t < steps; t++)
                 for (ptrdiff_t k = 0; k < rows; k++)
                     for (ptrdiff_t d = 0; d < cols * width; d++) {
@@ -280,12 +280,12 @@ static size_t bwd_scratch(const lcsm_eos_plan *p, const form *f)
     return memory_bytes(&x) + padded(f->bwd_scratch(&x, p->chunk));
 }
 
-size_t R_(lcsm_eos_fwd_bytes)(const lcsm_eos_plan *p, const R_(lcsm_kernels) * k)
+size_t R_(lcsm_eos_fwd_bytes)(const lcsm_eos_plan *p, const R_(lcsm_kernels) *k)
 {
     return fwd_scratch(p, form_of(p, k)) * workers_of(p);
 }
 
-size_t R_(lcsm_eos_bwd_bytes)(const lcsm_eos_plan *p, const R_(lcsm_kernels) * k)
+size_t R_(lcsm_eos_bwd_bytes)(const lcsm_eos_plan *p, const R_(lcsm_kernels) *k)
 {
     return bwd_scratch(p, form_of(p, k)) * workers_of(p) + padded(partial_reals(p) * items_of(p));
 }
@@ -319,8 +319,8 @@ static void fwd_item(void *arg, size_t item, int worker)
     memory_out(p, w, m, c->m_T, false);
 }
 
-void R_(lcsm_eos_fwd)(const lcsm_eos_plan *p, const R_(lcsm_kernels) * k,
-                      const R_(lcsm_eos_arrays) * x, real *y, real *m_T, real *tape, void *ws)
+void R_(lcsm_eos_fwd)(const lcsm_eos_plan *p, const R_(lcsm_kernels) *k,
+                      const R_(lcsm_eos_arrays) *x, real *y, real *m_T, real *tape, void *ws)
 {
     const form *f = form_of(p, k);
     call        c = {.p             = p,
@@ -359,9 +359,9 @@ static void bwd_item(void *arg, size_t item, int worker)
     memory_out(p, w, g_m, c->g->m0, true);
 }
 
-void R_(lcsm_eos_bwd)(const lcsm_eos_plan *p, const R_(lcsm_kernels) * k,
-                      const R_(lcsm_eos_arrays) * x, const real *y, const real *g_y,
-                      const real *g_m_T, const R_(lcsm_eos_grad_arrays) * g, const real *tape,
+void R_(lcsm_eos_bwd)(const lcsm_eos_plan *p, const R_(lcsm_kernels) *k,
+                      const R_(lcsm_eos_arrays) *x, const real *y, const real *g_y,
+                      const real *g_m_T, const R_(lcsm_eos_grad_arrays) *g, const real *tape,
                       void *ws)
 {
     const form *f = form_of(p, k);

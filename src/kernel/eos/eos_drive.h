@@ -23,15 +23,15 @@ typedef struct {
 } R_(lcsm_eos_grad_arrays);
 
 /* Bytes of the workspaces and of the tape. */
-size_t R_(lcsm_eos_fwd_bytes)(const lcsm_eos_plan *p, const R_(lcsm_kernels) * k);
-size_t R_(lcsm_eos_bwd_bytes)(const lcsm_eos_plan *p, const R_(lcsm_kernels) * k);
+size_t R_(lcsm_eos_fwd_bytes)(const lcsm_eos_plan *p, const R_(lcsm_kernels) *k);
+size_t R_(lcsm_eos_bwd_bytes)(const lcsm_eos_plan *p, const R_(lcsm_kernels) *k);
 size_t R_(lcsm_eos_tape_bytes)(const lcsm_eos_plan *p);
 
 /* As lcsm_eos_forward and lcsm_eos_backward, whose comments hold; arguments are right. */
-void R_(lcsm_eos_fwd)(const lcsm_eos_plan *p, const R_(lcsm_kernels) * k,
-                      const R_(lcsm_eos_arrays) * x, real *y, real *m_T, real *tape, void *ws);
-void R_(lcsm_eos_bwd)(const lcsm_eos_plan *p, const R_(lcsm_kernels) * k,
-                      const R_(lcsm_eos_arrays) * x, const real *y, const real *g_y,
-                      const real *g_m_T, const R_(lcsm_eos_grad_arrays) * g, const real *tape,
+void R_(lcsm_eos_fwd)(const lcsm_eos_plan *p, const R_(lcsm_kernels) *k,
+                      const R_(lcsm_eos_arrays) *x, real *y, real *m_T, real *tape, void *ws);
+void R_(lcsm_eos_bwd)(const lcsm_eos_plan *p, const R_(lcsm_kernels) *k,
+                      const R_(lcsm_eos_arrays) *x, const real *y, const real *g_y,
+                      const real *g_m_T, const R_(lcsm_eos_grad_arrays) *g, const real *tape,
                       void *ws);
 #endif

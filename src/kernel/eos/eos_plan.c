@@ -79,13 +79,13 @@ static lcsm_status check_sizes(const lcsm_eos_desc *desc, lcsm_error *err)
             return lcsm_fail(err, LCSM_ERR_ARGUMENT, "eos: %s is %td, want at least %td",
                              sizes[j].name, sizes[j].value, sizes[j].least);
         size_t extent = sizes[j].value > 0 ? (size_t)sizes[j].value : 1;
-        if (!lcsm_mul(n, extent, &n) || n > PTRDIFF_MAX)
+        if (!lcsm_size_mul(n, extent, &n) || n > PTRDIFF_MAX)
             return lcsm_fail(err, LCSM_ERR_ARGUMENT,
                              "eos: the sizes B %td T %td H %td K %td D %td overflow", desc->B,
                              desc->T, desc->H, desc->K, desc->D);
     }
     size_t square;
-    if (!lcsm_mul((size_t)desc->K, (size_t)desc->K, &square) || square > PTRDIFF_MAX / 64)
+    if (!lcsm_size_mul((size_t)desc->K, (size_t)desc->K, &square) || square > PTRDIFF_MAX / 64)
         return lcsm_fail(err, LCSM_ERR_ARGUMENT, "eos: K is %td, its square overflows", desc->K);
     return LCSM_OK;
 }

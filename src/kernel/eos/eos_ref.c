@@ -16,9 +16,9 @@
 #include <math.h>
 #include <string.h>
 
-typedef R_(lcsm_view) view;
-typedef R_(lcsm_out) out;
-typedef R_(lcsm_eos_seq) seq;
+typedef R_(lcsm_view)          view;
+typedef R_(lcsm_out)           out;
+typedef R_(lcsm_eos_seq)       seq;
 typedef R_(lcsm_eos_seq_grads) grads;
 
 typedef struct {
