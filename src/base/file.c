@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -124,48 +123,52 @@ static lcsm_status write_all(int fd, const unsigned char *data, size_t size, con
     return LCSM_OK;
 }
 
-/* Makes the temporary file with its content safe on the disk. */
-static lcsm_status write_synced(const char *path, const void *data, size_t size, lcsm_error *err)
+lcsm_status lcsm_file_writer_open(lcsm_file_writer *w, const char *path, lcsm_error *err)
 {
-    lcsm_status st = LCSM_OK;
-    int         fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (fd < 0) return fail_io(err, path, "create");
-    LCSM_TRY(write_all(fd, data, size, path, err));
-    if (fsync(fd) != 0) st = fail_io(err, path, "sync");
-cleanup:
-    if (close(fd) != 0 && st == LCSM_OK) st = fail_io(err, path, "close");
-    return st;
+    w->open    = false;
+    int length = snprintf(w->temporary, sizeof w->temporary, "%s.tmp.%ld", path, (long)getpid());
+    if (length < 0 || (size_t)length >= sizeof w->temporary)
+        return lcsm_fail(err, LCSM_ERR_IO, "the path %.80s... is too long", path);
+    memcpy(w->path, path, strlen(path) + 1);
+    w->fd = open(w->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (w->fd < 0) return fail_io(err, w->temporary, "create");
+    w->open = true;
+    return LCSM_OK;
 }
 
-/* A rename is on the disk once the folder is. */
-static lcsm_status sync_folder_of(const char *path, lcsm_error *err)
+lcsm_status lcsm_file_writer_write(lcsm_file_writer *w, const void *data, size_t size,
+                                   lcsm_error *err)
 {
-    char        folder[PATH_MAX] = ".";
-    const char *slash            = strrchr(path, '/');
-    if (slash != NULL) {
-        size_t length = slash == path ? 1 : (size_t)(slash - path);
-        memcpy(folder, path, length);
-        folder[length] = '\0';
-    }
-    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0) return fail_io(err, folder, "open");
-    lcsm_status st = fsync(fd) == 0 ? LCSM_OK : fail_io(err, folder, "sync");
-    close_quietly(fd);
-    return st;
+    return write_all(w->fd, data, size, w->temporary, err);
+}
+
+lcsm_status lcsm_file_writer_commit(lcsm_file_writer *w, lcsm_error *err)
+{
+    lcsm_status st = fsync(w->fd) == 0 ? LCSM_OK : fail_io(err, w->temporary, "sync");
+    if (close(w->fd) != 0 && st == LCSM_OK) st = fail_io(err, w->temporary, "close");
+    w->fd = -1;
+    if (st == LCSM_OK && rename(w->temporary, w->path) != 0) st = fail_io(err, w->path, "replace");
+    if (st != LCSM_OK) return st;
+    w->open = false;
+    return lcsm_folder_sync_above(w->path, err);
+}
+
+void lcsm_file_writer_close(lcsm_file_writer *w)
+{
+    if (!w->open) return;
+    close_quietly(w->fd);
+    (void)unlink(w->temporary);
+    w->open = false;
 }
 
 lcsm_status lcsm_file_write_atomic(const char *path, const void *data, size_t size, lcsm_error *err)
 {
-    char temporary[PATH_MAX];
-    int  length = snprintf(temporary, sizeof temporary, "%s.tmp.%ld", path, (long)getpid());
-    if (length < 0 || (size_t)length >= sizeof temporary)
-        return lcsm_fail(err, LCSM_ERR_IO, "the path %.80s... is too long", path);
-
-    lcsm_status st = write_synced(temporary, data, size, err);
-    if (st == LCSM_OK && rename(temporary, path) != 0) st = fail_io(err, path, "replace");
-    if (st != LCSM_OK) {
-        (void)unlink(temporary);
-        return st;
-    }
-    return sync_folder_of(path, err);
+    lcsm_file_writer w;
+    lcsm_status      st = LCSM_OK;
+    LCSM_TRY(lcsm_file_writer_open(&w, path, err));
+    LCSM_TRY(lcsm_file_writer_write(&w, data, size, err));
+    LCSM_TRY(lcsm_file_writer_commit(&w, err));
+cleanup:
+    lcsm_file_writer_close(&w);
+    return st;
 }

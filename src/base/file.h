@@ -9,6 +9,7 @@
 #include <stddef.h>
 
 #include "base/error.h"
+#include "base/folder.h"
 
 /* The bytes of a file. {0} is empty and may be closed. */
 typedef struct {
@@ -25,8 +26,23 @@ lcsm_status lcsm_file_map(lcsm_file *out, const char *path, lcsm_error *err);
 
 void lcsm_file_close(lcsm_file *file);
 
-/* Writes path.tmp.PID beside path, syncs it, renames it over path and syncs the folder. On
- * failure path is as it was and the temporary file is gone. */
+/* A file that is written piece by piece and appears whole: the pieces go to path.tmp.PID beside
+ * path, and _commit syncs that, renames it over path and syncs the folder. Until then, and after
+ * any failure, path is as it was. Give every writer to _close, which removes what was not
+ * committed; {0} may be closed too. */
+typedef struct {
+    int  fd;
+    bool open;
+    char path[LCSM_PATH_MAX], temporary[LCSM_PATH_MAX];
+} lcsm_file_writer;
+
+lcsm_status lcsm_file_writer_open(lcsm_file_writer *w, const char *path, lcsm_error *err);
+lcsm_status lcsm_file_writer_write(lcsm_file_writer *w, const void *data, size_t size,
+                                   lcsm_error *err);
+lcsm_status lcsm_file_writer_commit(lcsm_file_writer *w, lcsm_error *err);
+void        lcsm_file_writer_close(lcsm_file_writer *w);
+
+/* All of the above for one piece. */
 lcsm_status lcsm_file_write_atomic(const char *path, const void *data, size_t size,
                                    lcsm_error *err);
 

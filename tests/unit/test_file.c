@@ -132,3 +132,37 @@ TEST(file_close_of_an_empty_file_is_fine)
     lcsm_file f = {0};
     lcsm_file_close(&f);
 }
+
+TEST(writer_shows_nothing_before_the_commit_and_all_of_it_after)
+{
+    place            p = make_place();
+    lcsm_file_writer w;
+    lcsm_file        read = {0};
+    assert_int_equal(lcsm_file_write_atomic(p.path, "old", 3, NULL), LCSM_OK);
+    assert_int_equal(lcsm_file_writer_open(&w, p.path, NULL), LCSM_OK);
+    assert_int_equal(lcsm_file_writer_write(&w, "new", 3, NULL), LCSM_OK);
+    assert_int_equal(lcsm_file_writer_write(&w, "er", 2, NULL), LCSM_OK);
+    assert_int_equal(lcsm_file_read(&read, p.path, 100, NULL), LCSM_OK);
+    assert_string_equal((const char *)read.data, "old");
+    lcsm_file_close(&read);
+
+    assert_int_equal(lcsm_file_writer_commit(&w, NULL), LCSM_OK);
+    lcsm_file_writer_close(&w);
+    assert_int_equal(lcsm_file_read(&read, p.path, 100, NULL), LCSM_OK);
+    assert_string_equal((const char *)read.data, "newer");
+    lcsm_file_close(&read);
+    assert_int_equal(entries(p.folder), 1);
+    remove_place(&p);
+}
+
+TEST(writer_closed_without_a_commit_leaves_no_trace)
+{
+    place            p = make_place();
+    lcsm_file_writer w;
+    assert_int_equal(lcsm_file_writer_open(&w, p.path, NULL), LCSM_OK);
+    assert_int_equal(lcsm_file_writer_write(&w, "x", 1, NULL), LCSM_OK);
+    lcsm_file_writer_close(&w);
+    lcsm_file_writer_close(&w);
+    assert_int_equal(entries(p.folder), 0);
+    remove_place(&p);
+}
