@@ -17,7 +17,14 @@
 extern const R_(lcsm_kernels) K_(lcsm_kernels);
 
 const R_(lcsm_kernels) K_(lcsm_kernels) = {
-    .name  = SET_NAME,
-    .needs = SET_NEEDS,
-    .probe = &K_(lcsm_probes),
+    .name        = SET_NAME,
+    .needs       = SET_NEEDS,
+    .activations = K_(lcsm_activations),
+    .norm        = &K_(lcsm_norm_rows),
+    .conv        = &K_(lcsm_conv_steps),
+    .shift       = &K_(lcsm_shift_steps),
+    .rotate      = &K_(lcsm_rotate_rows),
+    .xent        = &K_(lcsm_xent_rows),
+    .adamw       = &K_(lcsm_adamw_flat),
+    .probe       = &K_(lcsm_probes),
 };

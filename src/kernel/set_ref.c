@@ -11,5 +11,12 @@ const R_(lcsm_kernels) K_(lcsm_kernels) = {
     .eos_chunk     = &K_(lcsm_eos_recurrent),
     .eos_scan      = &K_(lcsm_eos_recurrent),
     .eos_conv      = &K_(lcsm_eos_recurrent),
+    .activations   = K_(lcsm_activations),
+    .norm          = &K_(lcsm_norm_rows),
+    .conv          = &K_(lcsm_conv_steps),
+    .shift         = &K_(lcsm_shift_steps),
+    .rotate        = &K_(lcsm_rotate_rows),
+    .xent          = &K_(lcsm_xent_rows),
+    .adamw         = &K_(lcsm_adamw_flat),
     .probe         = &K_(lcsm_probes),
 };

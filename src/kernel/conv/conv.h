@@ -1,0 +1,65 @@
+/*
+ * kernel/conv/conv.h - short causal convolution, one filter of W taps for each channel.
+ *
+ *     z_t = b + sum_j w[:, j] x_{t-W+1+j}          y_t = z_t, or silu(z_t)
+ *
+ *   x      (T, D), steps x_t reals apart; a negative x_t runs time backwards
+ *   past   (W-1, D) contiguous: what came before x_0, oldest first; NULL for zeros
+ *   reset  not 0 at a step that starts a new sequence: what came before it counts as zero
+ *
+ * A call does steps t0 .. t1 - 1 and may look at all of x, so ranges are independent. Backward
+ * writes g_x of its range (or adds, if the flag is set), for which it reads g_y of up to W - 1
+ * steps more, and adds the range's part to g_w (D, W) and g_b; each may be NULL. z is computed
+ * again from x. Nothing overlaps. Time O((t1 - t0) D W); ws has LCSM_CONV_SCRATCH(W) reals.
+ */
+#ifndef LCSM_KERNEL_CONV_H
+#define LCSM_KERNEL_CONV_H
+#include "kernel/variant.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { LCSM_CONV_TILE = 256 }; /* channels that a kernel works on at a time */
+#define LCSM_CONV_SCRATCH(W) (3 * (size_t)(W)*LCSM_CONV_TILE)
+
+typedef struct {
+    ptrdiff_t      T, D, W;
+    const real    *x, *w, *b, *past; /* w (D, W), b (D) or NULL */
+    ptrdiff_t      x_t;
+    const int32_t *reset; /* or NULL */
+    ptrdiff_t      reset_t;
+    bool           reset_first; /* whether reset[0] may be read and counts */
+    bool           silu;
+} R_(lcsm_conv);
+
+typedef struct {
+    void (*fwd)(const R_(lcsm_conv) *c, ptrdiff_t t0, ptrdiff_t t1, real *y, ptrdiff_t y_t,
+                real *ws);
+    void (*bwd)(const R_(lcsm_conv) *c, ptrdiff_t t0, ptrdiff_t t1, const real *g_y,
+                ptrdiff_t g_y_t, real *g_x, ptrdiff_t g_x_t, bool add, real *g_w, real *g_b,
+                real *ws);
+} R_(lcsm_conv_kernels);
+
+extern const R_(lcsm_conv_kernels) K_(lcsm_conv_steps);
+
+static inline bool R_(lcsm_conv_resets)(const R_(lcsm_conv) *c, ptrdiff_t t)
+{
+    return c->reset != NULL && (t > 0 || (t == 0 && c->reset_first))
+        && c->reset[t * c->reset_t] != 0;
+}
+
+/* How many taps meet tokens of the same sequence: 1 .. W, counting the current token. */
+static inline ptrdiff_t R_(lcsm_conv_seen)(const R_(lcsm_conv) *c, ptrdiff_t t)
+{
+    ptrdiff_t seen = 1;
+    while (seen < c->W && !R_(lcsm_conv_resets)(c, t - seen + 1)) seen++;
+    return seen;
+}
+
+/* The inputs of a step, counting steps of the past as negative; NULL where there is none. */
+static inline const real *R_(lcsm_conv_input)(const R_(lcsm_conv) *c, ptrdiff_t t)
+{
+    if (t >= 0) return c->x + t * c->x_t;
+    return c->past == NULL ? NULL : c->past + (c->W - 1 + t) * c->D;
+}
+#endif

@@ -1,0 +1,21 @@
+/* xent_ref.c - the definition of the parts of the cross-entropy. */
+#include "kernel/xent/xent.h"
+
+static void scan(R_(lcsm_xent_row) *row, ptrdiff_t base, ptrdiff_t n, const real *z)
+{
+    real old = row->max;
+    for (ptrdiff_t j = 0; j < n; j++)
+        if (z[j] > row->max) {
+            row->max  = z[j];
+            row->best = base + j;
+        }
+    if (row->max > old) row->sum *= R_FN(exp)(old - row->max);
+    for (ptrdiff_t j = 0; j < n; j++) row->sum += R_FN(exp)(z[j] - row->max);
+}
+
+static void soft(ptrdiff_t n, real lse, real scale, real *z)
+{
+    for (ptrdiff_t j = 0; j < n; j++) z[j] = scale * R_FN(exp)(z[j] - lse);
+}
+
+const R_(lcsm_xent_kernels) K_(lcsm_xent_rows) = {scan, soft};
