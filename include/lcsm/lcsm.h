@@ -1,6 +1,7 @@
 /* lcsm/lcsm.h - everything, and the version. */
 #ifndef LCSM_LCSM_H
 #define LCSM_LCSM_H
+#include <lcsm/bench.h>
 #include <lcsm/check.h>
 #include <lcsm/context.h>
 #include <lcsm/eos.h>

@@ -14,6 +14,7 @@ typedef struct {
 static cli_command help, version;
 
 static const command COMMANDS[] = {
+    {"bench", "time the operator beside this machine's peak", cmd_bench},
     {"check", "prove the library on this machine", cmd_check},
     {"help", "this page", help},
     {"version", "the version of the program", version},

@@ -1,0 +1,84 @@
+/*
+ * lcsm/bench.h - time the library beside what this machine can do.
+ *
+ * Every kernel is compared with the plain reference before it is timed, and a wrong one is not
+ * timed. Times are the best of several repetitions; between them the peak of the machine is
+ * measured with the same number of threads, so that both see the same machine. Useful work counts
+ * 4 K D floating-point operations for a token and head forward, 12 K D forward and backward,
+ * twice that for a complex memory.
+ *
+ * Ownership  What a sink gets is borrowed for the time of the call.
+ * Threads    A benchmark belongs to one thread and uses as many as its options say.
+ * Errors     A status other than LCSM_OK means that nothing could be measured. A wrong kernel and
+ *            a target that is missed are rows.
+ */
+#ifndef LCSM_BENCH_H
+#define LCSM_BENCH_H
+#include <lcsm/context.h>
+#include <lcsm/export.h>
+#include <lcsm/status.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+LCSM_BEGIN_DECLS
+
+/* What the processor can do with so many threads, in the instruction set of the kernels. */
+typedef struct {
+    int         threads;
+    const char *isa;
+    double      gflops; /* multiply-adds on registers, 1e9 operations a second */
+    double      gexp;   /* 1e9 vector exponentials a second */
+    double      ggate;  /* 1e9 gates sigmoid(x)^(1/tau) a second */
+    double      gbytes; /* 1e9 bytes read from memory a second */
+} lcsm_bench_machine;
+
+typedef enum {
+    LCSM_BENCH_PEAK,  /* fraction of the FMA peak; at least the target */
+    LCSM_BENCH_EVALS, /* time, as a multiple of that of the exponentials or gates alone; at most */
+    LCSM_BENCH_SPEEDUP, /* over one thread; at least */
+    LCSM_BENCH_MEMORY,  /* extra bytes of backward, as a part of what is allowed; at most */
+    LCSM_BENCH_LENGTH,  /* time per token, as a multiple of that of a short sequence; at most */
+    LCSM_BENCH_FIGURES,
+} lcsm_bench_figure;
+
+typedef struct {
+    double value, target; /* NAN: not measured; no target */
+    bool   met;           /* true without a target */
+} lcsm_bench_result;
+
+typedef struct {
+    const char       *name; /* as row-token/fwd/B4-T2048-H4-K64-D128 */
+    int               threads;
+    double            seconds; /* NAN: not timed, and note says why */
+    double            gflops, peak_gflops;
+    double            error; /* against the reference, relative */
+    const char       *form;
+    ptrdiff_t         chunk;
+    size_t            extra_bytes; /* tape and workspace of backward; 0 forward */
+    bool              wrong;
+    const char       *note;
+    lcsm_bench_result figure[LCSM_BENCH_FIGURES];
+} lcsm_bench_row;
+
+/* Any function may be NULL. */
+typedef struct {
+    void (*machine)(void *user, const lcsm_bench_machine *machine);
+    void (*row)(void *user, const lcsm_bench_row *row);
+    void (*progress)(void *user, const char *text);
+    void *user;
+} lcsm_bench_sink;
+
+/* All zeros are the defaults. */
+typedef struct {
+    int         threads; /* 0: one, and two where there are two processors */
+    lcsm_isa    isa;
+    bool        quick;   /* fewer and shorter cases, some seconds in all */
+    double      seconds; /* of a case and pass; 0: 1, or 0.2 if quick */
+    const char *filter;  /* NULL, or: only cases whose name contains it */
+} lcsm_bench_options;
+
+LCSM_API lcsm_status lcsm_bench_eos(const lcsm_bench_options *options, const lcsm_bench_sink *sink,
+                                    lcsm_error *err);
+
+LCSM_END_DECLS
+#endif
