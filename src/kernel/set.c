@@ -1,5 +1,6 @@
 /* set.c - the table of the vector kernels of one variant. */
 #include "kernel/cpu.h"
+#include "kernel/eos/eos_chunk.h"
 #include "kernel/kernels.h"
 #include "kernel/vec.h"
 
@@ -19,6 +20,7 @@ extern const R_(lcsm_kernels) K_(lcsm_kernels);
 const R_(lcsm_kernels) K_(lcsm_kernels) = {
     .name        = SET_NAME,
     .needs       = SET_NEEDS,
+    .eos_chunk   = &K_(lcsm_eos_chunk),
     .activations = K_(lcsm_activations),
     .norm        = &K_(lcsm_norm_rows),
     .conv        = &K_(lcsm_conv_steps),

@@ -1,0 +1,134 @@
+/*
+ * kernel/eos/eos_chunk.h - the chunked form, also that of the delta rule: matrix products over
+ * runs of steps. What the files of this form share.
+ *
+ * Frame. In a chunk that starts with the memory M, everything is written relative to its start.
+ * With A_r, B_r, F_r the sums of the row logs, column logs and row phases over its steps up to
+ * and including r, the memory after step r is m_r = exp(A_r + i F_r) exp(B_r) * W_r, and
+ *
+ *     W_r = W_{r-1} + k_r u_r^T            k_r = e_r exp(-A_r - i F_r)        W before = M
+ *     y_r = exp(B_r) * Re(W_r^T q_r)       q_r = scale s_r exp(A_r + i F_r)
+ *     u_r = v_r - W_{r-1}^T b_r            v_r = i_r exp(-B_r), b_r = erase_r exp(A_r)
+ *
+ * has no decay left. So, with rows for steps and P = lower(Q K^T), L = strict_lower(N K^T), N = -b:
+ *
+ *     U = V + N M + L U,    Y = exp(B) * (Q M + P U),    M' = exp(A + iF) exp(B) * (M + K^T U)
+ *
+ * (U = V without erase). A complex memory is a real one with twice the rows: q is stored as
+ * [re, -im], k as [re, im], and the rows of M are those of its two planes.
+ *
+ * Chunks. The exponentials are running products, so that their error does not grow with |A|.
+ * exp(-A) must stay finite: a chunk ends at the cell's border, before a reset, or before
+ * exp(A) exp(B) would fall below EOS_CHUNK_FLOOR = exp(-40) in some row and column. With e, i, s
+ * of 1e4, K = D = 1e3, the largest product is then 1e8 * 1e3 * exp(40) = 2e28, far below 3e38.
+ * The decay of the first step touches nothing but M. If it alone is below the floor, M is scaled
+ * by it beforehand and it counts as 0. So a chunk of one step is always possible, and decays from
+ * exactly 0 (a log of minus infinity) to 1 take the same path.
+ *
+ * Which C. See K_(lcsm_eos_chunk_best) in eos_chunk.c.
+ */
+#ifndef LCSM_KERNEL_EOS_CHUNK_H
+#define LCSM_KERNEL_EOS_CHUNK_H
+#include "kernel/eos/eos.h"
+#include "kernel/gemm/tile.h"
+
+#define EOS_CHUNK_FLOOR ((real)4.248354255291589e-18)
+
+/* The columns of a panel of the memory, of V and of Y. */
+#define EOS_PANEL TILE_COLS
+
+/* Running products of exp(log) over the steps of a chunk, along K or along D. */
+typedef struct {
+    const real *log;         /* of step 0; NULL: all ones */
+    ptrdiff_t   t, stride;   /* of log; stride 0: one number for all */
+    ptrdiff_t   width, pad;  /* numbers of a step, and with padding (of ones) */
+    real       *up, *down;   /* (C, pad): the product and its inverse */
+    real       *first;       /* (pad): the first step's decay when M was scaled by it */
+    ptrdiff_t   valid;       /* rows that hold; of a static factor they serve every chunk */
+    bool        valid_skips; /* ... with the first step counted as 1 */
+} lcsm_chunk_factor;
+
+/* A pass over one sequence. Arrays of steps have C rows. */
+typedef struct {
+    const R_(lcsm_eos_seq) *x;
+    ptrdiff_t               C, Cp; /* steps of a cell, padded to vectors */
+    ptrdiff_t               K, Kp; /* Kp: K padded to vectors */
+    ptrdiff_t               R, Rp; /* rows of the memory, K or Kp + K; Rp = Kp or 2 Kp */
+    ptrdiff_t               D, Dp; /* Dp: D padded to panels */
+    ptrdiff_t               panels;
+    ptrdiff_t               t, n;      /* the chunk: its first step and its steps */
+    bool                    scaled;    /* M has been scaled by the first step's decay */
+    bool                    empty;     /* the chunk starts with a reset */
+    lcsm_chunk_factor       row, col;  /* col.up is NULL without column decays */
+    real                   *cos, *sin; /* (C, Kp) of F, complex memory only */
+    ptrdiff_t               phases;    /* their valid rows if the phase is static */
+    real                   *Q, *N, *E; /* (C, Rp) q, -b and k; N is NULL without erase */
+    real                   *ET;        /* (Rp, Cp) */
+    real                   *P, *L;     /* (C, Cp) */
+    real                   *junk;      /* (C) */
+    real                   *decay;     /* (Rp) exp(A) of the last step, for both planes */
+    real                   *M;         /* (panels, R, EOS_PANEL) */
+} lcsm_chunk;
+
+/* A bump allocator that only counts while base is NULL. */
+typedef struct {
+    real  *base;
+    size_t used;
+} lcsm_chunk_arena;
+
+real *K_(lcsm_chunk_take)(lcsm_chunk_arena *a, ptrdiff_t rows, ptrdiff_t cols);
+
+/* Sizes and the arrays that forward and backward both need; M apart. */
+lcsm_chunk K_(lcsm_chunk_open)(const R_(lcsm_eos_seq) *x, ptrdiff_t C, lcsm_chunk_arena *a);
+
+/* The chunk that starts at step t, before step `end`: c->n, the factors, and whether M (if not
+ * NULL) has been emptied or scaled for it. */
+void K_(lcsm_chunk_begin)(lcsm_chunk *c, ptrdiff_t t, ptrdiff_t end, real *M);
+
+/* Q, N, E, ET, P and L of the chunk. diag NULL: P has its diagonal, else that is moved there. */
+void K_(lcsm_chunk_operands)(lcsm_chunk *c, real *diag);
+
+/* V of one panel, (C, EOS_PANEL), and U in its place. */
+void K_(lcsm_chunk_input)(const lcsm_chunk *c, ptrdiff_t panel, real *V);
+void K_(lcsm_delta_solve)(const lcsm_chunk *c, const real *M, real *V);
+void K_(lcsm_delta_solve_back)(const lcsm_chunk *c, real *X);
+
+/* One panel of the memory to the end of the chunk. */
+void K_(lcsm_chunk_advance)(const lcsm_chunk *c, ptrdiff_t panel, const real *V, real *M);
+
+/* M = row * M * col, row (Kp) for both planes, col (Dp) or NULL; all panels. */
+void K_(lcsm_chunk_scale)(const lcsm_chunk *c, const real *row, const real *col, real *M);
+
+/* Rows k and Kp + k of one panel turn by the phase of the chunk's last step, or back (-1). */
+void K_(lcsm_chunk_rotate)(const lcsm_chunk *c, real sign, real *M);
+
+/* Panels from and to planes of K x D. */
+void K_(lcsm_chunk_pack)(const lcsm_chunk *c, const real *m, real *M);
+void K_(lcsm_chunk_unpack)(const lcsm_chunk *c, const real *M, real *m);
+
+/* Columns of a panel that exist, and the vectors that hold them. */
+static inline ptrdiff_t lcsm_chunk_cols(const lcsm_chunk *c, ptrdiff_t panel)
+{
+    ptrdiff_t left = c->D - panel * EOS_PANEL;
+    return left < EOS_PANEL ? left : EOS_PANEL;
+}
+
+static inline int lcsm_chunk_vecs(const lcsm_chunk *c, ptrdiff_t panel)
+{
+    return lcsm_chunk_cols(c, panel) > VW ? 2 : 1;
+}
+
+/* n lanes at a stride, as many as a vector holds; the others are 0. */
+VEC_INLINE vec lcsm_lanes(const real *p, ptrdiff_t stride, ptrdiff_t n)
+{
+    if (stride == 1 && n >= VW) return vload(p);
+    if (n <= 0) return vzero();
+    if (stride == 1) return vload_n(p, n);
+    if (stride == 0) return vset1(*p);
+    return vgather(p, stride, n < VW ? n : VW);
+}
+
+extern const R_(lcsm_eos_kernels) K_(lcsm_eos_chunk);
+
+ptrdiff_t K_(lcsm_eos_chunk_best)(ptrdiff_t K, ptrdiff_t D);
+#endif

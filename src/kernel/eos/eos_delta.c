@@ -1,0 +1,61 @@
+/*
+ * eos_delta.c - what the delta rule adds to the chunked form: the triangular systems
+ *
+ *     (I - L) U = V + N M        forward, from the first step to the last
+ *     (I - L)^T X = U'           backward, from the last step to the first
+ *
+ * L is strictly lower. Tile by tile, the other tiles' part is a product in registers; what is
+ * left inside the tile is substituted row by row.
+ */
+#include "kernel/eos/eos_chunk.h"
+
+/* Row r of X gains a[j * stride] times row j, for j = from .. to - 1. */
+static void substitute(real *X, ptrdiff_t r, const real *a, ptrdiff_t stride, ptrdiff_t from,
+                       ptrdiff_t to)
+{
+    vec u = vload(X + r * EOS_PANEL), v = vload(X + r * EOS_PANEL + VW);
+    for (ptrdiff_t j = from; j < to; j++) {
+        vec w = vset1(a[j * stride]);
+        u += w * vload(X + j * EOS_PANEL);
+        v += w * vload(X + j * EOS_PANEL + VW);
+    }
+    vstore(X + r * EOS_PANEL, u);
+    vstore(X + r * EOS_PANEL + VW, v);
+}
+
+void K_(lcsm_delta_solve)(const lcsm_chunk *c, const real *M, real *V)
+{
+    ptrdiff_t    tiles = lcsm_tile_count(c->n), first = 0;
+    lcsm_product p[] = {
+        {.a = c->N, .ar = c->Rp, .ad = 1, .b = M, .bd = EOS_PANEL, .depth = c->R},
+        {.a = c->L, .ar = c->Cp, .ad = 1, .b = V, .bd = EOS_PANEL, .part = TILE_BELOW},
+    };
+    lcsm_target t = {.c = V, .cr = EOS_PANEL, .op = TILE_ADD};
+    for (ptrdiff_t j = 0; j < tiles; j++) {
+        ptrdiff_t next = lcsm_tile_first(c->n, tiles, j + 1);
+        K_(lcsm_tile)(first, next, TILE_VECS, p, 2, &t);
+        for (ptrdiff_t r = first + 1; r < next; r++)
+            substitute(V, r, c->L + r * c->Cp, 1, first, r);
+        first = next;
+    }
+}
+
+void K_(lcsm_delta_solve_back)(const lcsm_chunk *c, real *X)
+{
+    ptrdiff_t    tiles = lcsm_tile_count(c->n), next = c->n;
+    lcsm_product p = {.a     = c->L,
+                      .ar    = 1,
+                      .ad    = c->Cp,
+                      .b     = X,
+                      .bd    = EOS_PANEL,
+                      .depth = c->n,
+                      .part  = TILE_ABOVE};
+    lcsm_target  t = {.c = X, .cr = EOS_PANEL, .op = TILE_ADD};
+    for (ptrdiff_t j = tiles - 1; j >= 0; j--) {
+        ptrdiff_t first = lcsm_tile_first(c->n, tiles, j);
+        K_(lcsm_tile)(first, next, TILE_VECS, &p, 1, &t);
+        for (ptrdiff_t r = next - 2; r >= first; r--)
+            substitute(X, r, c->L + r, c->Cp, r + 1, next);
+        next = first;
+    }
+}
