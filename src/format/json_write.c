@@ -149,7 +149,7 @@ void lcsm_json_put_null(lcsm_json_writer *w, const char *key)
 lcsm_status lcsm_json_writer_finish(lcsm_json_writer *w, lcsm_error *err)
 {
     if (w->depth > 0 || !w->follows) problem(w, "the text is not complete");
-    lcsm_strbuf_add(&w->text, "\n");
+    if (w->pretty) lcsm_strbuf_add(&w->text, "\n");
     if (w->problem != NULL)
         return lcsm_fail(err, LCSM_ERR_ARGUMENT, "JSON cannot be written: %s", w->problem);
     if (w->text.failed)

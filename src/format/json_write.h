@@ -52,8 +52,8 @@ void lcsm_json_put_bool(lcsm_json_writer *w, const char *key, bool value);
 void lcsm_json_put_text(lcsm_json_writer *w, const char *key, const char *value); /* UTF-8 */
 void lcsm_json_put_null(lcsm_json_writer *w, const char *key);
 
-/* Ends the text with a line end and says whether it is what was asked for: every level closed,
- * every number finite, every text UTF-8. */
+/* Ends a pretty text with a line end, and says whether the text is what was asked for: every level
+ * closed, every number finite, every text UTF-8. */
 lcsm_status lcsm_json_writer_finish(lcsm_json_writer *w, lcsm_error *err);
 
 void lcsm_json_writer_free(lcsm_json_writer *w);

@@ -56,7 +56,7 @@ TEST(json_compact_text_is_one_line)
     assert_int_equal(lcsm_json_writer_finish(&w, NULL), LCSM_OK);
     assert_string_equal(lcsm_strbuf_text(&w.text),
                         "{\"z\":\"a \\\"quoted\\\" \\\\ line\\n\\u0001 \xC3\xA9\","
-                        "\"a\":-9223372036854775808,\"list\":[0.1,true,null,{}],\"n\":3}\n");
+                        "\"a\":-9223372036854775808,\"list\":[0.1,true,null,{}],\"n\":3}");
     lcsm_json_writer_free(&w);
 }
 
