@@ -46,9 +46,10 @@ typedef struct {
 /* One operation of a graph. The graph sets the upper part, the op's shape rule the lower. */
 typedef struct lcsm_node {
     const struct lcsm_op *op;
-    const void           *attr;  /* the op's own struct of graph/attr.h */
-    int                   index; /* in the graph; also the purpose of its random numbers */
-    int                   block; /* of lcsm_block_begin, or -1 */
+    const void           *attr;    /* the op's own struct of graph/attr.h */
+    int                   index;   /* in the graph */
+    int                   ordinal; /* among the nodes of its op: the purpose of random numbers */
+    int                   block;   /* of lcsm_block_begin, or -1 */
     int                   threads;
     const void           *kernels; /* R_(lcsm_kernels) of the graph's number type */
     const char           *scope;   /* where it was built, as in "layers.0.mixer" */
@@ -79,7 +80,7 @@ typedef struct {
     int         threads;
     const void *kernels;  /* R_(lcsm_kernels) of the graph's number type */
     bool        training; /* dropout is on */
-    uint64_t    seed;     /* of this run's random numbers: lcsm_rng(seed, node->index, element) */
+    uint64_t    seed;     /* of this run's random numbers: lcsm_rng(seed, node->ordinal, element) */
     lcsm_error  error;    /* set by lcsm_call_fail; the run stops after this op */
 } lcsm_run;
 

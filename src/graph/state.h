@@ -8,7 +8,10 @@
  */
 #ifndef LCSM_GRAPH_STATE_H
 #define LCSM_GRAPH_STATE_H
+#include <stdint.h>
+
 #include "base/error.h"
+#include "graph/op.h"
 #include "graph/tensor.h"
 
 struct lcsm_graph;
@@ -27,6 +30,7 @@ typedef struct {
     size_t            bytes;   /* of one block */
     int               blocks;  /* 1, or 2 for training */
     int               current; /* the block that the next run reads */
+    uint64_t          key;     /* of the definition that it fits */
     unsigned char    *data;
 } lcsm_state;
 
@@ -40,5 +44,8 @@ lcsm_status lcsm_state_copy(lcsm_state *dst, const lcsm_state *src, lcsm_error *
 
 /* The numbers of an entry. */
 void *lcsm_state_data(const lcsm_state *s, size_t entry);
+
+/* Bytes of an entry, a multiple of LCSM_ALIGN. */
+size_t lcsm_state_bytes(const lcsm_state_spec *spec);
 
 #endif

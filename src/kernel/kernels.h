@@ -9,9 +9,10 @@
 #define LCSM_KERNEL_KERNELS_H
 #include "kernel/activation/activation.h"
 #include "kernel/adamw/adamw.h"
-#include "kernel/attention/attention.h"
 #include "kernel/conv/conv.h"
 #include "kernel/eos/eos.h"
+#include "kernel/ew/ew.h"
+#include "kernel/gemm/gemm.h"
 #include "kernel/norm/norm.h"
 #include "kernel/probe/probe.h"
 #include "kernel/rotate/rotate.h"
@@ -24,13 +25,14 @@
     X(const R_(lcsm_eos_kernels) *, eos_chunk)                                                     \
     X(const R_(lcsm_eos_kernels) *, eos_scan)                                                      \
     X(const R_(lcsm_eos_kernels) *, eos_conv)                                                      \
+    X(const R_(lcsm_gemm_kernels) *, gemm)                                                         \
+    X(const R_(lcsm_ew_kernels) *, ew)                                                             \
     X(const R_(lcsm_activation) *, activations) /* [LCSM_ACT_COUNT] */                             \
     X(const R_(lcsm_norm_kernels) *, norm)                                                         \
     X(const R_(lcsm_conv_kernels) *, conv)                                                         \
     X(const R_(lcsm_shift_kernels) *, shift)                                                       \
     X(const R_(lcsm_rotate_kernels) *, rotate)                                                     \
     X(const R_(lcsm_xent_kernels) *, xent)                                                         \
-    X(const R_(lcsm_attention_kernels) *, attention)                                               \
     X(const R_(lcsm_adamw_kernels) *, adamw)                                                       \
     X(const R_(lcsm_probe) *, probe)
 

@@ -1,9 +1,12 @@
-/* graph/ops/ops.h - what op sources share: typed access to operands and the kernel table. */
+/* graph/ops/ops.h - what op sources share: typed access to operands, shape checks, loops. */
 #ifndef LCSM_GRAPH_OPS_H
 #define LCSM_GRAPH_OPS_H
+#include <string.h>
+
 #include "base/thread.h"
 #include "graph/attr.h"
 #include "graph/op.h"
+#include "graph/rows.h"
 #include "kernel/kernels.h"
 #include "kernel/variant.h"
 
@@ -11,14 +14,40 @@
 
 #define CASES(list) .cases = (list), .n_cases = COUNT(list)
 
+/* Test cases: CASE("odd", &(attr){...}, {IN(2, 3, 5)}, {IN(5), .lo = 0, .hi = 1}), and LARGE for
+ * one that is too large for finite differences. */
+#define CASE(title, a, ...)                                                                        \
+    {                                                                                              \
+        .name = (title), .attr = (a), .in = { __VA_ARGS__ }                                        \
+    }
+#define LARGE(title, a, ...)                                                                       \
+    {                                                                                              \
+        .name = (title), .attr = (a), .in = {__VA_ARGS__}, .large = true                           \
+    }
+#define IN(...)                                                                                    \
+    .shape = {(int)(sizeof((ptrdiff_t[]){__VA_ARGS__}) / sizeof(ptrdiff_t)), {__VA_ARGS__}}
+
 static inline real *row_of(const lcsm_mat *m, ptrdiff_t row)
 {
     return (real *)m->data + row * m->ld;
 }
 
-static inline const R_(lcsm_kernels) * kernels_of(const lcsm_call *c)
+static inline const R_(lcsm_kernels) *kernels_of(const lcsm_call *c)
 {
     return c->run->kernels;
+}
+
+/* A vector of `cols` numbers, which counts for every row: its only row, with ld 0. */
+static inline lcsm_mat every_row(lcsm_mat m)
+{
+    if (m.rows == 1) m.ld = 0;
+    return m;
+}
+
+/* Whether x is a vector for the rows of a. */
+static inline bool is_row_vector(const lcsm_tensor *x, const lcsm_tensor *a)
+{
+    return x->shape.rank <= 1 && x->cols == a->cols;
 }
 
 #endif

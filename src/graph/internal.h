@@ -1,0 +1,57 @@
+/* graph/internal.h - what a graph is, for build, plan and run. */
+#ifndef LCSM_GRAPH_INTERNAL_H
+#define LCSM_GRAPH_INTERNAL_H
+#include "graph/graph.h"
+#include "graph/plan.h"
+
+enum { LCSM_SCOPE_DEPTH = 16, LCSM_NAME_SIZE = 200 };
+
+/* A list of things that the graph owns, one allocation each. */
+typedef struct {
+    void **item;
+    int    count, capacity;
+} lcsm_owned;
+
+struct lcsm_graph {
+    const lcsm_context *ctx;
+    const void         *kernels;
+    lcsm_params        *params;
+    lcsm_dtype          dtype;
+    lcsm_error          error; /* the first failure of a builder */
+
+    lcsm_owned    tensor_list, node_list, text_list, attr_list;
+    lcsm_tensor **param_tensor; /* by row of the parameter list; NULL: not used here */
+    int           n_param_tensor;
+
+    char  scope[LCSM_NAME_SIZE];
+    int   scope_end[LCSM_SCOPE_DEPTH]; /* lengths to return to */
+    int   scope_depth;
+    char *scope_text; /* the current scope, owned */
+    int   block, n_blocks;
+    int   op_count[LCSM_OP_COUNT];
+
+    lcsm_plan *plan; /* NULL before lcsm_graph_plan */
+    lcsm_run   run;
+    bool       forward_done;
+};
+
+static inline lcsm_tensor *lcsm_tensor_at(const lcsm_graph *g, int j)
+{
+    return g->tensor_list.item[j];
+}
+
+static inline lcsm_node *lcsm_node_at(const lcsm_graph *g, int j)
+{
+    return g->node_list.item[j];
+}
+
+/* Where the memory of a tensor is: the tensor that owns it, and the element in it. */
+static inline lcsm_tensor *lcsm_tensor_root(lcsm_tensor *t, ptrdiff_t *offset)
+{
+    ptrdiff_t at = 0;
+    for (; t->parent != NULL; t = t->parent) at += t->offset;
+    if (offset != NULL) *offset = at;
+    return t;
+}
+
+#endif

@@ -1,0 +1,83 @@
+/*
+ * dropout.c - zero with probability rate, else times 1 / (1 - rate); the identity in evaluation.
+ *
+ * Whether element j is kept is a function of (seed, node, j), so backward and a second forward
+ * make the same choice without a mask in memory.
+ */
+#include "base/rng.h"
+#include "graph/ops/ops.h"
+
+static lcsm_status shape(lcsm_node *n, lcsm_error *err)
+{
+    const lcsm_dropout_attr *a = n->attr;
+    if (!(a->rate >= 0 && a->rate < 1))
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "the rate is %g, want 0 <= rate < 1", a->rate);
+    n->shape[0] = n->in[0]->shape;
+    return LCSM_OK;
+}
+
+typedef struct {
+    const lcsm_call *c;
+    const lcsm_mat  *from;
+    lcsm_mat         to;
+    real             factor;
+    uint32_t         below; /* drop where the word is below */
+} job;
+
+static void drop_rows(const void *arg, ptrdiff_t first, ptrdiff_t count)
+{
+    const job *j       = arg;
+    uint32_t   purpose = (uint32_t)j->c->node->ordinal;
+    for (ptrdiff_t r = first; r < first + count; r++) {
+        const real *x    = row_of(j->from, r);
+        real       *y    = row_of(&j->to, r);
+        uint64_t    at   = (uint64_t)(r * j->to.cols);
+        lcsm_u32x4  word = {{0}};
+        for (ptrdiff_t i = 0; i < j->to.cols; i++, at++) {
+            if (i == 0 || at % 4 == 0) word = lcsm_rng(j->c->run->seed, purpose, at / 4);
+            real v = word.v[at % 4] < j->below ? 0 : j->factor * x[i];
+            y[i]   = j->to.add ? y[i] + v : v;
+        }
+    }
+}
+
+static void run(const lcsm_call *c, const lcsm_mat *from, lcsm_mat to, bool add)
+{
+    const lcsm_dropout_attr *a    = c->node->attr;
+    double                   rate = c->run->training ? a->rate : 0;
+    job j    = {c, from, to, (real)(1 / (1 - rate)), (uint32_t)(rate * 4294967296.0)};
+    j.to.add = add;
+    if (rate == 0 && !add && to.data == from->data) return;
+    lcsm_parallel_rows(c->run->threads, to.rows, 4 * to.cols, drop_rows, &j);
+}
+
+static void forward(const lcsm_call *c)
+{
+    run(c, &c->in[0], c->out[0], false);
+}
+
+static void backward(const lcsm_call *c)
+{
+    run(c, &c->g_out[0], c->g_in[0], c->g_in[0].add);
+}
+
+static const lcsm_op_case TESTS[] = {
+    CASE("one", &(lcsm_dropout_attr){0.5}, {IN(1)}),
+    CASE("odd", &(lcsm_dropout_attr){0.3}, {IN(2, 3, 17)}),
+    CASE("none", &(lcsm_dropout_attr){0}, {IN(5, 7)}),
+    CASE("empty", &(lcsm_dropout_attr){0.3}, {IN(0, 3)}),
+    LARGE("large", &(lcsm_dropout_attr){0.1}, {IN(131, 257)}),
+};
+
+const lcsm_op R_(lcsm_op_dropout) = {
+    .name          = "dropout",
+    .in            = {"x"},
+    .attr_size     = sizeof(lcsm_dropout_attr),
+    .shape         = shape,
+    .forward       = forward,
+    .backward      = backward,
+    .in_place      = LCSM_BIT(0),
+    .grad_in_place = LCSM_BIT(0),
+    .overwrites    = LCSM_BIT(0),
+    CASES(TESTS),
+};

@@ -1,0 +1,77 @@
+/* embed.c - rows of a table, picked by tokens and scaled; backward adds them up again. */
+#include "graph/ops/ops.h"
+
+enum { TOKENS, TABLE };
+
+static lcsm_status shape(lcsm_node *n, lcsm_error *err)
+{
+    const lcsm_tensor     *tokens = n->in[TOKENS], *table = n->in[TABLE];
+    const lcsm_embed_attr *a = n->attr;
+    if (table->shape.rank != 2)
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "the table wants two axes");
+    if (tokens->shape.rank + 1 > LCSM_MAX_RANK)
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "tokens have too many axes");
+    if (tokens->ld != tokens->cols)
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "tokens must not be a slice");
+    if (!isfinite(a->scale)) return lcsm_fail(err, LCSM_ERR_ARGUMENT, "the scale is %g", a->scale);
+    n->shape[0]                         = tokens->shape;
+    n->shape[0].dim[n->shape[0].rank++] = table->cols;
+    return LCSM_OK;
+}
+
+static real scale_of(const lcsm_call *c)
+{
+    const lcsm_embed_attr *a = c->node->attr;
+    return (real)a->scale;
+}
+
+static void forward_rows(const void *arg, ptrdiff_t first, ptrdiff_t count)
+{
+    const lcsm_call *c      = arg;
+    const int32_t   *tokens = c->in[TOKENS].data;
+    for (ptrdiff_t r = first; r < first + count; r++)
+        kernels_of(c)->ew->scale(c->out[0].cols, scale_of(c), row_of(&c->in[TABLE], tokens[r]),
+                                 false, row_of(&c->out[0], r));
+}
+
+static void forward(const lcsm_call *c)
+{
+    const lcsm_mat *y      = &c->out[0];
+    const int32_t  *tokens = c->in[TOKENS].data;
+    ptrdiff_t       V      = c->in[TABLE].rows;
+    for (ptrdiff_t r = 0; r < y->rows; r++)
+        if (tokens[r] < 0 || tokens[r] >= V) {
+            lcsm_call_fail(c, "token %d at position %td, want 0..%td", (int)tokens[r], r, V - 1);
+            return;
+        }
+    lcsm_parallel_rows(c->run->threads, y->rows, y->cols, forward_rows, c);
+}
+
+/* One token may come many times, so the rows are taken in order. */
+static void backward(const lcsm_call *c)
+{
+    const lcsm_mat *g_y = &c->g_out[0], *to = &c->g_in[TABLE];
+    const int32_t  *tokens = c->in[TOKENS].data;
+    for (ptrdiff_t r = 0; r < g_y->rows; r++)
+        kernels_of(c)->ew->scale(to->cols, scale_of(c), row_of(g_y, r), true,
+                                 row_of(to, tokens[r]));
+}
+
+static const lcsm_op_case TESTS[] = {
+    CASE("one", &(lcsm_embed_attr){1}, {IN(1), .lo = 0, .hi = 3}, {IN(3, 1)}),
+    CASE("batch", &(lcsm_embed_attr){0.5}, {IN(2, 7), .lo = 0, .hi = 5}, {IN(5, 17)}),
+    CASE("empty", &(lcsm_embed_attr){2}, {IN(0, 7), .lo = 0, .hi = 5}, {IN(5, 4)}),
+    CASE("no-columns", &(lcsm_embed_attr){2}, {IN(2, 2), .lo = 0, .hi = 5}, {IN(5, 0)}),
+    LARGE("large", &(lcsm_embed_attr){1.5}, {IN(3, 200), .lo = 0, .hi = 90}, {IN(90, 65)}),
+};
+
+const lcsm_op R_(lcsm_op_embed) = {
+    .name      = "embed",
+    .in        = {"#tokens", "table"},
+    .attr_size = sizeof(lcsm_embed_attr),
+    .shape     = shape,
+    .forward   = forward,
+    .backward  = backward,
+    .bwd_in    = LCSM_BIT(TOKENS),
+    CASES(TESTS),
+};

@@ -1,0 +1,223 @@
+/* params.c - the named list of parameters, its two blocks and their initial values. */
+#include "graph/params.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/rng.h"
+#include "base/size.h"
+
+lcsm_status lcsm_params_create(lcsm_params **out, lcsm_dtype dtype, uint64_t seed, lcsm_error *err)
+{
+    *out = NULL;
+    if (dtype != LCSM_F32 && dtype != LCSM_F64)
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "parameters are %s, want f32 or f64",
+                         dtype < LCSM_DTYPE_COUNT ? lcsm_dtype_name(dtype) : "of no known type");
+    *out = calloc(1, sizeof **out);
+    if (*out == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for a parameter list");
+    (*out)->dtype = dtype;
+    (*out)->seed  = seed;
+    return LCSM_OK;
+}
+
+void lcsm_params_free(lcsm_params *p)
+{
+    if (p == NULL) return;
+    for (size_t j = 0; j < p->count; j++) free(p->list[j].name);
+    free(p->list);
+    free(p->values);
+    free(p->grads);
+    free(p);
+}
+
+int lcsm_params_find(const lcsm_params *p, const char *name)
+{
+    for (size_t j = 0; j < p->count; j++)
+        if (strcmp(p->list[j].name, name) == 0) return (int)j;
+    return -1;
+}
+
+/* A second graph must ask for what the first one made. */
+static lcsm_status same_shape(const lcsm_param *have, const lcsm_shape *shape, lcsm_error *err)
+{
+    char a[LCSM_SHAPE_TEXT], b[LCSM_SHAPE_TEXT];
+    if (lcsm_shape_equal(&have->shape, shape)) return LCSM_OK;
+    return lcsm_fail(err, LCSM_ERR_ARGUMENT, "parameter %s is %s and cannot also be %s", have->name,
+                     lcsm_shape_text(a, &have->shape), lcsm_shape_text(b, shape));
+}
+
+static bool grow(lcsm_params *p)
+{
+    if (p->count < p->capacity) return true;
+    size_t      capacity = p->capacity == 0 ? 64 : 2 * p->capacity;
+    lcsm_param *list     = realloc(p->list, capacity * sizeof *list);
+    if (list == NULL) return false;
+    p->list     = list;
+    p->capacity = capacity;
+    return true;
+}
+
+/* The element behind the last one, aligned, once `count` more are there. */
+static bool place(const lcsm_params *p, size_t count, size_t *end)
+{
+    size_t bytes, size = lcsm_dtype_size(p->dtype);
+    if (!lcsm_size_mul(count, size, &bytes) || !lcsm_round_up(bytes, LCSM_ALIGN, &bytes))
+        return false;
+    return lcsm_size_add(p->block, bytes / size, end);
+}
+
+lcsm_status lcsm_params_add(int *row, lcsm_params *p, const char *name, const lcsm_shape *shape,
+                            const lcsm_init *init, unsigned flags, lcsm_error *err)
+{
+    ptrdiff_t count;
+    size_t    end;
+    *row = lcsm_params_find(p, name);
+    if (*row >= 0) return same_shape(&p->list[*row], shape, err);
+    if (p->values != NULL)
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT,
+                         "parameter %s is not in the list, which is closed since values exist",
+                         name);
+    if (!lcsm_shape_count(shape, &count) || !place(p, (size_t)count, &end))
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "parameter %s has no possible shape", name);
+    char *copy = strdup(name);
+    if (copy == NULL || !grow(p)) {
+        free(copy);
+        return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for parameter %s", name);
+    }
+    p->list[p->count] = (lcsm_param){.name   = copy,
+                                     .shape  = *shape,
+                                     .count  = (size_t)count,
+                                     .offset = p->block,
+                                     .flags  = flags,
+                                     .init   = *init};
+    p->block          = end;
+    *row              = (int)p->count++;
+    return LCSM_OK;
+}
+
+static lcsm_status new_block(void **out, const lcsm_params *p, lcsm_error *err)
+{
+    size_t bytes;
+    if (!lcsm_size_mul(p->block, lcsm_dtype_size(p->dtype), &bytes)
+        || (*out = aligned_alloc(LCSM_ALIGN, bytes > 0 ? bytes : LCSM_ALIGN)) == NULL)
+        return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for %zu parameters", p->block);
+    memset(*out, 0, bytes);
+    return LCSM_OK;
+}
+
+static uint32_t hash(const char *name)
+{
+    uint32_t h = 2166136261u; /* FNV-1a */
+    for (; *name != '\0'; name++) h = (h ^ (unsigned char)*name) * 16777619u;
+    return h;
+}
+
+/* One value of a random or constant initialisation. Numbers depend on the name, not on the place
+ * in the list, so a model with one more parameter starts the others alike. */
+static double value(const lcsm_init *init, uint64_t seed, uint32_t purpose, size_t j)
+{
+    switch (init->kind) {
+    case LCSM_INIT_NORMAL: return init->a + init->b * lcsm_rng_normal(seed, purpose, j);
+    case LCSM_INIT_UNIFORM:
+        return init->a + (init->b - init->a) * lcsm_rng_uniform(seed, purpose, j);
+    default: return init->a;
+    }
+}
+
+static void store(const lcsm_params *p, size_t at, double x)
+{
+    if (p->dtype == LCSM_F32) ((float *)p->values)[at] = (float)x;
+    else ((double *)p->values)[at] = x;
+}
+
+static double load(const lcsm_params *p, size_t at)
+{
+    return p->dtype == LCSM_F32 ? (double)((float *)p->values)[at] : ((double *)p->values)[at];
+}
+
+static lcsm_status fill(lcsm_params *p, const lcsm_param *q, lcsm_error *err)
+{
+    uint32_t purpose = hash(q->name);
+    if (q->init.kind != LCSM_INIT_FILL) {
+        for (size_t j = 0; j < q->count; j++)
+            store(p, q->offset + j, value(&q->init, p->seed, purpose, j));
+        return LCSM_OK;
+    }
+    double *values = calloc(q->count > 0 ? q->count : 1, sizeof *values);
+    if (values == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no room to fill %s", q->name);
+    q->init.fill(values, &q->shape, q->count, &q->init, p->seed, purpose);
+    for (size_t j = 0; j < q->count; j++) store(p, q->offset + j, values[j]);
+    free(values);
+    return LCSM_OK;
+}
+
+lcsm_status lcsm_params_reserve(lcsm_params *p, bool grads, lcsm_error *err)
+{
+    lcsm_status st     = LCSM_OK;
+    bool        filled = p->values != NULL;
+    if (grads && p->grads == NULL) LCSM_TRY(new_block(&p->grads, p, err));
+    if (filled) return LCSM_OK;
+    LCSM_TRY(new_block(&p->values, p, err));
+    for (size_t j = 0; j < p->count; j++) LCSM_TRY(fill(p, &p->list[j], err));
+    filled = true;
+cleanup:
+    if (!filled) {
+        free(p->values);
+        p->values = NULL;
+    }
+    return st;
+}
+
+size_t lcsm_params_total(const lcsm_params *p)
+{
+    size_t n = 0;
+    for (size_t j = 0; j < p->count; j++) n += p->list[j].count;
+    return n;
+}
+
+size_t lcsm_params_trained(const lcsm_params *p)
+{
+    size_t n = 0;
+    for (size_t j = 0; j < p->count; j++)
+        if ((p->list[j].flags & LCSM_PARAM_FROZEN) == 0) n += p->list[j].count;
+    return n;
+}
+
+lcsm_status lcsm_params_copy(lcsm_params *dst, const lcsm_params *src, lcsm_error *err)
+{
+    if (dst->values == NULL || src->values == NULL)
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "a parameter list has no values yet");
+    if (dst->count != src->count)
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "%zu parameters cannot be copied to %zu",
+                         src->count, dst->count);
+    for (size_t j = 0; j < src->count; j++) {
+        int row = lcsm_params_find(dst, src->list[j].name);
+        if (row < 0)
+            return lcsm_fail(err, LCSM_ERR_ARGUMENT, "there is no parameter %s to copy to",
+                             src->list[j].name);
+        lcsm_status st = same_shape(&dst->list[row], &src->list[j].shape, err);
+        if (st != LCSM_OK) return st;
+    }
+    for (size_t j = 0; j < src->count; j++) {
+        size_t to = dst->list[lcsm_params_find(dst, src->list[j].name)].offset;
+        for (size_t i = 0; i < src->list[j].count; i++)
+            store(dst, to + i, load(src, src->list[j].offset + i));
+    }
+    return LCSM_OK;
+}
+
+static void *piece(const lcsm_params *p, void *block, int row)
+{
+    if (block == NULL) return NULL;
+    return (unsigned char *)block + p->list[row].offset * lcsm_dtype_size(p->dtype);
+}
+
+void *lcsm_param_values(const lcsm_params *p, int row)
+{
+    return piece(p, p->values, row);
+}
+
+void *lcsm_param_grads(const lcsm_params *p, int row)
+{
+    return piece(p, p->grads, row);
+}

@@ -1,0 +1,123 @@
+/*
+ * graph/plan.h - a planned graph: the steps of a run, and where their operands lie.
+ *
+ * Time is the index of a step: first every node forward, then the seeds (an empty step), then
+ * backward, in which a block that was dropped is first computed again. A piece is memory with a
+ * lifetime: the value of a tensor, its gradient, what an op saves, its scratch. A tensor inside a
+ * dropped block has two value pieces, one for forward and one for backward.
+ */
+#ifndef LCSM_GRAPH_PLAN_H
+#define LCSM_GRAPH_PLAN_H
+#include "graph/graph.h"
+#include "graph/place.h"
+
+typedef enum {
+    LCSM_PASS_FORWARD,
+    LCSM_PASS_SEED,
+    LCSM_PASS_RECOMPUTE,
+    LCSM_PASS_BACKWARD,
+} lcsm_pass;
+
+typedef struct {
+    lcsm_pass  pass;
+    lcsm_node *node;     /* NULL: seeds */
+    unsigned   wanted;   /* backward: inputs whose gradient is computed */
+    unsigned   fresh;    /* of those: it is the first to write there */
+    unsigned   params;   /* of those: of a parameter */
+    unsigned   clear_at; /* plan->clears of this step: from here, so many */
+    unsigned   n_clears;
+    unsigned   side_at; /* plan->sides of this step */
+    unsigned   n_sides;
+    int        saved, scratch; /* pieces, or -1 */
+    lcsm_call  call;
+} lcsm_step;
+
+/* Gradients of a tensor that is the input of a node twice: the second one is computed beside and
+ * added after. */
+typedef struct {
+    int      input;
+    int      piece;
+    lcsm_mat to;
+} lcsm_side;
+
+/* A gradient that is written in parts: cleared before the first of them. */
+typedef struct {
+    lcsm_tensor *root;
+    lcsm_mat     to;
+} lcsm_clear;
+
+/* A gradient that comes from outside. */
+typedef struct {
+    lcsm_tensor *t;
+    int          piece; /* what the caller fills; -1 for a loss */
+    lcsm_mat     from, to;
+} lcsm_seeding;
+
+/* Writing a part of a root's gradient. */
+typedef struct {
+    int       root, step, input; /* input -1: a seed, whose number is `seed` */
+    int       seed;
+    int       next; /* of the same root, in time */
+    ptrdiff_t offset, rows, cols, ld;
+} lcsm_grad_write;
+
+typedef struct lcsm_plan {
+    lcsm_graph       *g;
+    lcsm_plan_options opt;
+    lcsm_plan_report  report;
+
+    lcsm_step *steps;
+    int        n_steps, n_forward;
+
+    /* By tensor; only roots count. */
+    bool *needs;    /* a gradient is wanted there or behind it */
+    bool *has_grad; /* one arrives */
+    bool *escapes;  /* read outside of the block that makes it */
+    bool *again;    /* computed a second time in backward */
+    bool *stays;    /* there after the run */
+    int  *value[2]; /* pieces; [1] is the one of backward, where `again` */
+    int  *grad;
+    int  *write_first, *write_last; /* gradient writes, -1: none */
+
+    unsigned *wanted; /* by node: inputs that get a gradient; 0: no backward step */
+    int      *own;    /* by node: piece or -1 */
+    size_t   *state;  /* by node: where its states begin, in bytes */
+
+    lcsm_grad_write *writes;
+    lcsm_clear      *clears;
+    lcsm_side       *sides;
+    lcsm_seeding    *seeds;
+    int              n_writes, n_clears, n_sides, n_seeds;
+
+    lcsm_piece *pieces;
+    int        *into; /* a piece that shares the memory of another; -1: has its own */
+    int         n_pieces, max_pieces;
+
+    unsigned char *arena;
+    uint64_t       state_key; /* of names, shapes and types of the carried state */
+} lcsm_plan;
+
+void lcsm_plan_free(lcsm_plan *p);
+
+/* The stages, in this order. */
+lcsm_status lcsm_plan_alloc(lcsm_plan **out, lcsm_graph *g, const lcsm_plan_options *opt,
+                            lcsm_error *err);
+void        lcsm_plan_schedule(lcsm_plan *p);              /* which steps */
+void        lcsm_plan_lives(lcsm_plan *p);                 /* from when to when */
+void        lcsm_plan_share(lcsm_plan *p);                 /* in place of what */
+lcsm_status lcsm_plan_bind(lcsm_plan *p, lcsm_error *err); /* where */
+
+/* Whether steps of this pass see the second piece of a root's value. */
+static inline bool lcsm_plan_second(const lcsm_plan *p, const lcsm_tensor *root, lcsm_pass pass)
+{
+    return p->again[root->index] && pass != LCSM_PASS_FORWARD;
+}
+
+/* The piece whose memory this one has. */
+static inline int lcsm_plan_piece(const lcsm_plan *p, int piece)
+{
+    while (p->into[piece] >= 0) piece = p->into[piece];
+    return piece;
+}
+
+#endif

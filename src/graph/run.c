@@ -1,0 +1,194 @@
+/* run.c - forward and backward: the steps of the plan, one after the other. */
+#include <math.h>
+#include <string.h>
+
+#include "graph/internal.h"
+
+static const lcsm_run_options DEFAULTS = {0};
+
+/* ---- small loops over matrices of either number type ---- */
+
+static void clear(const lcsm_mat *m, size_t size)
+{
+    for (ptrdiff_t r = 0; r < m->rows; r++)
+        memset((unsigned char *)m->data + (size_t)(r * m->ld) * size, 0, (size_t)m->cols * size);
+}
+
+static void fill_number(const lcsm_mat *m, lcsm_dtype dtype, double x)
+{
+    if (dtype == LCSM_F32) *(float *)m->data = (m->add ? *(float *)m->data : 0) + (float)x;
+    else *(double *)m->data = (m->add ? *(double *)m->data : 0) + x;
+}
+
+/* to = from, or to += from. */
+static void move(const lcsm_mat *to, const lcsm_mat *from, lcsm_dtype dtype)
+{
+    for (ptrdiff_t r = 0; r < to->rows; r++) {
+        if (dtype == LCSM_F32) {
+            float *a = (float *)to->data + r * to->ld, *b = (float *)from->data + r * from->ld;
+            for (ptrdiff_t j = 0; j < to->cols; j++) a[j] = (to->add ? a[j] : 0) + b[j];
+        } else {
+            double *a = (double *)to->data + r * to->ld, *b = (double *)from->data + r * from->ld;
+            for (ptrdiff_t j = 0; j < to->cols; j++) a[j] = (to->add ? a[j] : 0) + b[j];
+        }
+    }
+}
+
+static bool is_finite(const lcsm_mat *m, lcsm_dtype dtype)
+{
+    for (ptrdiff_t r = 0; r < m->rows; r++)
+        for (ptrdiff_t j = 0; j < m->cols; j++) {
+            ptrdiff_t at = r * m->ld + j;
+            if (!isfinite(dtype == LCSM_F32 ? (double)((float *)m->data)[at]
+                                            : ((double *)m->data)[at]))
+                return false;
+        }
+    return true;
+}
+
+/* ---- carried state ---- */
+
+static lcsm_status check_state(const lcsm_graph *g, const lcsm_state *s, lcsm_error *err)
+{
+    if (s == NULL) return LCSM_OK;
+    if (s->key != g->plan->state_key)
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT,
+                         "the carried state belongs to another model or batch size");
+    if (g->plan->opt.train && s->blocks < 2)
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT,
+                         "a state for training is made from a graph planned for training");
+    return LCSM_OK;
+}
+
+/* Points the calls of one step at a block to read and one to write; NULL blocks: none. */
+static void bind_state(const lcsm_plan *p, lcsm_step *s, const unsigned char *in,
+                       unsigned char *out)
+{
+    size_t at = p->state[s->node->index];
+    for (int j = 0; j < s->node->n_state; j++) {
+        s->call.state_in[j]  = in == NULL ? NULL : in + at;
+        s->call.state_out[j] = out == NULL ? NULL : out + at;
+        at += lcsm_state_bytes(&s->node->state[j]);
+    }
+}
+
+/* Forward reads the current block. Training writes the other one, so that backward finds what
+ * forward read; inference writes in place. */
+static void bind_states(lcsm_plan *p, lcsm_state *s, bool backward)
+{
+    unsigned char *block[2] = {NULL, NULL};
+    if (s != NULL) {
+        block[0] = s->data + (size_t)s->current * s->bytes;
+        block[1] = s->blocks == 2 ? s->data + (size_t)(1 - s->current) * s->bytes : block[0];
+        if (!p->opt.train) block[1] = block[0];
+    }
+    for (int j = 0; j < p->n_steps; j++) {
+        lcsm_step *step = &p->steps[j];
+        if (step->node == NULL || step->node->n_state == 0) continue;
+        if (step->pass == LCSM_PASS_FORWARD && !backward) bind_state(p, step, block[0], block[1]);
+        if (step->pass != LCSM_PASS_FORWARD && backward) bind_state(p, step, block[1], NULL);
+    }
+}
+
+/* ---- steps ---- */
+
+static lcsm_status step_failed(const lcsm_step *s, const lcsm_error *why, lcsm_error *err)
+{
+    return lcsm_fail(err, why->status, "%s%s%s: %s", s->node->scope,
+                     s->node->scope[0] != '\0' ? "." : "", s->node->op->name, why->text);
+}
+
+static lcsm_status forward_step(lcsm_graph *g, const lcsm_step *s, bool check, lcsm_error *err)
+{
+    s->node->op->forward(&s->call);
+    if (g->run.error.status != LCSM_OK) return step_failed(s, &g->run.error, err);
+    for (int j = 0; check && j < s->node->n_out; j++)
+        if (!is_finite(&s->call.out[j], g->dtype))
+            return step_failed(
+                s, &(lcsm_error){LCSM_ERR_NUMBER, "its result is not a finite number"}, err);
+    return LCSM_OK;
+}
+
+static void clear_roots(const lcsm_plan *p, const lcsm_step *s, bool accumulate)
+{
+    for (unsigned j = s->clear_at; j < s->clear_at + s->n_clears; j++)
+        if (!accumulate || p->clears[j].root->param < 0)
+            clear(&p->clears[j].to, lcsm_dtype_size(p->g->dtype));
+}
+
+static void seed_step(const lcsm_plan *p, const lcsm_step *s, const lcsm_run_options *opt)
+{
+    clear_roots(p, s, opt->accumulate);
+    for (int j = 0; j < p->n_seeds; j++) {
+        const lcsm_seeding *seed = &p->seeds[j];
+        if (seed->piece >= 0) move(&seed->to, &seed->from, p->g->dtype);
+        else fill_number(&seed->to, p->g->dtype, opt->loss_scale == 0 ? 1 : opt->loss_scale);
+    }
+}
+
+/* A gradient that nobody wrote before is overwritten, or cleared for an op that only adds. */
+static void backward_step(const lcsm_plan *p, lcsm_step *s, bool accumulate)
+{
+    const lcsm_op *op    = s->node->op;
+    lcsm_dtype     dtype = p->g->dtype;
+    unsigned       fresh = accumulate ? s->fresh & ~s->params : s->fresh;
+    clear_roots(p, s, accumulate);
+    for (int j = 0; j < s->node->n_in; j++) {
+        lcsm_mat *m = &s->call.g_in[j];
+        if (m->data == NULL) continue;
+        m->add = (fresh & op->overwrites & LCSM_BIT(j)) == 0;
+        if (m->add && (fresh & LCSM_BIT(j)) != 0) clear(m, lcsm_dtype_size(dtype));
+    }
+    op->backward(&s->call);
+    for (unsigned i = s->side_at; i < s->side_at + s->n_sides; i++)
+        move(&p->sides[i].to, &s->call.g_in[p->sides[i].input], dtype);
+}
+
+/* ---- runs ---- */
+
+static void start_run(lcsm_graph *g, const lcsm_run_options *opt)
+{
+    g->run.training = opt->training;
+    g->run.seed     = opt->seed;
+    g->run.error    = (lcsm_error){0};
+}
+
+lcsm_status lcsm_graph_forward(lcsm_graph *g, const lcsm_run_options *opt, lcsm_error *err)
+{
+    lcsm_plan *p = g->plan;
+    if (opt == NULL) opt = &DEFAULTS;
+    if (p == NULL) return lcsm_fail(err, LCSM_ERR_ARGUMENT, "the graph is not planned");
+    lcsm_status st = check_state(g, opt->state, err);
+    if (st != LCSM_OK) return st;
+    g->forward_done = false;
+    start_run(g, opt);
+    bind_states(p, opt->state, false);
+    for (int j = 0; j < p->n_forward; j++)
+        if ((st = forward_step(g, &p->steps[j], opt->check, err)) != LCSM_OK) return st;
+    if (opt->state != NULL && p->opt.train) opt->state->current = 1 - opt->state->current;
+    g->forward_done = true;
+    return LCSM_OK;
+}
+
+lcsm_status lcsm_graph_backward(lcsm_graph *g, const lcsm_run_options *opt, lcsm_error *err)
+{
+    lcsm_plan  *p  = g->plan;
+    lcsm_status st = LCSM_OK;
+    if (opt == NULL) opt = &DEFAULTS;
+    if (p == NULL || !p->opt.train)
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "the graph is not planned for training");
+    if (!g->forward_done)
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "a backward run comes after a forward run");
+    g->forward_done = false;
+    start_run(g, opt);
+    bind_states(p, opt->state, true);
+    for (int j = p->n_forward; j < p->n_steps && st == LCSM_OK; j++) {
+        lcsm_step *s = &p->steps[j];
+        switch (s->pass) {
+        case LCSM_PASS_SEED: seed_step(p, s, opt); break;
+        case LCSM_PASS_BACKWARD: backward_step(p, s, opt->accumulate); break;
+        default: st = forward_step(g, s, false, err);
+        }
+    }
+    return st;
+}

@@ -1,0 +1,205 @@
+/*
+ * schedule.c - which steps a run has: forward, and for training backward, with the blocks that
+ * are computed again, and who gets a gradient.
+ */
+#include "graph/internal.h"
+
+/* ---- concatenation without copying ---- */
+
+/* A producer may write straight into the joint tensor if its result is nobody else's memory. */
+static bool can_join(const lcsm_tensor *x, const lcsm_node *concat, const int *views)
+{
+    if (x->kind != LCSM_TENSOR_COMPUTED || x->parent != NULL || views[x->index] > 0) return false;
+    if (x->node->block != concat->block) return false;
+    for (int j = 0; j < x->node->n_out; j++)
+        if (x->node->out[j] == x) return (x->node->op->packed_out & LCSM_BIT(j)) == 0;
+    return false;
+}
+
+static void join(lcsm_plan *p, lcsm_node *n, const int *views)
+{
+    lcsm_tensor *y  = n->out[0];
+    ptrdiff_t    at = 0;
+    for (int j = 0; j < n->n_in; j++) {
+        lcsm_tensor *x = n->in[j];
+        if (can_join(x, n, views)) {
+            x->parent = y;
+            x->offset = at;
+            x->ld     = y->ld;
+            p->report.in_place++;
+        }
+        at += x->cols;
+    }
+}
+
+static void join_concats(lcsm_plan *p)
+{
+    lcsm_graph *g     = p->g;
+    int        *views = p->grad; /* not in use yet */
+    for (int j = 0; j < g->tensor_list.count; j++) views[j] = 0;
+    for (int j = 0; j < g->tensor_list.count; j++)
+        if (lcsm_tensor_at(g, j)->parent != NULL) views[lcsm_tensor_at(g, j)->parent->index]++;
+    for (int j = 0; j < g->node_list.count; j++) {
+        lcsm_node *n = lcsm_node_at(g, j);
+        if (n->op == lcsm_op_row(LCSM_OP_concat, g->dtype)) {
+            join(p, n, views);
+            views[n->out[0]->index]++; /* it is the memory of others now: no second joining */
+        }
+    }
+    for (int j = 0; j < g->tensor_list.count; j++) views[j] = -1;
+}
+
+/* ---- who gets a gradient ---- */
+
+static int root_of(lcsm_tensor *t)
+{
+    return lcsm_tensor_root(t, NULL)->index;
+}
+
+static unsigned inputs_that_need(const lcsm_plan *p, const lcsm_node *n)
+{
+    unsigned mask = 0;
+    for (int j = 0; j < n->n_in; j++)
+        if (n->in[j] != NULL && p->needs[root_of(n->in[j])]) mask |= LCSM_BIT(j);
+    return mask;
+}
+
+static void find_needs(lcsm_plan *p)
+{
+    const lcsm_graph *g = p->g;
+    for (int j = 0; j < g->tensor_list.count; j++) {
+        lcsm_tensor *t = lcsm_tensor_at(g, j);
+        bool trained = t->param >= 0 && (g->params->list[t->param].flags & LCSM_PARAM_FROZEN) == 0;
+        if (trained || t->keep_grad) p->needs[root_of(t)] = true;
+    }
+    for (int j = 0; j < g->node_list.count; j++) {
+        lcsm_node *n = lcsm_node_at(g, j);
+        if (n->op->backward == NULL || inputs_that_need(p, n) == 0) continue;
+        for (int i = 0; i < n->n_out; i++) p->needs[root_of(n->out[i])] = true;
+    }
+}
+
+static void find_gradients(lcsm_plan *p)
+{
+    const lcsm_graph *g = p->g;
+    for (int j = 0; j < g->tensor_list.count; j++) {
+        lcsm_tensor *t = lcsm_tensor_at(g, j);
+        if (t->seed || t->loss) p->has_grad[root_of(t)] = true;
+    }
+    for (int j = g->node_list.count - 1; j >= 0; j--) {
+        lcsm_node *n       = lcsm_node_at(g, j);
+        bool       arrives = false;
+        for (int i = 0; i < n->n_out; i++) arrives |= p->has_grad[root_of(n->out[i])];
+        p->wanted[j] = arrives && n->op->backward != NULL ? inputs_that_need(p, n) : 0;
+        for (int i = 0; i < n->n_in; i++)
+            if ((p->wanted[j] & LCSM_BIT(i)) != 0) p->has_grad[root_of(n->in[i])] = true;
+    }
+}
+
+/* ---- blocks that are computed again ---- */
+
+static int block_of(const lcsm_tensor *root)
+{
+    return root->kind == LCSM_TENSOR_COMPUTED ? root->node->block : -1;
+}
+
+static void find_escapes(lcsm_plan *p)
+{
+    const lcsm_graph *g = p->g;
+    for (int j = 0; j < g->tensor_list.count; j++)
+        if (lcsm_tensor_at(g, j)->keep) p->escapes[root_of(lcsm_tensor_at(g, j))] = true;
+    for (int j = 0; j < g->node_list.count; j++) {
+        lcsm_node *n = lcsm_node_at(g, j);
+        for (int i = 0; i < n->n_in; i++) {
+            if (n->in[i] == NULL) continue;
+            lcsm_tensor *root = lcsm_tensor_root(n->in[i], NULL);
+            if (block_of(root) != n->block) p->escapes[root->index] = true;
+        }
+    }
+}
+
+static void need_again(lcsm_plan *p, lcsm_tensor *t, int block)
+{
+    lcsm_tensor *root = lcsm_tensor_root(t, NULL);
+    if (block_of(root) == block && !p->escapes[root->index]) p->again[root->index] = true;
+}
+
+/* What the backward steps of nodes first .. last, one block, read of its inside, and what is
+ * needed to compute that: marks tensors in p->again. */
+static void find_again(lcsm_plan *p, int first, int last)
+{
+    for (int j = first; j <= last; j++) {
+        lcsm_node *n = lcsm_node_at(p->g, j);
+        if (p->wanted[j] == 0) continue;
+        for (int i = 0; i < n->n_in; i++)
+            if ((n->bwd_in & LCSM_BIT(i)) != 0 && n->in[i] != NULL)
+                need_again(p, n->in[i], n->block);
+        for (int i = 0; i < n->n_out; i++)
+            if ((n->bwd_out & LCSM_BIT(i)) != 0) need_again(p, n->out[i], n->block);
+    }
+}
+
+/* Whether a node of a dropped block runs again: for its results or for what it saves. */
+static bool runs_again(const lcsm_plan *p, const lcsm_node *n)
+{
+    bool needed = n->saved > 0 && p->wanted[n->index] != 0;
+    for (int i = 0; i < n->n_out; i++) needed |= p->again[root_of(n->out[i])];
+    return needed;
+}
+
+/* Does what runs_again needs, and marks it, from the last node to the first. */
+static void close_again(lcsm_plan *p, int first, int last)
+{
+    for (int j = last; j >= first; j--) {
+        lcsm_node *n = lcsm_node_at(p->g, j);
+        if (!runs_again(p, n)) continue;
+        for (int i = 0; i < n->n_in; i++)
+            if (n->in[i] != NULL) need_again(p, n->in[i], n->block);
+    }
+}
+
+/* ---- the list of steps ---- */
+
+static lcsm_step *add_step(lcsm_plan *p, lcsm_pass pass, lcsm_node *n)
+{
+    lcsm_step *s = &p->steps[p->n_steps++];
+    *s           = (lcsm_step){.pass = pass, .node = n, .saved = -1, .scratch = -1};
+    return s;
+}
+
+static void add_block_again(lcsm_plan *p, int last)
+{
+    int block = lcsm_node_at(p->g, last)->block, first = last;
+    while (first > 0 && lcsm_node_at(p->g, first - 1)->block == block) first--;
+    find_again(p, first, last);
+    close_again(p, first, last);
+    for (int j = first; j <= last; j++)
+        if (runs_again(p, lcsm_node_at(p->g, j)))
+            add_step(p, LCSM_PASS_RECOMPUTE, lcsm_node_at(p->g, j));
+}
+
+static void add_backward(lcsm_plan *p)
+{
+    const lcsm_graph *g = p->g;
+    add_step(p, LCSM_PASS_SEED, NULL);
+    for (int j = g->node_list.count - 1; j >= 0; j--) {
+        lcsm_node *n    = lcsm_node_at(g, j);
+        bool       last = j + 1 == g->node_list.count || lcsm_node_at(g, j + 1)->block != n->block;
+        if (p->opt.recompute && n->block >= 0 && last) add_block_again(p, j);
+        if (p->wanted[j] != 0) add_step(p, LCSM_PASS_BACKWARD, n)->wanted = p->wanted[j];
+    }
+}
+
+void lcsm_plan_schedule(lcsm_plan *p)
+{
+    const lcsm_graph *g = p->g;
+    if (!p->opt.separate) join_concats(p);
+    if (p->opt.train) {
+        find_needs(p);
+        find_gradients(p);
+        find_escapes(p);
+    }
+    for (int j = 0; j < g->node_list.count; j++) add_step(p, LCSM_PASS_FORWARD, lcsm_node_at(g, j));
+    p->n_forward = p->n_steps;
+    if (p->opt.train) add_backward(p);
+}
