@@ -9,6 +9,7 @@
 #define LCSM_KERNEL_KERNELS_H
 #include "kernel/activation/activation.h"
 #include "kernel/adamw/adamw.h"
+#include "kernel/attention/attention.h"
 #include "kernel/conv/conv.h"
 #include "kernel/eos/eos.h"
 #include "kernel/ew/ew.h"
@@ -33,6 +34,7 @@
     X(const R_(lcsm_shift_kernels) *, shift)                                                       \
     X(const R_(lcsm_rotate_kernels) *, rotate)                                                     \
     X(const R_(lcsm_xent_kernels) *, xent)                                                         \
+    X(const R_(lcsm_attention_kernels) *, attention)                                               \
     X(const R_(lcsm_adamw_kernels) *, adamw)                                                       \
     X(const R_(lcsm_probe) *, probe)
 

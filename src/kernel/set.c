@@ -29,6 +29,7 @@ const R_(lcsm_kernels) K_(lcsm_kernels) = {
     .shift       = &K_(lcsm_shift_steps),
     .rotate      = &K_(lcsm_rotate_rows),
     .xent        = &K_(lcsm_xent_rows),
+    .attention   = &K_(lcsm_attention_head),
     .adamw       = &K_(lcsm_adamw_flat),
     .probe       = &K_(lcsm_probes),
 };

@@ -1,0 +1,165 @@
+/* json_write.c - JSON texts over a growing string. */
+#include "format/json_write.h"
+
+#include <locale.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/json_scan.h"
+
+static void problem(lcsm_json_writer *w, const char *what)
+{
+    if (w->problem == NULL) w->problem = what;
+}
+
+static void quoted(lcsm_json_writer *w, const char *text)
+{
+    size_t size = strlen(text);
+    if (lcsm_utf8_check(text, size) != size) {
+        problem(w, "a text is not UTF-8");
+        return;
+    }
+    lcsm_strbuf_add(&w->text, "\"");
+    for (const char *p = text; *p != '\0'; p++) {
+        size_t plain = 0;
+        while (p[plain] != '\0' && p[plain] != '"' && p[plain] != '\\'
+               && (unsigned char)p[plain] >= 0x20)
+            plain++;
+        lcsm_strbuf_bytes(&w->text, p, plain);
+        p += plain;
+        if (*p == '\0') break;
+        if (*p == '"' || *p == '\\') lcsm_strbuf_printf(&w->text, "\\%c", *p);
+        else if (*p == '\n') lcsm_strbuf_add(&w->text, "\\n");
+        else lcsm_strbuf_printf(&w->text, "\\u%04x", (unsigned)(unsigned char)*p);
+    }
+    lcsm_strbuf_add(&w->text, "\"");
+}
+
+static void new_line(lcsm_json_writer *w)
+{
+    if (!w->pretty) return;
+    lcsm_strbuf_printf(&w->text, "\n%*s", (int)(2 * w->depth), "");
+}
+
+/* All that stands before a value: comma, line, name. */
+static void before(lcsm_json_writer *w, const char *key)
+{
+    bool in_object = w->depth > 0 && w->close[w->depth - 1] == '}';
+    if (in_object != (key != NULL)) problem(w, "a name where none belongs, or none where one does");
+    if (w->depth == 0 && w->follows) problem(w, "a second value at the top");
+    if (w->follows) lcsm_strbuf_add(&w->text, ",");
+    if (w->depth > 0) new_line(w);
+    w->follows = true;
+    if (key == NULL) return;
+    quoted(w, key);
+    lcsm_strbuf_add(&w->text, w->pretty ? ": " : ":");
+}
+
+static void open_level(lcsm_json_writer *w, const char *key, const char *open, char close)
+{
+    before(w, key);
+    if (w->depth == LCSM_JSON_WRITE_DEPTH) {
+        problem(w, "the nesting is too deep");
+        return;
+    }
+    lcsm_strbuf_add(&w->text, open);
+    w->close[w->depth++] = close;
+    w->follows           = false;
+}
+
+void lcsm_json_open_object(lcsm_json_writer *w, const char *key)
+{
+    open_level(w, key, "{", '}');
+}
+
+void lcsm_json_open_array(lcsm_json_writer *w, const char *key)
+{
+    open_level(w, key, "[", ']');
+}
+
+void lcsm_json_close(lcsm_json_writer *w)
+{
+    if (w->depth == 0) {
+        problem(w, "more levels closed than opened");
+        return;
+    }
+    w->depth--;
+    if (w->follows) new_line(w);
+    lcsm_strbuf_bytes(&w->text, &w->close[w->depth], 1);
+    w->follows = true;
+}
+
+void lcsm_json_put_int(lcsm_json_writer *w, const char *key, int64_t value)
+{
+    before(w, key);
+    lcsm_strbuf_printf(&w->text, "%lld", (long long)value);
+}
+
+void lcsm_json_put_size(lcsm_json_writer *w, const char *key, size_t value)
+{
+    if (value > (size_t)INT64_MAX) problem(w, "a size is 2^63 or more");
+    else lcsm_json_put_int(w, key, (int64_t)value);
+}
+
+/* The fewest digits that read back as value: 17 always do. printf and strtod share a locale; its
+ * decimal point becomes a dot afterwards. A whole number gets ".0" and so stays a real. */
+void lcsm_json_put_real(lcsm_json_writer *w, const char *key, double value)
+{
+    char text[64];
+    before(w, key);
+    if (!isfinite(value)) {
+        problem(w, "a number is not finite");
+        return;
+    }
+    for (int digits = 1; digits <= 17; digits++) {
+        (void)snprintf(text, sizeof text, "%.*g", digits, value);
+        if (strtod(text, NULL) == value) break;
+    }
+    const char *point = localeconv()->decimal_point;
+    char       *found = strstr(text, point);
+    if (found != NULL) {
+        size_t length = strlen(point);
+        memmove(found + 1, found + length, strlen(found + length) + 1);
+        *found = '.';
+    }
+    lcsm_strbuf_add(&w->text, text);
+    if (strpbrk(text, ".e") == NULL) lcsm_strbuf_add(&w->text, ".0");
+}
+
+void lcsm_json_put_bool(lcsm_json_writer *w, const char *key, bool value)
+{
+    before(w, key);
+    lcsm_strbuf_add(&w->text, value ? "true" : "false");
+}
+
+void lcsm_json_put_text(lcsm_json_writer *w, const char *key, const char *value)
+{
+    before(w, key);
+    quoted(w, value);
+}
+
+void lcsm_json_put_null(lcsm_json_writer *w, const char *key)
+{
+    before(w, key);
+    lcsm_strbuf_add(&w->text, "null");
+}
+
+lcsm_status lcsm_json_writer_finish(lcsm_json_writer *w, lcsm_error *err)
+{
+    if (w->depth > 0 || !w->follows) problem(w, "the text is not complete");
+    if (w->pretty) lcsm_strbuf_add(&w->text, "\n");
+    if (w->problem != NULL)
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "JSON cannot be written: %s", w->problem);
+    if (w->text.failed)
+        return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for a JSON text of %zu bytes",
+                         w->text.size);
+    return LCSM_OK;
+}
+
+void lcsm_json_writer_free(lcsm_json_writer *w)
+{
+    lcsm_strbuf_free(&w->text);
+    *w = (lcsm_json_writer){0};
+}
