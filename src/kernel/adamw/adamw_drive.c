@@ -1,0 +1,65 @@
+/* adamw_drive.c - flat arrays in parts, by their length alone. */
+#include "kernel/adamw/adamw_drive.h"
+
+#include "base/thread.h"
+#include "kernel/kernels.h"
+
+/* So many parts at most; a part of fewer elements is not worth a thread. */
+enum { PARTS = 64, PART = 1 << 15 };
+
+typedef struct {
+    const R_(lcsm_adamw_kernels) *k;
+    R_(lcsm_adamw)                a;
+    size_t                        n, part;
+    const real                   *g;
+    real                         *p, *m, *v;
+    double                        squares[PARTS];
+} job;
+
+static size_t part_of(size_t n)
+{
+    size_t part = (n + PARTS - 1) / PARTS;
+    return part < PART ? PART : (part + 15) / 16 * 16;
+}
+
+static ptrdiff_t length(const job *j, size_t item)
+{
+    size_t left = j->n - item * j->part;
+    return (ptrdiff_t)(left < j->part ? left : j->part);
+}
+
+static void step(void *arg, size_t item, int worker)
+{
+    const job *j  = arg;
+    size_t     at = item * j->part;
+    (void)worker;
+    j->k->step(&j->a, length(j, item), j->g + at, j->p + at, j->m + at, j->v + at);
+}
+
+void R_(lcsm_adamw_run)(const void *kernels, int threads, const lcsm_adamw_rates *r, size_t n,
+                        const void *g, void *p, void *m, void *v)
+{
+    const R_(lcsm_kernels) *k = kernels;
+    job j = {.k = k->adamw, .n = n, .part = part_of(n), .g = g, .p = p, .m = m, .v = v};
+    j.a   = (R_(lcsm_adamw)){(real)r->grad_scale, (real)r->beta1, (real)r->beta2, (real)r->keep,
+                             (real)r->rate,       (real)r->root,  (real)r->eps};
+    lcsm_parallel_for(threads, (n + j.part - 1) / j.part, step, &j);
+}
+
+static void squares(void *arg, size_t item, int worker)
+{
+    job *j = arg;
+    (void)worker;
+    j->squares[item] = j->k->squares(length(j, item), j->g + item * j->part);
+}
+
+double R_(lcsm_squares_run)(const void *kernels, int threads, size_t n, const void *g)
+{
+    const R_(lcsm_kernels) *k     = kernels;
+    job                     j     = {.k = k->adamw, .n = n, .part = part_of(n), .g = g};
+    size_t                  parts = (n + j.part - 1) / j.part;
+    double                  sum   = 0;
+    lcsm_parallel_for(threads, parts, squares, &j);
+    for (size_t part = 0; part < parts; part++) sum += j.squares[part];
+    return sum;
+}

@@ -1,0 +1,46 @@
+/*
+ * train/optimizer.h - AdamW over the one list of parameters.
+ *
+ * Values, gradients and both moments are flat blocks of the same layout; parameters that follow
+ * each other with the same settings are one call. kernel/adamw/adamw.h has the formulas.
+ */
+#ifndef LCSM_TRAIN_OPTIMIZER_H
+#define LCSM_TRAIN_OPTIMIZER_H
+#include <lcsm/context.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "graph/params.h"
+
+typedef enum { LCSM_ADAMW_TORCH, LCSM_ADAMW_FAIRSEQ, LCSM_ADAMW_COUNT } lcsm_adamw_style;
+
+typedef struct {
+    lcsm_adamw_style style; /* where eps enters */
+    double           beta1, beta2, eps, weight_decay;
+} lcsm_adamw_config;
+
+/* One step, the t-th (from 1), of n numbers of a type; p, m, v are updated. */
+void lcsm_adamw_step(const lcsm_context *ctx, lcsm_dtype dtype, const lcsm_adamw_config *cfg,
+                     int64_t t, double lr, double grad_scale, size_t n, const void *g, void *p,
+                     void *m, void *v);
+
+/* The root of the sum of squares, summed in double. */
+double lcsm_norm2(const lcsm_context *ctx, lcsm_dtype dtype, size_t n, const void *x);
+
+typedef struct {
+    lcsm_adamw_config cfg;
+    lcsm_params      *params;
+    int64_t           steps; /* done */
+    void             *m, *v; /* moments, params->block elements each; zeros at first */
+} lcsm_optimizer;
+
+/* The list is reserved, with gradients, and outlives the optimiser. */
+lcsm_status lcsm_optimizer_create(lcsm_optimizer **out, lcsm_params *params,
+                                  const lcsm_adamw_config *cfg, lcsm_error *err);
+void        lcsm_optimizer_free(lcsm_optimizer *o);
+
+/* One update from the gradients of the list. Returns their norm; where clip > 0 and the norm is
+ * larger, they count as scaled down to it. Frozen parameters stay as they are. */
+double lcsm_optimizer_step(lcsm_optimizer *o, const lcsm_context *ctx, double lr, double clip);
+
+#endif
