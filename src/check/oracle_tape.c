@@ -1,10 +1,9 @@
 /* oracle_tape.c - complex numbers in the order they were made; backward runs it in reverse. */
 #include "check/oracle_tape.h"
 
-#include <complex.h>
 #include <stdlib.h>
 
-static int put(lcsm_tape *t, char op, int a, int b, double _Complex value)
+static int put(lcsm_tape *t, char op, int a, int b, double complex value)
 {
     if (t->count == t->capacity && !t->failed) {
         int             room = t->capacity > 0 ? 2 * t->capacity : 64;
@@ -20,12 +19,12 @@ static int put(lcsm_tape *t, char op, int a, int b, double _Complex value)
     return t->count++;
 }
 
-static double _Complex value(const lcsm_tape *t, int a)
+static double complex value(const lcsm_tape *t, int a)
 {
     return t->failed ? 0 : t->node[a].value;
 }
 
-int lcsm_tape_number(lcsm_tape *t, double _Complex x)
+int lcsm_tape_number(lcsm_tape *t, double complex x)
 {
     return put(t, '.', 0, 0, x);
 }
@@ -69,7 +68,7 @@ int lcsm_tape_pair(lcsm_tape *t, int a, int b)
 static void back(lcsm_tape_node *node, const lcsm_tape_node *n)
 {
     lcsm_tape_node *a = &node[n->a], *b = &node[n->b];
-    double _Complex g = n->grad;
+    double complex  g = n->grad;
     switch (n->op) {
     case '+':
         a->grad += g;
@@ -80,7 +79,7 @@ static void back(lcsm_tape_node *node, const lcsm_tape_node *n)
         b->grad -= g;
         break;
     case '*': {
-        double _Complex g_a = conj(b->value) * g, g_b = conj(a->value) * g;
+        double complex g_a = conj(b->value) * g, g_b = conj(a->value) * g;
         a->grad += g_a;
         b->grad += g_b;
         break;

@@ -7,6 +7,9 @@
 #define LCSM_GRAPH_ATTR_H
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+
+#include "kernel/kinds.h"
 
 typedef struct {
     double scale;
@@ -23,5 +26,47 @@ typedef struct {
 typedef struct {
     bool mean;
 } lcsm_sum_attr;
+
+typedef struct {
+    lcsm_act act;
+    double   scale;
+} lcsm_activation_attr;
+
+typedef struct {
+    lcsm_act act;
+} lcsm_glu_attr;
+
+typedef struct {
+    lcsm_norm_kind kind;
+    double         eps;
+    ptrdiff_t      heads; /* groups of the last axis, at least 1 */
+} lcsm_norm_attr;
+
+typedef struct {
+    bool silu;
+    bool reverse; /* time runs from the last step to the first; nothing is carried */
+} lcsm_conv_attr;
+
+typedef struct {
+    bool reverse;
+} lcsm_shift_attr;
+
+typedef struct {
+    lcsm_rotate_kind kind;
+    ptrdiff_t        heads;
+} lcsm_rotate_attr;
+
+typedef struct {
+    int32_t ignore;  /* a target that does not count */
+    double  z;       /* weight of lse^2 */
+    bool    details; /* more outputs: the loss of each row, and how many are right */
+} lcsm_loss_attr;
+
+typedef struct {
+    ptrdiff_t heads;
+    bool      causal;
+    double    scale; /* of q . k; 0 means 1 / sqrt(K) */
+    ptrdiff_t cache; /* steps that the carried state holds; 0: none is carried */
+} lcsm_attention_attr;
 
 #endif

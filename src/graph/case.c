@@ -138,15 +138,13 @@ static double number(const lcsm_case_input *in, bool integer, uint64_t seed, uin
     return (double)(float)(fabs(x) >= 0.01 ? x : copysign(0.01, x));
 }
 
-/* Rows of one step, if the tensor has time, and what a row of this tensor is in the whole case. */
-static ptrdiff_t whole_row(const lcsm_tensor *t, bool time, ptrdiff_t row, ptrdiff_t t0,
-                           ptrdiff_t T, ptrdiff_t T_all)
+/* What element `at` of a part of a tensor with time is in the whole. */
+static ptrdiff_t whole_element(const lcsm_shape *shape, ptrdiff_t at, ptrdiff_t t0, ptrdiff_t T_all)
 {
-    ptrdiff_t below = 1;
-    if (!time || T == 0) return row;
-    for (int j = 2; j + 1 < t->shape.rank; j++) below *= t->shape.dim[j];
-    ptrdiff_t b = row / (T * below), s = row / below % T, r = row % below;
-    return (b * T_all + t0 + s) * below + r;
+    ptrdiff_t T = shape->dim[1], below = 1;
+    for (int j = 2; j < shape->rank; j++) below *= shape->dim[j];
+    ptrdiff_t b = at / (T * below), t = at / below % T;
+    return (b * T_all + t0 + t) * below + at % below;
 }
 
 void lcsm_case_fill(const lcsm_case_graph *c, uint64_t seed, ptrdiff_t t0)
@@ -158,10 +156,11 @@ void lcsm_case_fill(const lcsm_case_graph *c, uint64_t seed, ptrdiff_t t0)
         if (t == NULL) continue;
         for (ptrdiff_t r = 0; r < t->rows; r++)
             for (ptrdiff_t i = 0; i < t->cols; i++) {
-                ptrdiff_t row = whole_row(t, c->test->in[j].time, r, t0, c->T, T_all);
-                lcsm_case_set(t, t->data, r, i,
-                              number(&c->test->in[j], t->dtype == LCSM_I32, seed, (uint32_t)j,
-                                     (uint64_t)(row * t->cols + i)));
+                ptrdiff_t at = r * t->cols + i;
+                if (c->test->in[j].time) at = whole_element(&t->shape, at, t0, T_all);
+                lcsm_case_set(
+                    t, t->data, r, i,
+                    number(&c->test->in[j], t->dtype == LCSM_I32, seed, (uint32_t)j, (uint64_t)at));
             }
     }
     for (int j = 0; j < c->node->n_out; j++) {

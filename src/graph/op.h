@@ -22,7 +22,8 @@
 
 /* clang-format off */
 #define LCSM_OP_LIST(X)                                                                            \
-    X(embed) X(linear) X(add) X(mul) X(scale) X(lerp) X(sum) X(concat) X(dropout) X(reverse)
+    X(embed) X(linear) X(add) X(mul) X(scale) X(lerp) X(sum) X(concat) X(dropout) X(reverse)    \
+    X(activation) X(glu) X(norm) X(conv) X(shift) X(rotate) X(xent) X(linear_xent) X(attention)
 /* clang-format on */
 
 typedef enum {

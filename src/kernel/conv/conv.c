@@ -16,7 +16,7 @@ enum { TILE = LCSM_CONV_TILE, WIDE = 4 };
 static void turn(const conv *c, ptrdiff_t d0, ptrdiff_t n, real *wt)
 {
     for (ptrdiff_t d = 0; d < n; d++)
-        for (ptrdiff_t j = 0; j < c->W; j++) wt[j * TILE + d] = c->w[(d0 + d) * c->W + j];
+        for (ptrdiff_t j = 0; j < c->W; j++) wt[j * TILE + d] = c->w[(d0 + d) * c->w_d + j];
 }
 
 /* z_t of N vectors of channels, d channels into the tile, of which `left` are there. */

@@ -4,13 +4,15 @@
  *     z_t = b + sum_j w[:, j] x_{t-W+1+j}          y_t = z_t, or silu(z_t)
  *
  *   x      (T, D), steps x_t reals apart; a negative x_t runs time backwards
+ *   w      (D, W), filters w_d reals apart
  *   past   (W-1, D) contiguous: what came before x_0, oldest first; NULL for zeros
  *   reset  not 0 at a step that starts a new sequence: what came before it counts as zero
  *
  * A call does steps t0 .. t1 - 1 and may look at all of x, so ranges are independent. Backward
  * writes g_x of its range (or adds, if the flag is set), for which it reads g_y of up to W - 1
- * steps more, and adds the range's part to g_w (D, W) and g_b; each may be NULL. z is computed
- * again from x. Nothing overlaps. Time O((t1 - t0) D W); ws has LCSM_CONV_SCRATCH(W) reals.
+ * steps more, and adds the range's part to g_w (D, W), contiguous, and g_b; each may be NULL. z is
+ * computed again from x. Nothing overlaps. Time O((t1 - t0) D W); ws has LCSM_CONV_SCRATCH(W)
+ * reals.
  */
 #ifndef LCSM_KERNEL_CONV_H
 #define LCSM_KERNEL_CONV_H
@@ -24,8 +26,8 @@ enum { LCSM_CONV_TILE = 256 }; /* channels that a kernel works on at a time */
 
 typedef struct {
     ptrdiff_t      T, D, W;
-    const real    *x, *w, *b, *past; /* w (D, W), b (D) or NULL */
-    ptrdiff_t      x_t;
+    const real    *x, *w, *b, *past; /* b (D) or NULL */
+    ptrdiff_t      x_t, w_d;
     const int32_t *reset; /* or NULL */
     ptrdiff_t      reset_t;
     bool           reset_first; /* whether reset[0] may be read and counts */

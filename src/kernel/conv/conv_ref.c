@@ -17,7 +17,7 @@ static real input(const R_(lcsm_conv) *c, ptrdiff_t t, ptrdiff_t back, ptrdiff_t
 static real pre(const R_(lcsm_conv) *c, ptrdiff_t t, ptrdiff_t d)
 {
     real z = c->b != NULL ? c->b[d] : 0;
-    for (ptrdiff_t j = 0; j < c->W; j++) z += c->w[d * c->W + j] * input(c, t, c->W - 1 - j, d);
+    for (ptrdiff_t j = 0; j < c->W; j++) z += c->w[d * c->w_d + j] * input(c, t, c->W - 1 - j, d);
     return z;
 }
 
@@ -56,7 +56,7 @@ static void backward(const R_(lcsm_conv) *c, ptrdiff_t t0, ptrdiff_t t1, const r
             real sum = 0;
             for (ptrdiff_t a = 0; a < c->W && t + a < c->T; a++)
                 if (a < R_(lcsm_conv_seen)(c, t + a))
-                    sum += c->w[d * c->W + c->W - 1 - a]
+                    sum += c->w[d * c->w_d + c->W - 1 - a]
                          * g_pre(c, t + a, d, g_y[(t + a) * g_y_t + d]);
             g_x[t * g_x_t + d] = add ? g_x[t * g_x_t + d] + sum : sum;
         }

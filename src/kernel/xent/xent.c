@@ -48,10 +48,10 @@ static void scan(R_(lcsm_xent_row) *row, ptrdiff_t base, ptrdiff_t n, const real
     row->sum += sum_exp(n, z, max);
 }
 
-static void soft(ptrdiff_t n, real lse, real scale, real *z)
+static void soft(ptrdiff_t n, real lse, real scale, const real *z, real *g, bool add)
 {
     for (ptrdiff_t j = 0; j < n; j += VW)
-        vstore_m(z + j, vexp(vload_m(z + j, n - j) - lse) * scale, n - j);
+        vput_m(g + j, vexp(vload_m(z + j, n - j) - lse) * scale, n - j, add);
 }
 
 const R_(lcsm_xent_kernels) K_(lcsm_xent_rows) = {scan, soft};

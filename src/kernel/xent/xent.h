@@ -7,13 +7,14 @@
  * scan   takes the next n logits of a row, whose first has index base, into the row's running
  *        maximum, sum of exp(z - max), and index of the first largest logit. Start with
  *        lcsm_xent_empty; then lse = max + log(sum).
- * soft   z = scale exp(z - lse), in place
+ * soft   g = scale exp(z - lse), or g += ...; g may be z
  *
  * A NaN among the logits makes the sum NaN. Time O(n).
  */
 #ifndef LCSM_KERNEL_XENT_H
 #define LCSM_KERNEL_XENT_H
 #include "kernel/variant.h"
+#include <stdbool.h>
 #include <stddef.h>
 
 typedef struct {
@@ -23,7 +24,7 @@ typedef struct {
 
 typedef struct {
     void (*scan)(R_(lcsm_xent_row) *row, ptrdiff_t base, ptrdiff_t n, const real *z);
-    void (*soft)(ptrdiff_t n, real lse, real scale, real *z);
+    void (*soft)(ptrdiff_t n, real lse, real scale, const real *z, real *g, bool add);
 } R_(lcsm_xent_kernels);
 
 extern const R_(lcsm_xent_kernels) K_(lcsm_xent_rows);

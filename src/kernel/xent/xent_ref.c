@@ -13,9 +13,9 @@ static void scan(R_(lcsm_xent_row) *row, ptrdiff_t base, ptrdiff_t n, const real
     for (ptrdiff_t j = 0; j < n; j++) row->sum += R_FN(exp)(z[j] - row->max);
 }
 
-static void soft(ptrdiff_t n, real lse, real scale, real *z)
+static void soft(ptrdiff_t n, real lse, real scale, const real *z, real *g, bool add)
 {
-    for (ptrdiff_t j = 0; j < n; j++) z[j] = scale * R_FN(exp)(z[j] - lse);
+    for (ptrdiff_t j = 0; j < n; j++) g[j] = (add ? g[j] : 0) + scale * R_FN(exp)(z[j] - lse);
 }
 
 const R_(lcsm_xent_kernels) K_(lcsm_xent_rows) = {scan, soft};

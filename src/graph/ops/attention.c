@@ -1,0 +1,295 @@
+/*
+ * attention.c - softmax attention: q, k (..., T, H K), v (..., T, H D) -> (..., T, H D).
+ *
+ * A query sees the keys of its own sequence: all of them, or with `causal` those up to its step.
+ * Carried state of a causal one with a cache: keys and values of all steps so far, how many there
+ * are, and where the current sequence begins among them.
+ */
+#include "graph/ops/pieces.h"
+
+enum { Q, K, V, RESET };
+enum { KEYS, VALUES, LENGTH, START };
+
+typedef struct {
+    const lcsm_call *c;
+    ptrdiff_t        B, T, H, K, D;
+    int32_t         *lo, *hi; /* (B, T): the keys that a query sees */
+    real            *lse;     /* (B, H, T) */
+    real            *ws;
+    size_t           ws_size;
+} job;
+
+static job job_of(const lcsm_node *n)
+{
+    const lcsm_attention_attr *a = n->attr;
+    const lcsm_shape          *x = &n->in[Q]->shape;
+    job                        j = {.B = 1, .T = lcsm_dim_last(x, 2), .H = a->heads};
+    for (int k = 0; k < x->rank - 2; k++) j.B *= x->dim[k];
+    j.K       = n->in[Q]->cols / j.H;
+    j.D       = n->in[V]->cols / j.H;
+    j.ws_size = R_(lcsm_attention_scratch)(j.T, a->cache + j.T, j.K, j.D);
+    return j;
+}
+
+static void layout_saved(pieces *p, job *j)
+{
+    j->lo  = take(p, j->B, j->T, sizeof(int32_t));
+    j->hi  = take(p, j->B, j->T, sizeof(int32_t));
+    j->lse = take(p, j->B * j->H, j->T, sizeof(real));
+}
+
+static void layout_scratch(pieces *p, const lcsm_node *n, job *j)
+{
+    j->ws = take_reals(p, n->threads, (ptrdiff_t)j->ws_size);
+}
+
+static lcsm_status check(const lcsm_node *n, lcsm_error *err)
+{
+    const lcsm_attention_attr *a = n->attr;
+    const lcsm_tensor         *q = n->in[Q], *v = n->in[V], *reset = n->in[RESET];
+    if (q->shape.rank < 2 || !lcsm_shape_equal(&q->shape, &n->in[K]->shape) || v->rows != q->rows
+        || lcsm_dim_last(&v->shape, 2) != lcsm_dim_last(&q->shape, 2))
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "q, k and v want the same axes but the last of v");
+    if (a->heads < 1 || q->cols % a->heads != 0 || v->cols % a->heads != 0)
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "%td heads do not divide the last axis", a->heads);
+    if (!(a->scale >= 0 && isfinite(a->scale)))
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "the scale is %g, want a number >= 0", a->scale);
+    if (a->cache < 0 || a->cache > INT32_MAX / 2 || q->rows > INT32_MAX / 2)
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "a cache of %td steps, want 0..%d", a->cache,
+                         INT32_MAX / 2);
+    if (a->cache > 0 && !a->causal)
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "only causal attention has a cache");
+    if (reset != NULL
+        && (reset->cols != lcsm_dim_last(&q->shape, 2) || reset->rows * reset->cols != q->rows))
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "the resets must have the axes of q but the last");
+    return LCSM_OK;
+}
+
+static void states(lcsm_node *n, const job *j)
+{
+    const lcsm_attention_attr *a = n->attr;
+    n->n_state                   = 4;
+    n->state[KEYS] = (lcsm_state_spec){LCSM_REAL_DTYPE, lcsm_dims(j->B, a->cache, j->H * j->K), 0};
+    n->state[VALUES] =
+        (lcsm_state_spec){LCSM_REAL_DTYPE, lcsm_dims(j->B, a->cache, j->H * j->D), 0};
+    n->state[LENGTH] = (lcsm_state_spec){LCSM_I64, lcsm_dims(j->B), 0};
+    n->state[START]  = (lcsm_state_spec){LCSM_I64, lcsm_dims(j->B), 0};
+}
+
+static lcsm_status shape(lcsm_node *n, lcsm_error *err)
+{
+    const lcsm_attention_attr *a     = n->attr;
+    pieces                     saved = {0}, fwd = {0}, bwd = {0};
+    lcsm_status                st = check(n, err);
+    if (st != LCSM_OK) return st;
+    job j       = job_of(n);
+    n->shape[0] = n->in[V]->shape;
+    if (a->cache > 0) states(n, &j);
+    layout_saved(&saved, &j);
+    layout_scratch(&bwd, n, &j);
+    layout_scratch(&fwd, n, &j);
+    layout_saved(&fwd, &j);
+    st = measured(&saved, &n->saved, err);
+    if (st == LCSM_OK) st = measured(&fwd, &n->fwd_scratch, err);
+    return st == LCSM_OK ? measured(&bwd, &n->bwd_scratch, err) : st;
+}
+
+/* ---- who sees what ---- */
+
+static int64_t state_number(const lcsm_call *c, int state, ptrdiff_t b)
+{
+    const int64_t *p = c->state_in[state];
+    return p == NULL ? 0 : p[b];
+}
+
+static const int32_t *resets(const job *j, ptrdiff_t b)
+{
+    const lcsm_mat *m = &j->c->in[RESET];
+    return m->data == NULL ? NULL : (const int32_t *)m->data + b * m->ld;
+}
+
+/* Keys count from the first of the cache. */
+static void ranges(const job *j, ptrdiff_t b)
+{
+    const lcsm_attention_attr *a     = j->c->node->attr;
+    const int32_t             *reset = resets(j, b);
+    int32_t                    past  = (int32_t)state_number(j->c, LENGTH, b);
+    int32_t                    start = (int32_t)state_number(j->c, START, b), end;
+    int32_t                   *lo = j->lo + b * j->T, *hi = j->hi + b * j->T;
+    for (ptrdiff_t t = 0; t < j->T; t++) {
+        if (reset != NULL && reset[t] != 0) start = past + (int32_t)t;
+        lo[t] = start;
+    }
+    end = past + (int32_t)j->T;
+    for (ptrdiff_t t = j->T - 1; t >= 0; t--) {
+        hi[t] = a->causal ? past + (int32_t)t + 1 : end;
+        if (reset != NULL && reset[t] != 0) end = past + (int32_t)t;
+    }
+}
+
+static R_(lcsm_attention) problem(const job *j, ptrdiff_t b, ptrdiff_t h)
+{
+    const lcsm_call           *c   = j->c;
+    const lcsm_attention_attr *a   = c->node->attr;
+    ptrdiff_t                  row = b * j->T;
+    R_(lcsm_attention)         p   = {.T = j->T, .K = j->K, .D = j->D};
+    p.scale   = (real)(a->scale > 0 ? a->scale : 1 / sqrt((double)(j->K > 0 ? j->K : 1)));
+    p.q       = row_of(&c->in[Q], row) + h * j->K;
+    p.q_t     = c->in[Q].ld;
+    p.lo      = j->lo + row;
+    p.hi      = j->hi + row;
+    p.now.n   = j->T;
+    p.now.k   = row_of(&c->in[K], row) + h * j->K;
+    p.now.v   = row_of(&c->in[V], row) + h * j->D;
+    p.now.k_t = c->in[K].ld;
+    p.now.v_t = c->in[V].ld;
+    if (a->cache == 0 || c->state_in[KEYS] == NULL) return p;
+    p.past.n   = (ptrdiff_t)state_number(c, LENGTH, b);
+    p.past.k_t = j->H * j->K;
+    p.past.v_t = j->H * j->D;
+    p.past.k   = (const real *)c->state_in[KEYS] + b * a->cache * p.past.k_t + h * j->K;
+    p.past.v   = (const real *)c->state_in[VALUES] + b * a->cache * p.past.v_t + h * j->D;
+    return p;
+}
+
+/* ---- forward ---- */
+
+static void forward_head(void *arg, size_t item, int worker)
+{
+    const job         *j = arg;
+    const lcsm_mat    *y = &j->c->out[0];
+    ptrdiff_t          b = (ptrdiff_t)item / j->H, h = (ptrdiff_t)item % j->H;
+    R_(lcsm_attention) p = problem(j, b, h);
+    kernels_of(j->c)->attention->fwd(&p, row_of(y, b * j->T) + h * j->D, y->ld,
+                                     j->lse + (ptrdiff_t)item * j->T,
+                                     j->ws + (size_t)worker * j->ws_size);
+}
+
+/* Old rows stay or are copied, new ones follow them. */
+static void append(const job *j, int state, const lcsm_mat *rows, ptrdiff_t b)
+{
+    const lcsm_call           *c   = j->c;
+    const lcsm_attention_attr *a   = c->node->attr;
+    size_t                     row = (size_t)rows->cols * sizeof(real);
+    size_t         past = (size_t)state_number(c, LENGTH, b), at = (size_t)(b * a->cache);
+    unsigned char *to = (unsigned char *)c->state_out[state] + at * row;
+    if (c->state_in[state] != NULL && c->state_in[state] != c->state_out[state])
+        memcpy(to, (const unsigned char *)c->state_in[state] + at * row, past * row);
+    for (ptrdiff_t t = 0; t < j->T; t++)
+        memcpy(to + (past + (size_t)t) * row, row_of(rows, b * j->T + t), row);
+}
+
+static void carry(const job *j)
+{
+    const lcsm_call *c      = j->c;
+    int64_t         *length = c->state_out[LENGTH], *start = c->state_out[START];
+    for (ptrdiff_t b = 0; b < j->B; b++) {
+        append(j, KEYS, &c->in[K], b);
+        append(j, VALUES, &c->in[V], b);
+        start[b]  = j->T > 0 ? j->lo[b * j->T + j->T - 1] : state_number(c, START, b);
+        length[b] = state_number(c, LENGTH, b) + j->T;
+    }
+}
+
+static bool has_room(const job *j)
+{
+    const lcsm_attention_attr *a = j->c->node->attr;
+    for (ptrdiff_t b = 0; b < j->B && j->c->state_out[KEYS] != NULL; b++) {
+        int64_t past = state_number(j->c, LENGTH, b);
+        if (past + j->T <= a->cache) continue;
+        lcsm_call_fail(j->c, "step %lld of a sequence, but the cache holds %td",
+                       (long long)(past + j->T), a->cache);
+        return false;
+    }
+    return true;
+}
+
+static void forward(const lcsm_call *c)
+{
+    pieces scratch = {.base = c->scratch}, saved = {.base = c->saved};
+    job    j = job_of(c->node);
+    j.c      = c;
+    layout_scratch(&scratch, c->node, &j);
+    layout_saved(c->saved != NULL ? &saved : &scratch, &j);
+    if (!has_room(&j)) return;
+    for (ptrdiff_t b = 0; b < j.B; b++) ranges(&j, b);
+    lcsm_parallel_for(c->run->threads, (size_t)(j.B * j.H), forward_head, &j);
+    if (c->state_out[KEYS] != NULL) carry(&j);
+}
+
+/* ---- backward ---- */
+
+static real *head_of(const lcsm_mat *m, ptrdiff_t row, ptrdiff_t column)
+{
+    return m->data == NULL ? NULL : row_of(m, row) + column;
+}
+
+static void backward_head(void *arg, size_t item, int worker)
+{
+    const job         *j = arg;
+    const lcsm_mat    *y = &j->c->out[0], *g_y = &j->c->g_out[0], *g = j->c->g_in;
+    ptrdiff_t          b = (ptrdiff_t)item / j->H, h = (ptrdiff_t)item % j->H, row = b * j->T;
+    R_(lcsm_attention) p = problem(j, b, h);
+    R_(lcsm_attention_grads)
+    grads = {head_of(&g[Q], row, h * j->K),
+             head_of(&g[K], row, h * j->K),
+             head_of(&g[V], row, h * j->D),
+             g[Q].ld,
+             g[K].ld,
+             g[V].ld};
+    kernels_of(j->c)->attention->bwd(&p, row_of(y, row) + h * j->D, y->ld,
+                                     j->lse + (ptrdiff_t)item * j->T, row_of(g_y, row) + h * j->D,
+                                     g_y->ld, &grads, j->ws + (size_t)worker * j->ws_size);
+}
+
+static void backward(const lcsm_call *c)
+{
+    pieces scratch = {.base = c->scratch}, saved = {.base = c->saved};
+    job    j = job_of(c->node);
+    j.c      = c;
+    layout_scratch(&scratch, c->node, &j);
+    layout_saved(&saved, &j);
+    lcsm_parallel_for(c->run->threads, (size_t)(j.B * j.H), backward_head, &j);
+}
+
+static double flops(const lcsm_node *n)
+{
+    const lcsm_attention_attr *a = n->attr;
+    double                     T = (double)lcsm_dim_last(&n->in[Q]->shape, 2);
+    return 2 * T * (double)n->in[Q]->rows * (double)(n->in[Q]->cols + n->in[V]->cols)
+         * (a->causal ? 0.5 : 1);
+}
+
+#define ATTENTION(heads, causal, scale, cache) (&(lcsm_attention_attr){heads, causal, scale, cache})
+#define QKV(B, T, q, v)                                                                            \
+    {IN(B, T, q), .time = true}, {IN(B, T, q), .time = true},                                      \
+    {                                                                                              \
+        IN(B, T, v), .time = true                                                                  \
+    }
+
+static const lcsm_op_case TESTS[] = {
+    CASE("causal", ATTENTION(2, true, 0, 7), QKV(2, 7, 6, 10)),
+    CASE("resets", ATTENTION(1, true, 0.5, 12), QKV(2, 9, 3, 4),
+         {IN(2, 9), .lo = 0, .hi = 2, .time = true}),
+    CASE("all", ATTENTION(2, false, 0, 0), QKV(2, 5, 6, 2)),
+    CASE("all-resets", ATTENTION(1, false, 0, 0), QKV(2, 9, 3, 4),
+         {IN(2, 9), .lo = 0, .hi = 2, .time = true}),
+    CASE("one", ATTENTION(1, true, 0, 1), QKV(1, 1, 1, 1)),
+    CASE("no-steps", ATTENTION(1, true, 0, 1), QKV(2, 0, 2, 2)),
+    CASE("no-keys", ATTENTION(1, true, 0, 3), QKV(2, 3, 0, 2)),
+    LARGE("large", ATTENTION(3, true, 0, 150), QKV(2, 139, 51, 99)),
+    LARGE("large-all", ATTENTION(1, false, 0.3, 0), QKV(1, 139, 17, 33)),
+};
+
+const lcsm_op R_(lcsm_op_attention) = {
+    .name      = "attention",
+    .in        = {"q", "k", "v", "?#reset"},
+    .attr_size = sizeof(lcsm_attention_attr),
+    .shape     = shape,
+    .forward   = forward,
+    .backward  = backward,
+    .flops     = flops,
+    .bwd_in    = LCSM_BIT(Q) | LCSM_BIT(K) | LCSM_BIT(V),
+    .bwd_out   = LCSM_BIT(0),
+    CASES(TESTS),
+};

@@ -1,0 +1,198 @@
+/*
+ * rotate.c - rotation of features by position: x (..., T, H K) with angles position * theta.
+ *
+ * theta is [J], shared by the heads, or [H J]; J is K/2 for pairs and halves, K for doubled
+ * features. Carried state: the position of each sequence, counted from where it began. A range of
+ * steps is a work item: it makes the sines of a step once for all sequences that stand at the same
+ * position.
+ */
+#include "graph/ops/pieces.h"
+
+enum { X, THETA };
+enum { STEPS = 16 };
+
+typedef struct {
+    const lcsm_call *c;
+    ptrdiff_t        B, T, ranges, angles;
+    real            *cs;      /* tables of each worker: cosines and sines, 2 x 2 x angles */
+    double          *g_theta; /* of each range */
+} job;
+
+static job job_of(const lcsm_node *n)
+{
+    const lcsm_shape *x = &n->in[X]->shape;
+    job               j = {.B = 1, .T = lcsm_dim_last(x, 2), .angles = n->in[THETA]->cols};
+    for (int k = 0; k < x->rank - 2; k++) j.B *= x->dim[k];
+    j.ranges = blocks_of(j.T, STEPS);
+    return j;
+}
+
+static void layout(pieces *a, const lcsm_node *n, bool backward, job *j)
+{
+    ptrdiff_t sums = backward ? j->ranges : 0;
+    j->cs          = take_reals(a, n->threads, 4 * j->angles);
+    j->g_theta     = take(a, sums, j->angles, sizeof(double));
+}
+
+static lcsm_status measure(const lcsm_node *n, bool backward, size_t *bytes, lcsm_error *err)
+{
+    pieces a = {0};
+    job    j = job_of(n);
+    layout(&a, n, backward, &j);
+    return measured(&a, bytes, err);
+}
+
+static ptrdiff_t angles_of_head(const lcsm_node *n)
+{
+    const lcsm_rotate_attr *a = n->attr;
+    ptrdiff_t               K = n->in[X]->cols / a->heads;
+    return a->kind == LCSM_ROTATE_DOUBLE ? K : K / 2;
+}
+
+static lcsm_status check(const lcsm_node *n, lcsm_error *err)
+{
+    const lcsm_rotate_attr *a = n->attr;
+    const lcsm_tensor      *x = n->in[X], *theta = n->in[THETA];
+    if ((unsigned)a->kind >= LCSM_ROTATE_COUNT)
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "the kind is %d", (int)a->kind);
+    if (x->shape.rank < 2) return lcsm_fail(err, LCSM_ERR_ARGUMENT, "x wants axes T and H K");
+    if (a->heads < 1 || x->cols % a->heads != 0)
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "%td heads do not divide the last axis", a->heads);
+    if (a->kind != LCSM_ROTATE_DOUBLE && x->cols / a->heads % 2 != 0)
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "a head has %td features, want an even number",
+                         x->cols / a->heads);
+    ptrdiff_t J = angles_of_head(n);
+    if (theta->shape.rank != 1 || (theta->cols != J && theta->cols != J * a->heads))
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "theta must be [%td] or [%td]", J, J * a->heads);
+    return LCSM_OK;
+}
+
+static lcsm_status shape(lcsm_node *n, lcsm_error *err)
+{
+    const lcsm_rotate_attr *a  = n->attr;
+    lcsm_status             st = check(n, err);
+    if (st != LCSM_OK) return st;
+    n->shape[0] = n->in[X]->shape;
+    if (a->kind == LCSM_ROTATE_DOUBLE) n->shape[0].dim[n->shape[0].rank - 1] *= 2;
+    n->n_state        = 1;
+    n->state[0].dtype = LCSM_I64;
+    n->state[0].shape = lcsm_dims(job_of(n).B);
+    st                = measure(n, false, &n->fwd_scratch, err);
+    return st == LCSM_OK ? measure(n, true, &n->bwd_scratch, err) : st;
+}
+
+static int64_t position(const job *j, ptrdiff_t b)
+{
+    const int64_t *start = j->c->state_in[0];
+    return start == NULL ? 0 : start[b];
+}
+
+/* Step t of sequence b with its table, which is made anew if the position is not that of the
+ * sequence before. */
+static R_(lcsm_rotate) turn(const job *j, ptrdiff_t b, ptrdiff_t t, int worker)
+{
+    const lcsm_rotate_attr *a = j->c->node->attr;
+    real                   *c = j->cs + (ptrdiff_t)worker * 4 * j->angles, *s = c + 2 * j->angles;
+    int64_t                 here = position(j, b) + t;
+    if (b == 0 || position(j, b) != position(j, b - 1))
+        kernels_of(j->c)->rotate->table(a->kind, j->angles, (double)here, j->c->in[THETA].data, c,
+                                        s);
+    ptrdiff_t J = angles_of_head(j->c->node);
+    return (R_(lcsm_rotate)){
+        a->kind, a->heads, j->c->in[X].cols / a->heads, j->angles == J ? 0 : J, c, s, (double)here};
+}
+
+static void forward_steps(void *arg, size_t item, int worker)
+{
+    const job *j   = arg;
+    ptrdiff_t  end = at_most((ptrdiff_t)(item + 1) * STEPS, j->T);
+    for (ptrdiff_t t = (ptrdiff_t)item * STEPS; t < end; t++)
+        for (ptrdiff_t b = 0; b < j->B; b++) {
+            R_(lcsm_rotate) r = turn(j, b, t, worker);
+            kernels_of(j->c)->rotate->apply(&r, row_of(&j->c->in[X], b * j->T + t),
+                                            row_of(&j->c->out[0], b * j->T + t));
+        }
+}
+
+static void forward(const lcsm_call *c)
+{
+    pieces   a   = {.base = c->scratch};
+    job      j   = job_of(c->node);
+    int64_t *end = c->state_out[0];
+    j.c          = c;
+    layout(&a, c->node, false, &j);
+    lcsm_parallel_for(c->run->threads, (size_t)j.ranges, forward_steps, &j);
+    for (ptrdiff_t b = 0; b < j.B && end != NULL; b++) end[b] = position(&j, b) + j.T;
+}
+
+static void backward_steps(void *arg, size_t item, int worker)
+{
+    const job      *j       = arg;
+    const lcsm_mat *g_x     = &j->c->g_in[X];
+    ptrdiff_t       end     = at_most((ptrdiff_t)(item + 1) * STEPS, j->T);
+    double         *g_theta = j->g_theta == NULL ? NULL : j->g_theta + (ptrdiff_t)item * j->angles;
+    for (ptrdiff_t k = 0; k < j->angles && g_theta != NULL; k++) g_theta[k] = 0;
+    for (ptrdiff_t t = (ptrdiff_t)item * STEPS; t < end; t++)
+        for (ptrdiff_t b = 0; b < j->B; b++) {
+            ptrdiff_t       row = b * j->T + t;
+            R_(lcsm_rotate) r   = turn(j, b, t, worker);
+            kernels_of(j->c)->rotate->back(&r, row_of(&j->c->in[X], row),
+                                           row_of(&j->c->g_out[0], row), row_if(g_x, row), g_x->add,
+                                           g_theta);
+        }
+}
+
+static void sum_theta(const job *j, const lcsm_mat *to)
+{
+    real *g = to->data;
+    for (ptrdiff_t k = 0; k < j->angles; k++) {
+        double sum = to->add ? (double)g[k] : 0;
+        for (ptrdiff_t r = 0; r < j->ranges; r++) sum += j->g_theta[r * j->angles + k];
+        g[k] = (real)sum;
+    }
+}
+
+static void backward(const lcsm_call *c)
+{
+    pieces a = {.base = c->scratch};
+    job    j = job_of(c->node);
+    j.c      = c;
+    layout(&a, c->node, true, &j);
+    if (c->g_in[THETA].data == NULL) j.g_theta = NULL;
+    lcsm_parallel_for(c->run->threads, (size_t)j.ranges, backward_steps, &j);
+    if (j.g_theta != NULL) sum_theta(&j, &c->g_in[THETA]);
+}
+
+static double flops(const lcsm_node *n)
+{
+    return 3.0 * (double)lcsm_tensor_count(n->in[X]);
+}
+
+#define ROTATE(KIND, heads) (&(lcsm_rotate_attr){LCSM_ROTATE_##KIND, heads})
+
+static const lcsm_op_case TESTS[] = {
+    CASE("pairs", ROTATE(PAIRS, 2), {IN(2, 5, 12), .time = true}, {IN(3)}),
+    CASE("pairs-apart", ROTATE(PAIRS, 2), {IN(2, 5, 12), .time = true}, {IN(6)}),
+    CASE("halves", ROTATE(HALVES, 1), {IN(2, 5, 10), .time = true}, {IN(5)}),
+    CASE("halves-apart", ROTATE(HALVES, 3), {IN(2, 3, 18), .time = true}, {IN(9)}),
+    CASE("double", ROTATE(DOUBLE, 2), {IN(2, 5, 10), .time = true}, {IN(5)}),
+    CASE("double-apart", ROTATE(DOUBLE, 2), {IN(2, 5, 10), .time = true}, {IN(10)}),
+    CASE("one", ROTATE(DOUBLE, 1), {IN(1, 1, 1), .time = true}, {IN(1)}),
+    CASE("no-steps", ROTATE(PAIRS, 1), {IN(2, 0, 4)}, {IN(2)}),
+    CASE("no-sequences", ROTATE(PAIRS, 1), {IN(0, 3, 4), .time = true}, {IN(2)}),
+    LARGE("large-pairs", ROTATE(PAIRS, 3), {IN(2, 65, 102), .time = true}, {IN(17)}),
+    LARGE("large-double", ROTATE(DOUBLE, 3), {IN(2, 65, 99), .time = true}, {IN(99)}),
+};
+
+const lcsm_op R_(lcsm_op_rotate) = {
+    .name       = "rotate",
+    .in         = {"x", "theta"},
+    .attr_size  = sizeof(lcsm_rotate_attr),
+    .shape      = shape,
+    .forward    = forward,
+    .backward   = backward,
+    .flops      = flops,
+    .bwd_in     = LCSM_BIT(X) | LCSM_BIT(THETA),
+    .overwrites = LCSM_BIT(X) | LCSM_BIT(THETA),
+    CASES(TESTS),
+};

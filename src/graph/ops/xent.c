@@ -1,0 +1,98 @@
+/* xent.c - cross-entropy from logits (..., V) and targets (...); loss.h has the meaning. */
+#include "graph/ops/loss.h"
+
+enum { LOGITS, TARGETS };
+
+static lcsm_status shape(lcsm_node *n, lcsm_error *err)
+{
+    pieces      a = {0};
+    kept        k;
+    lcsm_status st = loss_shape(n, n->in[LOGITS], n->in[TARGETS], err);
+    if (st != LCSM_OK) return st;
+    kept_scratch(&a, n->in[LOGITS]->rows, &k);
+    return measured(&a, &n->fwd_scratch, err);
+}
+
+typedef struct {
+    const lcsm_call *c;
+    const int32_t   *targets;
+    kept             k;
+} job;
+
+static void forward_rows(const void *arg, ptrdiff_t first, ptrdiff_t count)
+{
+    const job      *j = arg;
+    const lcsm_mat *x = &j->c->in[LOGITS];
+    for (ptrdiff_t i = first; i < first + count; i++) {
+        const real       *z   = row_of(x, j->k.row[i]);
+        R_(lcsm_xent_row) row = R_(lcsm_xent_empty)();
+        kernels_of(j->c)->xent->scan(&row, 0, x->cols, z);
+        keep_result(&j->k, i, &row, z[j->targets[j->k.row[i]]]);
+    }
+}
+
+static void forward(const lcsm_call *c)
+{
+    const lcsm_mat *x       = &c->in[LOGITS];
+    pieces          scratch = {.base = c->scratch}, saved = {.base = c->saved};
+    job             j = {.c = c, .targets = c->in[TARGETS].data};
+    kept_scratch(&scratch, x->rows, &j.k);
+    if (c->saved != NULL) kept_layout(&saved, x->rows, &j.k);
+    if (!keep_rows(c, j.targets, x->rows, x->cols, &j.k)) return;
+    lcsm_parallel_rows(c->run->threads, *j.k.count, x->cols, forward_rows, &j);
+    loss_outputs(c, j.targets, &j.k);
+}
+
+static void backward_rows(const void *arg, ptrdiff_t first, ptrdiff_t count)
+{
+    const job      *j = arg;
+    const lcsm_mat *x = &j->c->in[LOGITS], *g_x = &j->c->g_in[LOGITS];
+    for (ptrdiff_t i = first; i < first + count; i++) {
+        ptrdiff_t r = j->k.row[i];
+        loss_back(j->c, &j->k, i, j->targets[r], 0, x->cols, row_of(x, r), row_of(g_x, r),
+                  g_x->add);
+    }
+}
+
+static void backward(const lcsm_call *c)
+{
+    const lcsm_mat *x     = &c->in[LOGITS];
+    pieces          saved = {.base = c->saved};
+    job             j     = {.c = c, .targets = c->in[TARGETS].data};
+    kept_layout(&saved, x->rows, &j.k);
+    if (!c->g_in[LOGITS].add) clear_left_out(&j.k, &c->g_in[LOGITS]);
+    lcsm_parallel_rows(c->run->threads, *j.k.count, x->cols, backward_rows, &j);
+}
+
+static double flops(const lcsm_node *n)
+{
+    return 10.0 * (double)lcsm_tensor_count(n->in[LOGITS]);
+}
+
+#define LOSS(ignore, z, details) (&(lcsm_loss_attr){ignore, z, details})
+
+static const lcsm_op_case TESTS[] = {
+    CASE("mean", LOSS(-100, 0, false), {IN(5, 7), .lo = -3, .hi = 3}, {IN(5), .lo = 0, .hi = 7}),
+    CASE("ignored", LOSS(1, 0, false), {IN(2, 9, 3)}, {IN(2, 9), .lo = 0, .hi = 3}),
+    CASE("all-ignored", LOSS(0, 0, true), {IN(3, 3)}, {IN(3), .lo = 0, .hi = 1}),
+    CASE("details", LOSS(-100, 0, true), {IN(2, 3, 17)}, {IN(2, 3), .lo = 0, .hi = 17}),
+    CASE("z", LOSS(-100, 0.01, true), {IN(3, 33)}, {IN(3), .lo = 0, .hi = 33}),
+    CASE("one", LOSS(-100, 0, false), {IN(1, 1)}, {IN(1), .lo = 0, .hi = 1}),
+    CASE("no-rows", LOSS(-100, 0, true), {IN(0, 3)}, {IN(0), .lo = 0, .hi = 3}),
+    LARGE("large", LOSS(2, 0.001, true), {IN(131, 1031), .lo = -5, .hi = 5},
+          {IN(131), .lo = 0, .hi = 9}),
+};
+
+const lcsm_op R_(lcsm_op_xent) = {
+    .name       = "xent",
+    .in         = {"logits", "#targets"},
+    .attr_size  = sizeof(lcsm_loss_attr),
+    .shape      = shape,
+    .forward    = forward,
+    .backward   = backward,
+    .flops      = flops,
+    .bwd_in     = LCSM_BIT(LOGITS) | LCSM_BIT(TARGETS),
+    .overwrites = LCSM_BIT(LOGITS),
+    .packed_out = LCSM_BIT(LOSS_ROWS),
+    CASES(TESTS),
+};
