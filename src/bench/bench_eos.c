@@ -2,7 +2,8 @@
  * bench_eos.c - the EOS operator beside the peak of this machine: operand forms by sizes.
  *
  * A repetition measures, for each number of threads in turn, the peak and then the pass, so all of
- * them see the same machine however busy it is. The best of each counts.
+ * them see the same machine. The best of each counts: the best time of the case, and the best rate
+ * of the machine so far, since a busy neighbour can only make either of them worse.
  */
 #include <lcsm/bench.h>
 
@@ -74,12 +75,6 @@ typedef struct {
     double                 best[LCSM_EOS_RUN_PLANS][LCSM_RATE_COUNT]; /* rates since the start */
 } bench;
 
-/* Best seconds and rates of one case and pass, for each number of threads. */
-typedef struct {
-    double seconds[LCSM_EOS_RUN_PLANS];
-    double rate[LCSM_EOS_RUN_PLANS][LCSM_RATE_COUNT];
-} timing;
-
 static void progress(const bench *b, const char *text)
 {
     if (b->sink->progress != NULL) b->sink->progress(b->sink->user, text);
@@ -90,13 +85,17 @@ static bool wanted(const bench *b, const char *name)
     return b->options.filter == NULL || strstr(name, b->options.filter) != NULL;
 }
 
+/* The best time of a pass, and which part of it the threads were on a processor. */
+typedef struct {
+    double seconds, share;
+} best_time;
+
 /* ---- the machine ------------------------------------------------------------------------ */
 
-static double probe(bench *b, int run, lcsm_rate rate)
+static void probe(bench *b, int run, lcsm_rate rate)
 {
     double now         = lcsm_probe_rate(b->probe, rate, b->threads[run]);
     b->best[run][rate] = fmax(b->best[run][rate], now);
-    return now;
 }
 
 static void measure_machine(bench *b)
@@ -105,7 +104,7 @@ static void measure_machine(bench *b)
     progress(b, "the peak of this machine");
     for (int run = 0; run < b->runs; run++) {
         for (int j = 0; j < TIMES; j++)
-            for (int rate = 0; rate < LCSM_RATE_COUNT; rate++) (void)probe(b, run, (lcsm_rate)rate);
+            for (int rate = 0; rate < LCSM_RATE_COUNT; rate++) probe(b, run, (lcsm_rate)rate);
         const double *r = b->best[run];
         if (b->sink->machine != NULL)
             b->sink->machine(
@@ -159,27 +158,26 @@ cleanup:
     return st;
 }
 
-static lcsm_status measure(bench *b, const bench_case *c, lcsm_eos_run *r, bool grads, timing *t,
+static lcsm_status measure(bench *b, const bench_case *c, lcsm_eos_run *r, bool grads, best_time *t,
                            lcsm_error *err)
 {
     lcsm_status st = LCSM_OK;
     double      end;
     for (int run = 0; run < b->runs; run++) {
         LCSM_TRY(lcsm_eos_run_pass(r, run, grads, err)); /* touches all memory */
-        t->seconds[run] = INFINITY;
+        t[run].seconds = INFINITY;
     }
     end = lcsm_now() + b->options.seconds;
     for (int rep = 0; rep < MIN_REPS || (rep < MAX_REPS && lcsm_now() < end); rep++)
         for (int run = 0; run < b->runs; run++) {
-            double *rate        = t->rate[run];
-            rate[LCSM_RATE_FMA] = fmax(rate[LCSM_RATE_FMA], probe(b, run, LCSM_RATE_FMA));
-            if (c->basis != PLAIN) {
-                lcsm_rate e = rate_of(c->basis);
-                rate[e]     = fmax(rate[e], probe(b, run, e));
-            }
-            double from = lcsm_now();
+            probe(b, run, LCSM_RATE_FMA);
+            if (c->basis != PLAIN) probe(b, run, rate_of(c->basis));
+            double from = lcsm_now(), used = lcsm_processor_time();
             LCSM_TRY(lcsm_eos_run_pass(r, run, grads, err));
-            t->seconds[run] = fmin(t->seconds[run], lcsm_now() - from);
+            double took = lcsm_now() - from;
+            if (took >= t[run].seconds) continue;
+            t[run].seconds = took;
+            t[run].share   = (lcsm_processor_time() - used) / (took * b->threads[run]);
         }
 cleanup:
     return st;
@@ -235,35 +233,40 @@ static void memory_figure(lcsm_bench_row *row, const lcsm_eos_run *r, int run)
                MEMORY_TARGET);
 }
 
-static void figures(const bench *b, const bench_case *c, const lcsm_eos_run *r, const timing *t,
+static void figures(const bench *b, const bench_case *c, const lcsm_eos_run *r, const best_time *t,
                     int pass, int run, lcsm_bench_row *row)
 {
     const lcsm_eos *op     = r->plan[run].op;
     double          work   = cells(&r->desc) * (pass == FWD ? 4 : 12);
     double          planes = lcsm_eos_is_complex(op) ? 2 : 1;
-    row->seconds           = t->seconds[run];
+    row->seconds           = t[run].seconds;
     row->gflops            = work * planes / row->seconds * 1e-9;
-    row->peak_gflops       = t->rate[run][LCSM_RATE_FMA] * 1e-9;
+    row->peak_gflops       = b->best[run][LCSM_RATE_FMA] * 1e-9;
     row->form              = lcsm_eos_form_name(lcsm_eos_chosen_form(op));
     row->chunk             = lcsm_eos_chosen_chunk(op);
     set_figure(row, LCSM_BENCH_PEAK, row->gflops / row->peak_gflops, c->peak[pass]);
     if (c->basis != PLAIN) {
-        double alone = cells(&r->desc) / t->rate[run][rate_of(c->basis)];
+        double alone = cells(&r->desc) / b->best[run][rate_of(c->basis)];
         set_figure(row, LCSM_BENCH_EVALS, row->seconds / alone, c->evals[pass]);
     }
     if (b->threads[run] == 2 && b->threads[0] == 1)
-        set_figure(row, LCSM_BENCH_SPEEDUP, t->seconds[0] / t->seconds[run], SPEEDUP_TARGET);
+        set_figure(row, LCSM_BENCH_SPEEDUP, t[0].seconds / t[run].seconds, SPEEDUP_TARGET);
     if (pass == BOTH) memory_figure(row, r, run);
 }
 
-/* Says so where memory is the limit: the time to read every array once is a large part. */
-static void note_memory(const bench *b, const lcsm_eos_run *r, int run, int pass, char *note,
-                        size_t size, const lcsm_bench_row *row)
+/* Says so where memory is the limit (the time to read every array once is a large part), and where
+ * somebody else had the processor. */
+static void write_note(const bench *b, const lcsm_eos_run *r, const best_time *t, int pass, int run,
+                       char note[MAX_NAME])
 {
     double bytes = (double)lcsm_eos_run_bytes(&r->desc, pass == BOTH);
     double read  = bytes / b->best[run][LCSM_RATE_READ];
-    if (read > 0.25 * row->seconds)
-        (void)snprintf(note, size, "reading its %.2f GB once takes %.1f ms", bytes * 1e-9,
+    *note        = '\0';
+    if (t[run].share < 0.9)
+        (void)snprintf(note, MAX_NAME, "its threads had a processor %.0f %% of the time",
+                       100 * t[run].share);
+    else if (read > 0.25 * t[run].seconds)
+        (void)snprintf(note, MAX_NAME, "reading its %.2f GB once takes %.1f ms", bytes * 1e-9,
                        read * 1e3);
 }
 
@@ -306,7 +309,7 @@ static lcsm_status time_pass(bench *b, const bench_case *c, const lcsm_eos_case 
 {
     lcsm_status  st;
     lcsm_eos_run r = {0};
-    timing       t = {0};
+    best_time    t[LCSM_EOS_RUN_PLANS];
     char         name[MAX_NAME];
     name_of(name, c->name, pass, desc);
     if (!wanted(b, name) || !fits(b, name, desc, pass == BOTH)) return LCSM_OK;
@@ -314,13 +317,13 @@ static lcsm_status time_pass(bench *b, const bench_case *c, const lcsm_eos_case 
     LCSM_TRY(lcsm_eos_run_make(&r, of, desc, pass == BOTH, err));
     for (int run = 0; run < b->runs; run++)
         LCSM_TRY(lcsm_eos_run_plan(&r, b->ctx[run], pass == BOTH, err));
-    LCSM_TRY(measure(b, c, &r, pass == BOTH, &t, err));
+    LCSM_TRY(measure(b, c, &r, pass == BOTH, t, err));
     for (int run = 0; run < b->runs; run++) {
-        char           note[96] = "";
-        lcsm_bench_row row      = empty_row(name, b->threads[run]);
-        row.error               = error;
-        figures(b, c, &r, &t, pass, run, &row);
-        note_memory(b, &r, run, pass, note, sizeof note, &row);
+        char           note[MAX_NAME];
+        lcsm_bench_row row = empty_row(name, b->threads[run]);
+        row.error          = error;
+        figures(b, c, &r, t, pass, run, &row);
+        write_note(b, &r, t, pass, run, note);
         row.note = note;
         emit(b, &row);
     }
@@ -396,20 +399,19 @@ static lcsm_status bench_length(bench *b, const bench_case *c, int pass, ptrdiff
     LCSM_TRY(lcsm_eos_run_make(&long_run, of, &desc[0], pass == BOTH, err));
     LCSM_TRY(lcsm_eos_run_make(&short_run, of, &desc[1], pass == BOTH, err));
     for (int run = 0; run < b->runs; run++) {
-        timing t = {0};
-        double parts;
-        char   note[64];
+        best_time t[LCSM_EOS_RUN_PLANS] = {{NAN, 1}, {NAN, 1}};
+        double    parts;
+        char      note[64];
         LCSM_TRY(lcsm_eos_run_plan(&long_run, b->ctx[run], pass == BOTH, err));
         LCSM_TRY(lcsm_eos_run_plan(&short_run, b->ctx[run], pass == BOTH, err));
         LCSM_TRY(
-            measure_length(&long_run, &short_run, run, pass == BOTH, &t.seconds[run], &parts, err));
-        t.rate[run][LCSM_RATE_FMA] = b->best[run][LCSM_RATE_FMA];
-        lcsm_bench_row row         = empty_row(name, b->threads[run]);
-        bench_case     bare        = *c;
-        bare.peak[pass]            = NAN; /* only the length is asked here */
-        figures(b, &bare, &long_run, &t, pass, run, &row);
+            measure_length(&long_run, &short_run, run, pass == BOTH, &t[run].seconds, &parts, err));
+        lcsm_bench_row row  = empty_row(name, b->threads[run]);
+        bench_case     bare = *c;
+        bare.peak[pass]     = NAN; /* only the length is asked here */
+        figures(b, &bare, &long_run, t, pass, run, &row);
         row.figure[LCSM_BENCH_SPEEDUP] = (lcsm_bench_result){NAN, NAN, true};
-        set_figure(&row, LCSM_BENCH_LENGTH, t.seconds[run] / parts, LENGTH_TARGET);
+        set_figure(&row, LCSM_BENCH_LENGTH, t[run].seconds / parts, LENGTH_TARGET);
         (void)snprintf(note, sizeof note, "beside %td x T%td", T / short_T, short_T);
         row.note = note;
         emit(b, &row);

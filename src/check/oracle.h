@@ -11,11 +11,11 @@
  */
 #ifndef LCSM_CHECK_ORACLE_H
 #define LCSM_CHECK_ORACLE_H
-#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "base/error.h"
+#include "format/json_doc.h"
 
 enum { LCSM_ORACLE_RANK = 5 };
 
@@ -44,7 +44,7 @@ typedef struct {
 } lcsm_oracle_case;
 
 typedef struct {
-    json_t           *document;
+    lcsm_json_doc     document;
     lcsm_oracle_case *cases;
     size_t            count;
 } lcsm_oracle;

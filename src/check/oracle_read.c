@@ -3,57 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
 #include "base/size.h"
 #include "check/oracle.h"
-
-enum { MAX_BYTES = 256 << 20, MAX_DEPTH = 16 };
 
 /* Where the reader is, for messages. */
 typedef struct {
     const char *path, *name, *array;
 } place;
-
-/* ---- the document ----------------------------------------------------------------------- */
-
-/* How deep brackets nest outside of strings. */
-static int depth_of(const unsigned char *text, size_t size)
-{
-    int  depth = 0, deepest = 0;
-    bool string = false;
-    for (size_t j = 0; j < size; j++) {
-        unsigned char c = text[j];
-        if (string) {
-            if (c == '\\') j++;
-            else if (c == '"') string = false;
-        } else if (c == '"') {
-            string = true;
-        } else if (c == '{' || c == '[') {
-            if (++depth > deepest) deepest = depth;
-        } else if (c == '}' || c == ']') {
-            depth--;
-        }
-    }
-    return deepest;
-}
-
-static lcsm_status load(json_t **out, const char *path, lcsm_error *err)
-{
-    lcsm_status  st   = LCSM_OK;
-    lcsm_file    file = {0};
-    json_error_t why;
-    LCSM_TRY(lcsm_file_read(&file, path, MAX_BYTES, err));
-    if (depth_of(file.data, file.size) > MAX_DEPTH) {
-        st = lcsm_fail(err, LCSM_ERR_FORMAT, "%s: brackets nest deeper than %d", path, MAX_DEPTH);
-        goto cleanup;
-    }
-    *out = json_loadb((const char *)file.data, file.size, JSON_REJECT_DUPLICATES, &why);
-    if (*out == NULL)
-        st = lcsm_fail(err, LCSM_ERR_FORMAT, "%s:%d: not JSON: %s", path, why.line, why.text);
-cleanup:
-    lcsm_file_close(&file);
-    return st;
-}
 
 /* ---- arrays ----------------------------------------------------------------------------- */
 
@@ -196,8 +152,8 @@ static lcsm_status no_room(const char *path, lcsm_error *err)
 
 static lcsm_status read_titled(lcsm_oracle *o, const char *path, lcsm_error *err)
 {
-    const json_t *format = json_object_get(o->document, "format");
-    const json_t *cases  = json_object_get(o->document, "cases");
+    const json_t *format = json_object_get(o->document.root, "format");
+    const json_t *cases  = json_object_get(o->document.root, "cases");
     if (!json_is_string(format) || strcmp(json_string_value(format), "lcsm-oracle-1") != 0)
         return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: \"format\" is %s, want lcsm-oracle-1", path,
                          json_is_string(format) ? json_string_value(format) : "no text");
@@ -269,7 +225,7 @@ static lcsm_status read_untitled(lcsm_oracle *o, const char *path, lcsm_error *e
 {
     const char *name;
     json_t     *object;
-    json_object_foreach(o->document, name, object)
+    json_object_foreach(o->document.root, name, object)
     {
         lcsm_status st = json_is_string(json_object_get(object, "op"))
                            ? read_operator(o, name, object, path, err)
@@ -286,10 +242,10 @@ static lcsm_status read_untitled(lcsm_oracle *o, const char *path, lcsm_error *e
 lcsm_status lcsm_oracle_read(lcsm_oracle *out, const char *path, lcsm_error *err)
 {
     *out           = (lcsm_oracle){0};
-    lcsm_status st = load(&out->document, path, err);
+    lcsm_status st = lcsm_json_doc_read(&out->document, path, LCSM_JSON_LARGE_SIZE, err);
     if (st != LCSM_OK) return st;
-    st = json_object_get(out->document, "format") != NULL ? read_titled(out, path, err)
-                                                          : read_untitled(out, path, err);
+    st = json_object_get(out->document.root, "format") != NULL ? read_titled(out, path, err)
+                                                               : read_untitled(out, path, err);
     if (st != LCSM_OK) lcsm_oracle_free(out);
     return st;
 }
@@ -309,7 +265,7 @@ void lcsm_oracle_free(lcsm_oracle *o)
         free_arrays(&o->cases[j].grads);
     }
     free(o->cases);
-    json_decref(o->document);
+    lcsm_json_doc_free(&o->document);
     *o = (lcsm_oracle){0};
 }
 

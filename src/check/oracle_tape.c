@@ -1,9 +1,10 @@
 /* oracle_tape.c - complex numbers in the order they were made; backward runs it in reverse. */
 #include "check/oracle_tape.h"
 
+#include <complex.h>
 #include <stdlib.h>
 
-static int put(lcsm_tape *t, char op, int a, int b, double complex value)
+static int put(lcsm_tape *t, char op, int a, int b, double _Complex value)
 {
     if (t->count == t->capacity && !t->failed) {
         int             room = t->capacity > 0 ? 2 * t->capacity : 64;
@@ -19,12 +20,12 @@ static int put(lcsm_tape *t, char op, int a, int b, double complex value)
     return t->count++;
 }
 
-static double complex value(const lcsm_tape *t, int a)
+static double _Complex value(const lcsm_tape *t, int a)
 {
     return t->failed ? 0 : t->node[a].value;
 }
 
-int lcsm_tape_number(lcsm_tape *t, double complex x)
+int lcsm_tape_number(lcsm_tape *t, double _Complex x)
 {
     return put(t, '.', 0, 0, x);
 }
@@ -68,7 +69,7 @@ int lcsm_tape_pair(lcsm_tape *t, int a, int b)
 static void back(lcsm_tape_node *node, const lcsm_tape_node *n)
 {
     lcsm_tape_node *a = &node[n->a], *b = &node[n->b];
-    double complex  g = n->grad;
+    double _Complex g = n->grad;
     switch (n->op) {
     case '+':
         a->grad += g;
@@ -79,7 +80,7 @@ static void back(lcsm_tape_node *node, const lcsm_tape_node *n)
         b->grad -= g;
         break;
     case '*': {
-        double complex g_a = conj(b->value) * g, g_b = conj(a->value) * g;
+        double _Complex g_a = conj(b->value) * g, g_b = conj(a->value) * g;
         a->grad += g_a;
         b->grad += g_b;
         break;

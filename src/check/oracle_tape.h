@@ -10,14 +10,13 @@
  */
 #ifndef LCSM_CHECK_ORACLE_TAPE_H
 #define LCSM_CHECK_ORACLE_TAPE_H
-#include <complex.h>
 #include <stdbool.h>
 #include <stddef.h>
 
 typedef struct {
-    char           op;   /* '.', '+', '-', '*', '/', 'e' exp, 'l' log, 'i' a + i b */
-    int            a, b; /* the operands */
-    double complex value, grad;
+    char op;   /* '.', '+', '-', '*', '/', 'e' exp, 'l' log, 'i' a + i b */
+    int  a, b; /* the operands */
+    double _Complex value, grad;
 } lcsm_tape_node;
 
 typedef struct {
@@ -26,7 +25,7 @@ typedef struct {
     bool            failed;
 } lcsm_tape;
 
-int lcsm_tape_number(lcsm_tape *t, double complex value);
+int lcsm_tape_number(lcsm_tape *t, double _Complex value);
 int lcsm_tape_add(lcsm_tape *t, int a, int b);
 int lcsm_tape_sub(lcsm_tape *t, int a, int b);
 int lcsm_tape_mul(lcsm_tape *t, int a, int b);

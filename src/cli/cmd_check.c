@@ -146,7 +146,7 @@ typedef lcsm_status a_check(const lcsm_context *ctx, const lcsm_check_options *o
 static const struct {
     const char *name;
     a_check    *run;
-} CHECKS[] = {{"eos", lcsm_check_eos}};
+} CHECKS[] = {{"eos", lcsm_check_eos}, {"ops", lcsm_check_ops}};
 
 enum { CHECK_COUNT = sizeof CHECKS / sizeof CHECKS[0] };
 

@@ -24,11 +24,21 @@ typedef struct {
     size_t            parts;
 } job;
 
-double lcsm_now(void)
+static double read_clock(clockid_t id)
 {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(id, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+double lcsm_now(void)
+{
+    return read_clock(CLOCK_MONOTONIC);
+}
+
+double lcsm_processor_time(void)
+{
+    return read_clock(CLOCK_PROCESS_CPUTIME_ID);
 }
 
 static void part(void *arg, size_t item, int worker)

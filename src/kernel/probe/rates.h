@@ -29,4 +29,6 @@ double lcsm_probe_rate(lcsm_probe_bench *p, lcsm_rate rate, int threads);
 
 /* Seconds of a clock that never goes back. */
 double lcsm_now(void);
+/* Seconds that the threads of this process were on a processor. */
+double lcsm_processor_time(void);
 #endif

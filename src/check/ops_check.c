@@ -1,0 +1,281 @@
+/*
+ * ops_check.c - proves every op of the graph on this machine, by the cases of its row:
+ *
+ *   gradient   backward in double by the references against finite differences
+ *   float      the context's float kernels, forward and backward, against double
+ *   split      an op with a carried state, a sequence cut in two, against the whole
+ */
+#include <lcsm/check.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "graph/case.h"
+
+/* Finite differences of fourth order with step 1e-3 are good to about 1e-11; a float has 24 bits
+ * and sums of thousands of terms lose some of them; a cut changes the order of sums. */
+#define GRADIENT_BOUND 1e-7
+#define FLOAT_BOUND    2e-5
+#define SPLIT_BOUND    1e-5
+
+enum { SEED = 11, MAX_NAME = 96 };
+
+/* Tensors smaller than this, as the exact zeros that a sum may give, are compared as if so large.
+ */
+#define LEAST_SCALE 1e-3
+
+typedef struct {
+    const lcsm_context       *ctx;
+    lcsm_context             *reference;
+    const lcsm_check_options *options;
+    lcsm_check_sink          *sink;
+    void                     *user;
+    lcsm_op_id                op;
+    const lcsm_op_case       *test;
+    char                      name[MAX_NAME];
+} checker;
+
+static const lcsm_run_options RUN = {.training = true, .seed = 12345};
+
+/* The worst of several comparisons, and where it was. */
+typedef struct {
+    double output, gradient;
+    char   detail[MAX_NAME + 8];
+} worst;
+
+static void note(double *slot, double difference, double scale, worst *w, const char *what)
+{
+    double error = difference / fmax(scale, LEAST_SCALE);
+    if (isnan(*slot)) *slot = 0;
+    if (!(error > *slot)) return;
+    *slot = error;
+    (void)snprintf(w->detail, sizeof w->detail, "worst: %s", what);
+}
+
+static void emit(const checker *c, const char *group, const char *precision, const worst *w,
+                 double bound)
+{
+    bool ok = !(w->output > bound) && !(w->gradient > bound);
+    c->sink(c->user, &(lcsm_check_row){group, c->name, precision, w->output, bound, w->gradient,
+                                       bound, ok, w->detail});
+}
+
+static lcsm_status build(const checker *c, lcsm_case_graph *out, const lcsm_context *ctx,
+                         lcsm_dtype dtype, ptrdiff_t T, ptrdiff_t t0, bool train, lcsm_error *err)
+{
+    const lcsm_plan_options opt = {.train = train};
+    lcsm_status             st  = lcsm_case_build(out, ctx, dtype, c->op, c->test, 0, T, &opt, err);
+    if (st == LCSM_OK) lcsm_case_fill(out, SEED, t0);
+    return st;
+}
+
+static lcsm_status run(const lcsm_case_graph *g, lcsm_error *err)
+{
+    lcsm_status st = lcsm_graph_forward(g->g, &RUN, err);
+    return st == LCSM_OK && g->op->backward != NULL ? lcsm_graph_backward(g->g, &RUN, err) : st;
+}
+
+static bool has_gradient(const lcsm_case_graph *g, int j)
+{
+    return g->leaf[j] != NULL && g->leaf[j]->keep_grad && g->op->backward != NULL;
+}
+
+/* ---- finite differences ----------------------------------------------------------------- */
+
+/* The sum of dy y over all outputs, with one number of an input changed. */
+static lcsm_status loss_at(const lcsm_case_graph *g, const lcsm_tensor *t, ptrdiff_t at, double x,
+                           double *loss, lcsm_error *err)
+{
+    double      old = lcsm_case_get(t, t->data, at / t->cols, at % t->cols);
+    lcsm_status st;
+    lcsm_case_set(t, t->data, at / t->cols, at % t->cols, x);
+    st    = lcsm_graph_forward(g->g, &RUN, err);
+    *loss = 0;
+    for (int j = 0; j < g->node->n_out; j++) {
+        const lcsm_tensor *y = g->node->out[j];
+        for (ptrdiff_t k = 0; k < lcsm_tensor_count(y); k++)
+            *loss += lcsm_case_get(y, y->grad, k / y->cols, k % y->cols)
+                   * lcsm_case_get(y, y->data, k / y->cols, k % y->cols);
+    }
+    lcsm_case_set(t, t->data, at / t->cols, at % t->cols, old);
+    return st;
+}
+
+static lcsm_status difference(const lcsm_case_graph *g, const lcsm_tensor *t, ptrdiff_t at,
+                              double *out, lcsm_error *err)
+{
+    static const double step[] = {-2e-3, -1e-3, 1e-3, 2e-3}, weight[] = {1, -8, 8, -1};
+    double              x = lcsm_case_get(t, t->data, at / t->cols, at % t->cols), sum = 0, loss;
+    for (size_t j = 0; j < COUNT(step); j++) {
+        lcsm_status st = loss_at(g, t, at, x + step[j], &loss, err);
+        if (st != LCSM_OK) return st;
+        sum += weight[j] * loss;
+    }
+    *out = sum / 12e-3;
+    return LCSM_OK;
+}
+
+/* Some numbers of one input; the gradients of all of them give the scale. */
+static lcsm_status check_input(const checker *c, const lcsm_case_graph *g, int j, worst *w,
+                               lcsm_error *err)
+{
+    const lcsm_tensor *t     = g->leaf[j];
+    ptrdiff_t          count = lcsm_tensor_count(t), most = c->options->full ? 40 : 8;
+    double             scale = 0, off = 0, d;
+    for (ptrdiff_t k = 0; k < count; k++)
+        scale = fmax(scale, fabs(lcsm_case_get(t, t->grad, k / t->cols, k % t->cols)));
+    for (ptrdiff_t k = 0; k < count; k += count / most + 1) {
+        double      x  = lcsm_case_get(t, t->grad, k / t->cols, k % t->cols);
+        lcsm_status st = difference(g, t, k, &d, err);
+        if (st != LCSM_OK) return st;
+        scale = fmax(scale, fabs(d));
+        off   = fmax(off, isfinite(x) ? fabs(x - d) : INFINITY);
+    }
+    note(&w->gradient, off, scale, w, lcsm_op_input(g->op, j));
+    return LCSM_OK;
+}
+
+static lcsm_status check_gradients(const checker *c, lcsm_error *err)
+{
+    lcsm_status     st = LCSM_OK;
+    lcsm_case_graph g  = {0};
+    worst           w  = {NAN, NAN, ""};
+    if (c->test->large || lcsm_op_row(c->op, LCSM_F64)->backward == NULL) return LCSM_OK;
+    LCSM_TRY(build(c, &g, c->reference, LCSM_F64, -1, 0, true, err));
+    LCSM_TRY(run(&g, err));
+    for (int j = 0; j < LCSM_MAX_IN; j++)
+        if (has_gradient(&g, j)) LCSM_TRY(check_input(c, &g, j, &w, err));
+    emit(c, "gradient", "double", &w, GRADIENT_BOUND);
+cleanup:
+    lcsm_case_free(&g);
+    return st;
+}
+
+/* ---- float ------------------------------------------------------------------------------ */
+
+static void compare(const lcsm_tensor *t, const void *got, const lcsm_tensor *u, const void *want,
+                    double *slot, worst *w, const char *what)
+{
+    double off = 0, scale = 0;
+    for (ptrdiff_t k = 0; k < lcsm_tensor_count(t); k++) {
+        double a = lcsm_case_get(t, got, k / t->cols, k % t->cols);
+        double b = lcsm_case_get(u, want, k / u->cols, k % u->cols);
+        off      = fmax(off, isfinite(a) ? fabs(a - b) : INFINITY);
+        scale    = fmax(scale, fabs(b));
+    }
+    note(slot, off, scale, w, what);
+}
+
+static lcsm_status check_float(const checker *c, lcsm_error *err)
+{
+    lcsm_status     st = LCSM_OK;
+    lcsm_case_graph f = {0}, d = {0};
+    worst           w     = {NAN, NAN, ""};
+    bool            train = lcsm_op_row(c->op, LCSM_F64)->backward != NULL;
+    LCSM_TRY(build(c, &f, c->ctx, LCSM_F32, -1, 0, train, err));
+    LCSM_TRY(build(c, &d, c->reference, LCSM_F64, -1, 0, train, err));
+    LCSM_TRY(run(&f, err));
+    LCSM_TRY(run(&d, err));
+    for (int j = 0; j < f.node->n_out; j++)
+        compare(f.node->out[j], f.node->out[j]->data, d.node->out[j], d.node->out[j]->data,
+                &w.output, &w, "an output");
+    for (int j = 0; j < LCSM_MAX_IN; j++)
+        if (has_gradient(&f, j))
+            compare(f.leaf[j], f.leaf[j]->grad, d.leaf[j], d.leaf[j]->grad, &w.gradient, &w,
+                    lcsm_op_input(f.op, j));
+    emit(c, "float", "float", &w, FLOAT_BOUND);
+cleanup:
+    lcsm_case_free(&f);
+    lcsm_case_free(&d);
+    return st;
+}
+
+/* ---- carried state ---------------------------------------------------------------------- */
+
+/* Steps t0 to t0 + T with the state carried in and out, against the same steps of the whole. */
+static lcsm_status check_part(const checker *c, const lcsm_case_graph *all, lcsm_state *state,
+                              ptrdiff_t t0, ptrdiff_t T, worst *w, lcsm_error *err)
+{
+    lcsm_status      st;
+    lcsm_case_graph  part = {0};
+    lcsm_run_options with = RUN;
+    double           off = 0, scale = 0;
+    ptrdiff_t        below = 1; /* rows of a step */
+    with.state             = state;
+    LCSM_TRY(build(c, &part, c->ctx, LCSM_F32, T, t0, false, err));
+    LCSM_TRY(lcsm_graph_forward(part.g, &with, err));
+    const lcsm_tensor *t = part.node->out[0], *u = all->node->out[0];
+    for (int j = 2; j + 1 < t->shape.rank; j++) below *= t->shape.dim[j];
+    for (ptrdiff_t k = 0; k < lcsm_tensor_count(t); k++) {
+        ptrdiff_t row = k / t->cols, b = row / (T * below), rest = row % (T * below);
+        double    want = lcsm_case_get(u, u->data, (b * all->T + t0) * below + rest, k % t->cols);
+        double    got  = lcsm_case_get(t, t->data, row, k % t->cols);
+        off            = fmax(off, isfinite(got) ? fabs(got - want) : INFINITY);
+        scale          = fmax(scale, fabs(want));
+    }
+    char where[MAX_NAME];
+    (void)snprintf(where, sizeof where, "steps %td to %td of %td", t0, t0 + T, all->T);
+    note(&w->output, off, scale, w, where);
+cleanup:
+    lcsm_case_free(&part);
+    return st;
+}
+
+static lcsm_status check_split(const checker *c, lcsm_error *err)
+{
+    lcsm_status     st;
+    lcsm_case_graph all   = {0};
+    lcsm_state     *state = NULL;
+    worst           w     = {NAN, NAN, ""};
+    LCSM_TRY(build(c, &all, c->ctx, LCSM_F32, -1, 0, false, err));
+    if (all.node->n_state == 0 || all.T == 0) goto cleanup;
+    LCSM_TRY(lcsm_graph_forward(all.g, &RUN, err));
+    LCSM_TRY(lcsm_state_create(&state, all.g, err));
+    for (ptrdiff_t cut = 0; cut <= all.T; cut += all.T / (c->options->full ? 12 : 4) + 1) {
+        lcsm_state_clear(state);
+        LCSM_TRY(check_part(c, &all, state, 0, cut, &w, err));
+        LCSM_TRY(check_part(c, &all, state, cut, all.T - cut, &w, err));
+    }
+    emit(c, "split", "float", &w, SPLIT_BOUND);
+cleanup:
+    lcsm_state_free(state);
+    lcsm_case_free(&all);
+    return st;
+}
+
+/* ---- all of it -------------------------------------------------------------------------- */
+
+static lcsm_status check_case(checker *c, lcsm_error *err)
+{
+    lcsm_status st = LCSM_OK;
+    (void)snprintf(c->name, sizeof c->name, "%s/%s", lcsm_op_row(c->op, LCSM_F64)->name,
+                   c->test->name);
+    if (c->options->filter != NULL && strstr(c->name, c->options->filter) == NULL) return LCSM_OK;
+    LCSM_TRY(check_gradients(c, err));
+    LCSM_TRY(check_float(c, err));
+    LCSM_TRY(check_split(c, err));
+cleanup:
+    return st;
+}
+
+lcsm_status lcsm_check_ops(const lcsm_context *ctx, const lcsm_check_options *options,
+                           lcsm_check_sink *sink, void *user, lcsm_error *err)
+{
+    const lcsm_context_options plain = {.isa = LCSM_ISA_REFERENCE, .threads = 1};
+    checker                    c     = {.ctx = ctx, .options = options, .sink = sink, .user = user};
+    lcsm_status                st;
+    LCSM_TRY(lcsm_context_create(&c.reference, &plain, err));
+    for (int op = 0; op < LCSM_OP_COUNT; op++) {
+        const lcsm_op *row = lcsm_op_row((lcsm_op_id)op, LCSM_F64);
+        c.op               = (lcsm_op_id)op;
+        for (size_t j = 0; j < row->n_cases; j++) {
+            c.test = &row->cases[j];
+            LCSM_TRY(check_case(&c, err));
+        }
+    }
+cleanup:
+    lcsm_context_free(c.reference);
+    return st;
+}
