@@ -1,0 +1,74 @@
+/*
+ * lcsm/config.h - what a model is: its settings as a plain struct.
+ *
+ * Every field is a key of config.json and a flag of the program (`d_model` is --d-model); the
+ * table in src/model/config.c has their ranges, defaults and help. Fill a struct by
+ * lcsm_model_config_defaults, then change fields or set keys by name.
+ */
+#ifndef LCSM_CONFIG_H
+#define LCSM_CONFIG_H
+#include <lcsm/export.h>
+#include <lcsm/status.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+LCSM_BEGIN_DECLS
+
+typedef enum { LCSM_FLAVOUR_NATIVE, LCSM_FLAVOUR_BARE } lcsm_flavour;
+typedef enum { LCSM_WIRING_LM, LCSM_WIRING_MQAR, LCSM_WIRING_MQAR_PLAIN } lcsm_wiring;
+
+/* Where a state, or a part of the oscillation, comes from. */
+typedef enum { LCSM_FROM_DATA, LCSM_FROM_STATIC, LCSM_FROM_FIXED } lcsm_from;
+
+/* The structure of a custom model's oscillation. */
+typedef enum {
+    LCSM_OSC_ONES,
+    LCSM_OSC_SCALAR,
+    LCSM_OSC_ROW,
+    LCSM_OSC_COL,
+    LCSM_OSC_OUTER,   /* gate(k) gate(d)^T */
+    LCSM_OSC_FULL,    /* gate(k d), static */
+    LCSM_OSC_PRODUCT, /* gate(k-part * d-part or kd-part): the sigmoid after the product */
+} lcsm_oscillation;
+
+typedef enum { LCSM_PHASE_NONE, LCSM_PHASE_FIXED, LCSM_PHASE_LEARNED, LCSM_PHASE_DATA } lcsm_phase;
+
+typedef struct {
+    char      method[64]; /* a name of the method table, or "code", or "custom" */
+    char      code[64];   /* e-o-s-a, or "0" for the SSM parameterisation */
+    int       flavour;    /* lcsm_flavour */
+    int       wiring;     /* lcsm_wiring */
+    ptrdiff_t vocab, d_model, layers, heads, expand;
+    double    tau;
+    int       activation; /* code 0..7 */
+
+    int expand_from, shrink_from; /* lcsm_from, of custom models */
+    int oscillation;              /* lcsm_oscillation */
+    int oscillation_k, oscillation_d, oscillation_kd;
+    int phase;       /* lcsm_phase */
+    int o_init;      /* 0 random, 1 ALiBi */
+    bool o_learned;
+
+    int       channel_mixer, norm;
+    ptrdiff_t hidden;
+    double    norm_eps;
+    bool      tied;
+    double    embed_scale, dropout;
+    bool      bidirectional;
+
+    bool      denominator, complex, raw, complement;
+    int       feature, s4_kind, s4_init, dss_kind, disc;
+    ptrdiff_t state_size, rank, conv_width, max_length;
+    double    inner_ratio, value_ratio;
+} lcsm_model_config;
+
+LCSM_API void        lcsm_model_config_defaults(lcsm_model_config *cfg);
+LCSM_API lcsm_status lcsm_model_config_set(lcsm_model_config *cfg, const char *key,
+                                           const char *value, lcsm_error *err);
+/* True for a key that lcsm_model_config_set knows. */
+LCSM_API bool lcsm_model_config_has(const char *key);
+/* What goes together: names, codes, sizes. */
+LCSM_API lcsm_status lcsm_model_config_check(const lcsm_model_config *cfg, lcsm_error *err);
+
+LCSM_END_DECLS
+#endif

@@ -1,0 +1,218 @@
+/* keys.c - settings as a table. */
+#include "format/keys.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/strdist.h"
+
+static bool same_name(const char *a, const char *b)
+{
+    for (; *a != 0 && *b != 0; a++, b++)
+        if (*a != *b && !((*a == '-' || *a == '_') && (*b == '-' || *b == '_'))) return false;
+    return *a == *b;
+}
+
+const lcsm_key *lcsm_keys_find(const lcsm_keys *keys, const char *name)
+{
+    for (size_t j = 0; j < keys->count; j++)
+        if (same_name(keys->rows[j].name, name)) return &keys->rows[j];
+    return NULL;
+}
+
+const char *lcsm_keys_nearest(const lcsm_keys *keys, const char *name)
+{
+    const char *best = "";
+    size_t      dist = (size_t)-1;
+    for (size_t j = 0; j < keys->count; j++) {
+        size_t d = lcsm_strdist(keys->rows[j].name, name);
+        if (d < dist) {
+            dist = d;
+            best = keys->rows[j].name;
+        }
+    }
+    return best;
+}
+
+/* ---- choices ---------------------------------------------------------------------------- */
+
+/* The number of a word in "one|two|three", or -1. */
+static int word_index(const char *words, const char *text)
+{
+    size_t n = strlen(text);
+    for (int j = 0;; j++) {
+        size_t len = strcspn(words, "|");
+        if (len == n && memcmp(words, text, n) == 0) return j;
+        if (words[len] == 0) return -1;
+        words += len + 1;
+    }
+}
+
+static void word_at(const char *words, int index, char out[LCSM_KEY_TEXT_SIZE])
+{
+    for (; index > 0; index--) words += strcspn(words, "|") + 1;
+    snprintf(out, LCSM_KEY_TEXT_SIZE, "%.*s", (int)strcspn(words, "|"), words);
+}
+
+/* ---- one value -------------------------------------------------------------------------- */
+
+static lcsm_status out_of_range(const char *place, const lcsm_key *k, double found, lcsm_error *err)
+{
+    return lcsm_fail(err, LCSM_ERR_CONFIG, "%s%s is %g, want %s%g..%g", place, k->name, found,
+                     k->type == LCSM_KEY_INT ? "a whole number " : "", k->min, k->max);
+}
+
+static lcsm_status set_number(const char *place, const lcsm_key *k, void *field, double value,
+                              lcsm_error *err)
+{
+    bool whole = k->type == LCSM_KEY_INT;
+    if (!(value >= k->min && value <= k->max) || (whole && value != floor(value)))
+        return out_of_range(place, k, value, err);
+    if (whole) *(ptrdiff_t *)field = (ptrdiff_t)value;
+    else *(double *)field = value;
+    return LCSM_OK;
+}
+
+static lcsm_status set_text(const char *place, const lcsm_key *k, void *field, const char *text,
+                            lcsm_error *err)
+{
+    if (k->type == LCSM_KEY_CHOICE) {
+        int index = word_index(k->words, text);
+        if (index < 0)
+            return lcsm_fail(err, LCSM_ERR_CONFIG, "%s%s is \"%.40s\", want one of %s", place,
+                             k->name, text, k->words);
+        *(int *)field = index;
+        return LCSM_OK;
+    }
+    if (strlen(text) >= LCSM_KEY_TEXT_SIZE)
+        return lcsm_fail(err, LCSM_ERR_CONFIG, "%s%s has %zu letters, want at most %d", place,
+                         k->name, strlen(text), LCSM_KEY_TEXT_SIZE - 1);
+    memcpy(field, text, strlen(text) + 1);
+    return LCSM_OK;
+}
+
+static lcsm_status set_bool(const char *place, const lcsm_key *k, void *field, const char *text,
+                            lcsm_error *err)
+{
+    int index = word_index("false|true|no|yes|0|1|off|on", text);
+    if (index < 0)
+        return lcsm_fail(err, LCSM_ERR_CONFIG, "%s%s is \"%.40s\", want true or false", place,
+                         k->name, text);
+    *(bool *)field = index % 2 == 1;
+    return LCSM_OK;
+}
+
+static lcsm_status set_from_text(const char *place, const lcsm_key *k, void *settings,
+                                 const char *text, lcsm_error *err)
+{
+    void *field = (char *)settings + k->offset;
+    if (k->type == LCSM_KEY_TEXT || k->type == LCSM_KEY_CHOICE)
+        return set_text(place, k, field, text, err);
+    if (k->type == LCSM_KEY_BOOL) return set_bool(place, k, field, text, err);
+    char  *end;
+    double value = strtod(text, &end);
+    if (end == text || *end != 0)
+        return lcsm_fail(err, LCSM_ERR_CONFIG, "%s%s is \"%.40s\", want a number", place, k->name,
+                         text);
+    return set_number(place, k, field, value, err);
+}
+
+void lcsm_keys_defaults(const lcsm_keys *keys, void *settings)
+{
+    for (size_t j = 0; j < keys->count; j++)
+        (void)set_from_text("", &keys->rows[j], settings, keys->rows[j].standard, NULL);
+}
+
+static lcsm_status unknown(const lcsm_keys *keys, const char *place, const char *name,
+                           lcsm_error *err)
+{
+    return lcsm_fail(err, LCSM_ERR_CONFIG, "%sthere is no %s setting \"%.60s\"; the nearest is %s",
+                     place, keys->what, name, lcsm_keys_nearest(keys, name));
+}
+
+lcsm_status lcsm_keys_set(const lcsm_keys *keys, void *settings, const char *name, const char *text,
+                          lcsm_error *err)
+{
+    const lcsm_key *k = lcsm_keys_find(keys, name);
+    if (k == NULL) return unknown(keys, "", name, err);
+    return set_from_text("", k, settings, text, err);
+}
+
+/* ---- JSON ------------------------------------------------------------------------------- */
+
+static lcsm_status set_from_json(const char *place, const lcsm_key *k, void *settings,
+                                 const json_t *value, lcsm_error *err)
+{
+    void *field  = (char *)settings + k->offset;
+    bool  number = k->type == LCSM_KEY_INT || k->type == LCSM_KEY_REAL;
+    if (number && json_is_number(value))
+        return set_number(place, k, field, json_number_value(value), err);
+    if (k->type == LCSM_KEY_BOOL && json_is_boolean(value)) {
+        *(bool *)field = json_is_true(value);
+        return LCSM_OK;
+    }
+    if (!number && k->type != LCSM_KEY_BOOL && json_is_string(value))
+        return set_text(place, k, field, json_string_value(value), err);
+    return lcsm_fail(err, LCSM_ERR_CONFIG, "%s%s has the wrong type, want %s", place, k->name,
+                     number ? "a number" : (k->type == LCSM_KEY_BOOL ? "true or false" : "a text"));
+}
+
+lcsm_status lcsm_keys_read(const lcsm_keys *keys, const lcsm_keys *others, void *settings,
+                           json_t *object, const char *place, lcsm_error *err)
+{
+    char        prefix[160];
+    const char *name;
+    json_t     *value;
+    snprintf(prefix, sizeof prefix, "%.150s: ", place);
+    json_object_foreach(object, name, value)
+    {
+        const lcsm_key *k = lcsm_keys_find(keys, name);
+        if (k == NULL && others != NULL && lcsm_keys_find(others, name) != NULL) continue;
+        if (k == NULL) return unknown(keys, prefix, name, err);
+        lcsm_status st = set_from_json(prefix, k, settings, value, err);
+        if (st != LCSM_OK) return st;
+    }
+    return LCSM_OK;
+}
+
+static json_t *to_json(const lcsm_key *k, const void *settings)
+{
+    const void *field = (const char *)settings + k->offset;
+    char        word[LCSM_KEY_TEXT_SIZE];
+    switch (k->type) {
+    case LCSM_KEY_INT: return json_integer(*(const ptrdiff_t *)field);
+    case LCSM_KEY_REAL: return json_real(*(const double *)field);
+    case LCSM_KEY_BOOL: return json_boolean(*(const bool *)field);
+    case LCSM_KEY_TEXT: return json_string(field);
+    default: word_at(k->words, *(const int *)field, word); return json_string(word);
+    }
+}
+
+bool lcsm_keys_write(const lcsm_keys *keys, const void *settings, json_t *object)
+{
+    for (size_t j = 0; j < keys->count; j++)
+        if (json_object_set_new(object, keys->rows[j].name, to_json(&keys->rows[j], settings)) != 0)
+            return false;
+    return true;
+}
+
+/* ---- help ------------------------------------------------------------------------------- */
+
+void lcsm_keys_help(const lcsm_keys *keys, lcsm_strbuf *out)
+{
+    static const char *const value[] = {"N", "X", "", "TEXT", "WORD"};
+    for (size_t j = 0; j < keys->count; j++) {
+        const lcsm_key *k = &keys->rows[j];
+        char            flag[LCSM_KEY_TEXT_SIZE];
+        snprintf(flag, sizeof flag, "--%s %s", k->name, value[k->type]);
+        for (char *c = flag; *c != 0; c++)
+            if (*c == '_') *c = '-';
+        lcsm_strbuf_printf(out, "  %-26s %s", flag, k->help);
+        if (k->type == LCSM_KEY_CHOICE) lcsm_strbuf_printf(out, ": %s", k->words);
+        if (k->standard[0] != 0) lcsm_strbuf_printf(out, " (%s)", k->standard);
+        lcsm_strbuf_add(out, "\n");
+    }
+}

@@ -1,0 +1,66 @@
+/*
+ * format/keys.h - settings as a table: one row a key.
+ *
+ * A table over a plain struct parses flags and JSON, checks ranges and words, writes the struct
+ * back in full, and prints its own help, so a key exists once. Keys are the names of flags
+ * without their dashes and of JSON members: `d_model` is --d-model.
+ */
+#ifndef LCSM_FORMAT_KEYS_H
+#define LCSM_FORMAT_KEYS_H
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/error.h"
+#include "base/strbuf.h"
+
+enum { LCSM_KEY_TEXT_SIZE = 64 };
+
+typedef enum {
+    LCSM_KEY_INT,    /* ptrdiff_t */
+    LCSM_KEY_REAL,   /* double */
+    LCSM_KEY_BOOL,   /* bool */
+    LCSM_KEY_TEXT,   /* char [LCSM_KEY_TEXT_SIZE] */
+    LCSM_KEY_CHOICE, /* int: the number of the word in `words` */
+} lcsm_key_type;
+
+typedef struct {
+    const char   *name;
+    lcsm_key_type type;
+    size_t        offset;
+    double        min, max; /* of numbers */
+    const char   *standard; /* the default, as a user would write it */
+    const char   *words;    /* of a choice, "one|two|three" */
+    const char   *help;
+} lcsm_key;
+
+typedef struct {
+    const char     *what; /* "model", for messages */
+    const lcsm_key *rows;
+    size_t          count;
+} lcsm_keys;
+
+void lcsm_keys_defaults(const lcsm_keys *keys, void *settings);
+
+/* From text, as in a flag; dashes and underscores are the same. */
+lcsm_status lcsm_keys_set(const lcsm_keys *keys, void *settings, const char *name, const char *text,
+                          lcsm_error *err);
+
+/* From a JSON object; members that `others` (if not NULL) knows are skipped, unknown ones are
+ * errors that name the nearest key. place is the file for messages. */
+lcsm_status lcsm_keys_read(const lcsm_keys *keys, const lcsm_keys *others, void *settings,
+                           json_t *object, const char *place, lcsm_error *err);
+
+/* Every key into the object; false when there is no memory. */
+bool lcsm_keys_write(const lcsm_keys *keys, const void *settings, json_t *object);
+
+/* "  --d-model N     width (default 64)" and so on, one line a key. */
+void lcsm_keys_help(const lcsm_keys *keys, lcsm_strbuf *out);
+
+/* The row of a name, or NULL. */
+const lcsm_key *lcsm_keys_find(const lcsm_keys *keys, const char *name);
+
+/* The name of the table that is nearest, for suggestions. */
+const char *lcsm_keys_nearest(const lcsm_keys *keys, const char *name);
+
+#endif

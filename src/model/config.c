@@ -1,0 +1,82 @@
+/* config.c - the table of a model's settings. */
+#include "model/config.h"
+
+#define INT(key, field, low, high, standard, help)                                                 \
+    {key, LCSM_KEY_INT, offsetof(lcsm_model_config, field), low, high, standard, NULL, help}
+#define REAL(key, field, low, high, standard, help)                                                \
+    {key, LCSM_KEY_REAL, offsetof(lcsm_model_config, field), low, high, standard, NULL, help}
+#define BOOL(key, field, standard, help)                                                           \
+    {key, LCSM_KEY_BOOL, offsetof(lcsm_model_config, field), 0, 1, standard, NULL, help}
+#define TEXT(key, field, standard, help)                                                           \
+    {key, LCSM_KEY_TEXT, offsetof(lcsm_model_config, field), 0, 0, standard, NULL, help}
+#define WORD(key, field, standard, words, help)                                                    \
+    {key, LCSM_KEY_CHOICE, offsetof(lcsm_model_config, field), 0, 0, standard, words, help}
+
+#define SOURCES "data|static|fixed"
+
+/* clang-format off */
+static const lcsm_key ROWS[] = {
+    TEXT("method",         method,         "gla",  "a name of `lcsm methods`, or custom"),
+    TEXT("code",           code,           "",     "e-o-s-a instead of a method, as 1-1-1-0; 0 is the SSM"),
+    WORD("flavour",        flavour,        "native", "native|bare", "the method's own block, or only i, e, o, s"),
+    WORD("wiring",         wiring,         "lm",   "lm|mqar|mqar-plain", "how blocks are joined"),
+    INT ("vocab",          vocab,          1, 1 << 24, "256", "vocabulary"),
+    INT ("d_model",        d_model,        1, 1 << 16, "128", "model width"),
+    INT ("layers",         layers,         1, 1024,    "2",   "blocks"),
+    INT ("heads",          heads,          0, 4096,    "0",   "heads; 0: the method's own"),
+    INT ("expand",         expand,         0, 1 << 16, "0",   "memory rows k of a head; 0: the method's own"),
+    REAL("tau",            tau,            1e-3, 1e6,  "16",  "gates are sigmoid(z)^(1/tau)"),
+    WORD("activation",     activation,     "none", "none|relu|sigmoid|1+elu|silu|elu|relu2|square", "of e and s in custom models"),
+    WORD("expand.from",    expand_from,    "data", "data|static", "e of a custom model"),
+    WORD("shrink.from",    shrink_from,    "data", "data|static", "s of a custom model"),
+    WORD("oscillation",    oscillation,    "outer", "ones|scalar|row|col|outer|full|product", "o of a custom model"),
+    WORD("oscillation.k",  oscillation_k,  "data", SOURCES, "its row part"),
+    WORD("oscillation.d",  oscillation_d,  "data", SOURCES, "its column part"),
+    WORD("oscillation.kd", oscillation_kd, "static", "static|fixed", "its matrix part"),
+    WORD("phase",          phase,          "none", "none|fixed|learned|data", "makes the memory complex"),
+    WORD("o_init",         o_init,         "randn", "randn|alibi", "first values of a static o"),
+    BOOL("o_learned",      o_learned,      "true", "false fixes a static o at its ALiBi decays"),
+    WORD("channel_mixer",  channel_mixer,  "auto", "auto|glu|sglu|ffn|rwkv|none", "the second half of a block"),
+    INT ("hidden",         hidden,         0, 1 << 20, "0",   "its width; 0: 4/3 of d_model for GLU"),
+    WORD("norm",           norm,           "auto", "auto|layer|rms|simple", "norm of the blocks"),
+    REAL("norm_eps",       norm_eps,       0, 1,       "0",   "its epsilon; 0: the norm's own"),
+    BOOL("tied",           tied,           "true", "one table for input and output"),
+    REAL("embed_scale",    embed_scale,    0, 1e6,     "0",   "of the input; 0: sqrt(d_model) in lm, 1 in mqar"),
+    REAL("dropout",        dropout,        0, 0.99,    "0",   "on embedding and branches"),
+    BOOL("bidirectional",  bidirectional,  "false", "both directions of time, self term once"),
+    BOOL("denominator",    denominator,    "true", "linear attention and cosFormer divide by the sum of scores"),
+    BOOL("complex",        complex,        "true", "HGRN's complex version"),
+    BOOL("raw",            raw,            "false", "m1, m2, m3 as the paper's table has them"),
+    BOOL("complement",     complement,     "false", "gates 1 - g h^T and g h^T (gated fast weights)"),
+    WORD("feature",        feature,        "auto", "auto|elu1|dpfp|l2", "feature map of fast weights"),
+    WORD("s4_kind",        s4_kind,        "dplr", "diagonal|dplr|dense", "structure of S4's matrix"),
+    WORD("s4_init",        s4_init,        "legs", "legs|lin|inv|real", "first values of S4D's matrix"),
+    WORD("dss_kind",       dss_kind,       "exp",  "exp|softmax", "DSS's kernel"),
+    WORD("disc",           disc,           "zoh",  "zoh|bilinear", "S5's discretisation"),
+    INT ("state_size",     state_size,     0, 1 << 16, "0",   "states N of SSMs; 0: the method's own"),
+    INT ("rank",           rank,           0, 1 << 16, "0",   "of low-rank projections; 0: the method's own"),
+    INT ("conv_width",     conv_width,     1, 64,      "4",   "short convolution"),
+    INT ("max_length",     max_length,     1, 1 << 24, "512", "longest sequence of cosFormer, TNN, DSS-softmax and attention's cache"),
+    REAL("inner_ratio",    inner_ratio,    0.125, 16,  "2",   "Mamba's inner width by d_model"),
+    REAL("value_ratio",    value_ratio,    0.125, 16,  "1",   "value width by d_model"),
+};
+/* clang-format on */
+
+const lcsm_keys LCSM_MODEL_KEYS = {"model", ROWS, COUNT(ROWS)};
+
+void lcsm_model_config_defaults(lcsm_model_config *cfg)
+{
+    *cfg = (lcsm_model_config){0};
+    lcsm_keys_defaults(&LCSM_MODEL_KEYS, cfg);
+}
+
+lcsm_status lcsm_model_config_set(lcsm_model_config *cfg, const char *key, const char *value,
+                                  lcsm_error *err)
+{
+    return lcsm_keys_set(&LCSM_MODEL_KEYS, cfg, key, value, err);
+}
+
+bool lcsm_model_config_has(const char *key)
+{
+    return lcsm_keys_find(&LCSM_MODEL_KEYS, key) != NULL;
+}
