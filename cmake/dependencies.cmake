@@ -3,6 +3,7 @@
 
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
+pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
 
 add_library(lcsm_flags INTERFACE)
 target_compile_features(lcsm_flags INTERFACE c_std_11)
@@ -19,7 +20,7 @@ if(LCSM_SANITIZE)
 endif()
 
 add_library(lcsm_deps INTERFACE)
-target_link_libraries(lcsm_deps INTERFACE m PkgConfig::JANSSON)
+target_link_libraries(lcsm_deps INTERFACE m PkgConfig::JANSSON PkgConfig::XXHASH)
 
 if(LCSM_BLAS)
     pkg_check_modules(OPENBLAS REQUIRED IMPORTED_TARGET openblas)

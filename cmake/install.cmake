@@ -15,9 +15,10 @@ foreach(library lcsm lcsm_static)
 endforeach()
 
 # A static library hands its needs to whoever links it. The package makes the same targets again.
-set(needs m PkgConfig::JANSSON)
-set(private_libs -ljansson)
-set(find_needs "pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)\n")
+set(needs m PkgConfig::JANSSON PkgConfig::XXHASH)
+set(private_libs -ljansson -lxxhash)
+set(find_needs "pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
+pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)\n")
 if(LCSM_BLAS)
     list(APPEND needs PkgConfig::OPENBLAS)
     list(APPEND private_libs ${OPENBLAS_LDFLAGS})
