@@ -9,27 +9,25 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/file.h"
 #include "base/strbuf.h"
 #include "format/safetensors.h"
+#include "temp_folder.h"
 #include "test.h"
 
 /* Writes a file of the given length field, header and zeros behind it, and opens it. */
 static lcsm_status open_raw(lcsm_safetensors *s, uint64_t length, const void *header, size_t size,
                             size_t buffer, unsigned flags, lcsm_error *err)
 {
-    char           path[] = "/tmp/lcsm-test-XXXXXX";
-    size_t         whole  = 8 + size + buffer;
-    unsigned char *data   = calloc(1, whole);
-    int            fd     = mkstemp(path);
-    assert_true(fd >= 0 && data != NULL);
-    close(fd);
+    temp_folder    f     = temp_folder_make();
+    size_t         whole = 8 + size + buffer;
+    unsigned char *data  = calloc(1, whole);
+    assert_non_null(data);
     memcpy(data, &length, 8);
     memcpy(data + 8, header, size);
-    assert_int_equal(lcsm_file_write_atomic(path, data, whole, NULL), LCSM_OK);
+    temp_write(&f, "file", data, whole);
     free(data);
-    lcsm_status st = lcsm_safetensors_open(s, path, flags, err);
-    unlink(path);
+    lcsm_status st = lcsm_safetensors_open(s, temp_path(&f, "file"), flags, err);
+    temp_folder_remove(&f);
     return st;
 }
 
@@ -70,11 +68,11 @@ TEST(safetensors_s1_file_below_eight_bytes_is_refused)
         assert_int_equal(lcsm_safetensors_parse(&s, "f", data, size, 0, &err), LCSM_ERR_FORMAT);
         assert_non_null(strstr(err.text, "f: header too small"));
     }
-    char path[] = "/tmp/lcsm-test-XXXXXX";
-    close(mkstemp(path));
-    assert_int_equal(lcsm_safetensors_open(&s, path, 0, &err), LCSM_ERR_FORMAT);
+    temp_folder f = temp_folder_make();
+    temp_write(&f, "file", "", 0);
+    assert_int_equal(lcsm_safetensors_open(&s, temp_path(&f, "file"), 0, &err), LCSM_ERR_FORMAT);
     assert_non_null(strstr(err.text, "header too small: 0 bytes"));
-    unlink(path);
+    temp_folder_remove(&f);
 }
 
 TEST(safetensors_s2_header_longer_than_the_limit_is_refused)
@@ -340,10 +338,10 @@ TEST(safetensors_s15_nonfinite_weights_are_read_and_counted_and_refused_on_deman
     lcsm_named_tensor list[2]   = {
           {.name = "good", .element = LCSM_ELEMENT_F32, .rank = 1, .shape = {1}, .data = values},
           {.name = "wild", .element = LCSM_ELEMENT_F32, .rank = 1, .shape = {4}, .data = values}};
-    char             path[] = "/tmp/lcsm-test-XXXXXX";
+    temp_folder      f    = temp_folder_make();
+    const char      *path = temp_path(&f, "file");
     lcsm_safetensors s;
     lcsm_error       err = {0};
-    close(mkstemp(path));
     assert_int_equal(lcsm_safetensors_save(path, list, 2, NULL, 0, NULL), LCSM_OK);
     assert_int_equal(lcsm_safetensors_open(&s, path, 0, NULL), LCSM_OK);
     assert_int_equal(lcsm_safetensors_check_finite(&s, &err), LCSM_ERR_NUMBER);
@@ -353,7 +351,7 @@ TEST(safetensors_s15_nonfinite_weights_are_read_and_counted_and_refused_on_deman
     assert_int_equal(lcsm_safetensors_open(&s, path, 0, NULL), LCSM_OK);
     assert_int_equal(lcsm_safetensors_check_finite(&s, &err), LCSM_OK);
     lcsm_safetensors_close(&s);
-    unlink(path);
+    temp_folder_remove(&f);
 }
 
 TEST(safetensors_index_finds_every_name_and_no_other)
