@@ -62,13 +62,21 @@ static void emit(const checker *c, const char *group, const char *precision, con
                                        bound, ok, w->detail});
 }
 
-static lcsm_status build(const checker *c, lcsm_case_graph *out, const lcsm_context *ctx,
-                         lcsm_dtype dtype, ptrdiff_t T, ptrdiff_t t0, bool train, lcsm_error *err)
+/* separate: what backward leaves outlives another forward. */
+static lcsm_status build_planned(const checker *c, lcsm_case_graph *out, const lcsm_context *ctx,
+                                 lcsm_dtype dtype, ptrdiff_t T, ptrdiff_t t0, bool train,
+                                 bool separate, lcsm_error *err)
 {
-    const lcsm_plan_options opt = {.train = train};
+    const lcsm_plan_options opt = {.train = train, .separate = separate};
     lcsm_status             st  = lcsm_case_build(out, ctx, dtype, c->op, c->test, 0, T, &opt, err);
     if (st == LCSM_OK) lcsm_case_fill(out, SEED, t0);
     return st;
+}
+
+static lcsm_status build(const checker *c, lcsm_case_graph *out, const lcsm_context *ctx,
+                         lcsm_dtype dtype, ptrdiff_t T, ptrdiff_t t0, bool train, lcsm_error *err)
+{
+    return build_planned(c, out, ctx, dtype, T, t0, train, false, err);
 }
 
 static lcsm_status run(const lcsm_case_graph *g, lcsm_error *err)
@@ -143,7 +151,7 @@ static lcsm_status check_gradients(const checker *c, lcsm_error *err)
     lcsm_case_graph g  = {0};
     worst           w  = {NAN, NAN, ""};
     if (c->test->large || lcsm_op_row(c->op, LCSM_F64)->backward == NULL) return LCSM_OK;
-    LCSM_TRY(build(c, &g, c->reference, LCSM_F64, -1, 0, true, err));
+    LCSM_TRY(build_planned(c, &g, c->reference, LCSM_F64, -1, 0, true, true, err));
     LCSM_TRY(run(&g, err));
     for (int j = 0; j < LCSM_MAX_IN; j++)
         if (has_gradient(&g, j)) LCSM_TRY(check_input(c, &g, j, &w, err));

@@ -1,5 +1,5 @@
 /*
- * schedule.c - which steps a run has: forward, and for training backward, with the blocks that
+ * steps.c - which steps a run has: forward, and for training backward, with the blocks that
  * are computed again, and who gets a gradient.
  */
 #include "graph/internal.h"

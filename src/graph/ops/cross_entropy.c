@@ -1,4 +1,5 @@
-/* xent.c - cross-entropy from logits (..., V) and targets (...); loss.h has the meaning. */
+/* cross_entropy.c - cross-entropy from logits (..., V) and targets (...); loss.h has the meaning.
+ */
 #include "graph/ops/loss.h"
 
 enum { LOGITS, TARGETS };

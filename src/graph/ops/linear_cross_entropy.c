@@ -1,6 +1,6 @@
 /*
- * linear_xent.c - cross-entropy of x w^T (x (..., D), w [V, D]) that never holds all logits;
- * loss.h has the meaning.
+ * linear_cross_entropy.c - cross-entropy of x w^T (x (..., D), w [V, D]) that never holds all
+ * logits; loss.h has the meaning.
  *
  * Rows that do not count are dropped first and cost nothing. Forward takes blocks of rows on all
  * threads; each runs through the vocabulary in blocks and keeps the log of the sum of its

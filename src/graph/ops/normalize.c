@@ -1,4 +1,4 @@
-/* norm.c - normalisation of the last axis, whole or in heads, with an optional affine map. */
+/* normalize.c - normalisation of the last axis, whole or in heads, with an optional affine map. */
 #include "graph/ops/pieces.h"
 
 enum { X, W, B };
