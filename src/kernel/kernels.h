@@ -11,6 +11,8 @@
 #include "kernel/adamw/adamw.h"
 #include "kernel/attention/attention.h"
 #include "kernel/conv/conv.h"
+#include "kernel/cscan/cscan.h"
+#include "kernel/dplr/dplr.h"
 #include "kernel/eos/eos.h"
 #include "kernel/ew/ew.h"
 #include "kernel/gemm/gemm.h"
@@ -18,6 +20,7 @@
 #include "kernel/probe/probe.h"
 #include "kernel/rotate/rotate.h"
 #include "kernel/shift/shift.h"
+#include "kernel/wkv/wkv.h"
 #include "kernel/xent/xent.h"
 
 /* Every row is a pointer. X(type, name) */
@@ -36,6 +39,9 @@
     X(const R_(lcsm_xent_kernels) *, xent)                                                         \
     X(const R_(lcsm_attention_kernels) *, attention)                                               \
     X(const R_(lcsm_adamw_kernels) *, adamw)                                                       \
+    X(const R_(lcsm_wkv_kernels) *, wkv)                                                           \
+    X(const R_(lcsm_dplr_kernels) *, dplr)                                                         \
+    X(const R_(lcsm_cscan_kernels) *, cscan)                                                       \
     X(const R_(lcsm_probe) *, probe)
 
 typedef struct R_(lcsm_kernels) {

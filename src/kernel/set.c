@@ -31,5 +31,8 @@ const R_(lcsm_kernels) K_(lcsm_kernels) = {
     .xent        = &K_(lcsm_xent_rows),
     .attention   = &K_(lcsm_attention_head),
     .adamw       = &K_(lcsm_adamw_flat),
+    .wkv         = &K_(lcsm_wkv_steps),
+    .dplr        = &K_(lcsm_dplr_steps),
+    .cscan       = &K_(lcsm_cscan_steps),
     .probe       = &K_(lcsm_probes),
 };

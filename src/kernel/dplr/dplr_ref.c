@@ -1,0 +1,173 @@
+/* dplr_ref.c - the definition: one channel after the other. */
+#include "kernel/dplr/dplr.h"
+
+typedef R_(lcsm_dplr)       dplr;
+typedef R_(lcsm_dplr_grads) grads;
+
+enum { LANES = LCSM_DPLR_LANES, CELL = LCSM_DPLR_CELL };
+
+typedef struct {
+    real re, im;
+} cplx;
+
+static cplx mul(cplx a, cplx b)
+{
+    return (cplx){a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+}
+
+static cplx conjugate(cplx a)
+{
+    return (cplx){a.re, -a.im};
+}
+
+/* a + f b */
+static cplx add(cplx a, real f, cplx b)
+{
+    return (cplx){a.re + f * b.re, a.im + f * b.im};
+}
+
+/* State j of a memory; p points at a lane. */
+static cplx get(const real *p, ptrdiff_t j)
+{
+    return (cplx){p[2 * j * LANES], p[(2 * j + 1) * LANES]};
+}
+
+static void set(real *p, ptrdiff_t j, cplx v)
+{
+    p[2 * j * LANES]       = v.re;
+    p[(2 * j + 1) * LANES] = v.im;
+}
+
+/* A coefficient of state j. */
+static cplx coef(const real *p, int row, ptrdiff_t j)
+{
+    p += (j * LCSM_DPLR_ROWS + row) * LANES;
+    return (cplx){p[0], p[LANES]};
+}
+
+static void coef_add(real *p, int row, ptrdiff_t j, real f, cplx v)
+{
+    p += (j * LCSM_DPLR_ROWS + row) * LANES;
+    p[0] += f * v.re;
+    p[LANES] += f * v.im;
+}
+
+/* m_t from m_{t-1}, which may be the same memory; returns S_t. */
+static real step(const dplr *x, const real *c, const real *before, real u, real *m)
+{
+    real S = c[x->M * LCSM_DPLR_ROWS * LANES] * u;
+    for (ptrdiff_t j = 0; j < x->M; j++) S += 2 * mul(coef(c, LCSM_DPLR_V, j), get(before, j)).re;
+    for (ptrdiff_t j = 0; j < x->M; j++) {
+        cplx v = mul(coef(c, LCSM_DPLR_A, j), get(before, j));
+        v      = add(v, -S, coef(c, LCSM_DPLR_W, j));
+        set(m, j, add(v, u, coef(c, LCSM_DPLR_B, j)));
+    }
+    return S;
+}
+
+static void clear(ptrdiff_t M, real *m)
+{
+    for (ptrdiff_t j = 0; j < M; j++) set(m, j, (cplx){0, 0});
+}
+
+static void copy(ptrdiff_t M, const real *from, real *to)
+{
+    for (ptrdiff_t j = 0; j < M; j++) set(to, j, get(from, j));
+}
+
+static void forward_lane(const dplr *x, ptrdiff_t lane, real *m, real *y, ptrdiff_t y_t, real *tape)
+{
+    const real *c = x->coef + lane;
+    for (ptrdiff_t t = 0; t < x->T; t++) {
+        if (tape != NULL && t % CELL == 0)
+            copy(x->M, m, tape + (size_t)(t / CELL) * LCSM_DPLR_MEMORY(x->M));
+        if (lcsm_resets_at(&x->resets, t)) clear(x->M, m);
+        step(x, c, m, x->u[t * x->u_t + lane], m);
+        real sum = 0;
+        for (ptrdiff_t j = 0; j < x->M; j++) sum += 2 * mul(coef(c, LCSM_DPLR_C, j), get(m, j)).re;
+        y[t * y_t + lane] = sum;
+    }
+}
+
+static void forward(const dplr *x, real *m, real *y, ptrdiff_t y_t, real *tape)
+{
+    for (ptrdiff_t lane = 0; lane < x->n; lane++)
+        forward_lane(x, lane, m + lane, y, y_t, tape == NULL ? NULL : tape + lane);
+}
+
+/* One step back: before is m_{t-1}, m is m_t. */
+static void step_back(const dplr *x, const grads *g, ptrdiff_t lane, ptrdiff_t t, real S,
+                      const real *before, const real *m, real *G)
+{
+    const real *c  = x->coef + lane;
+    real       *gc = g->g + lane, *g_beta = gc + x->M * LCSM_DPLR_ROWS * LANES;
+    real        u = x->u[t * x->u_t + lane], g_y = g->g_y[t * g->g_y_t + lane];
+    real        g_S = 0, g_u = 0;
+    for (ptrdiff_t j = 0; j < x->M; j++) {
+        cplx Gj = add(get(G, j), 2 * g_y, conjugate(coef(c, LCSM_DPLR_C, j)));
+        set(G, j, Gj);
+        g_S -= mul(conjugate(coef(c, LCSM_DPLR_W, j)), Gj).re;
+        g_u += mul(conjugate(coef(c, LCSM_DPLR_B, j)), Gj).re;
+        coef_add(gc, LCSM_DPLR_C, j, 2 * g_y, conjugate(get(m, j)));
+        coef_add(gc, LCSM_DPLR_W, j, -S, Gj);
+        coef_add(gc, LCSM_DPLR_B, j, u, Gj);
+    }
+    g_u += c[x->M * LCSM_DPLR_ROWS * LANES] * g_S;
+    *g_beta += u * g_S;
+    for (ptrdiff_t j = 0; j < x->M; j++) {
+        cplx mj = conjugate(get(before, j));
+        coef_add(gc, LCSM_DPLR_A, j, 1, mul(get(G, j), mj));
+        coef_add(gc, LCSM_DPLR_V, j, 2 * g_S, mj);
+        set(G, j,
+            add(mul(conjugate(coef(c, LCSM_DPLR_A, j)), get(G, j)), 2 * g_S,
+                conjugate(coef(c, LCSM_DPLR_V, j))));
+    }
+    if (g->g_u != NULL) {
+        real *to = &g->g_u[t * g->g_u_t + lane];
+        *to      = g_u + (g->add ? *to : 0);
+    }
+    if (lcsm_resets_at(&x->resets, t)) clear(x->M, G);
+}
+
+/* What one lane needs while time runs back; m holds the memories around the steps of a cell. */
+typedef struct {
+    real *G, *S, *empty, *m;
+} scratch;
+
+static const real *before(const dplr *x, const scratch *s, ptrdiff_t t)
+{
+    if (lcsm_resets_at(&x->resets, t)) return s->empty;
+    return s->m + (size_t)(t % CELL) * LCSM_DPLR_MEMORY(x->M);
+}
+
+static real *after(const dplr *x, const scratch *s, ptrdiff_t t)
+{
+    return s->m + (size_t)(t % CELL + 1) * LCSM_DPLR_MEMORY(x->M);
+}
+
+/* The memories of the cell are made again from the tape. */
+static void backward_cell(const dplr *x, const grads *g, ptrdiff_t lane, ptrdiff_t t0,
+                          const real *tape, const scratch *s)
+{
+    ptrdiff_t t1 = t0 + CELL < x->T ? t0 + CELL : x->T;
+    copy(x->M, tape, s->m);
+    for (ptrdiff_t t = t0; t < t1; t++)
+        s->S[t - t0] =
+            step(x, x->coef + lane, before(x, s, t), x->u[t * x->u_t + lane], after(x, s, t));
+    for (ptrdiff_t t = t1 - 1; t >= t0; t--)
+        step_back(x, g, lane, t, s->S[t - t0], before(x, s, t), after(x, s, t), s->G);
+}
+
+static void backward(const dplr *x, real *tape, const grads *g, real *ws)
+{
+    size_t  size = LCSM_DPLR_MEMORY(x->M);
+    scratch s    = {ws, ws + size, ws + size + CELL, ws + 2 * size + CELL};
+    clear(x->M, s.empty);
+    for (ptrdiff_t lane = 0; lane < x->n; lane++) {
+        clear(x->M, s.G);
+        for (ptrdiff_t cell = (x->T + CELL - 1) / CELL - 1; cell >= 0; cell--)
+            backward_cell(x, g, lane, cell * CELL, tape + (size_t)cell * size + lane, &s);
+    }
+}
+
+const R_(lcsm_dplr_kernels) K_(lcsm_dplr_steps) = {forward, backward};
