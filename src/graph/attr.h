@@ -69,4 +69,34 @@ typedef struct {
     ptrdiff_t cache; /* steps that the carried state holds; 0: none is carried */
 } lcsm_attention_attr;
 
+typedef struct {
+    bool reverse; /* time runs from the last step to the first; nothing is carried */
+} lcsm_wkv_attr;
+
+typedef struct {
+    bool log_re; /* the real part of lambda is stored as log(-Re lambda) */
+    bool reverse;
+} lcsm_dplr_attr;
+
+typedef struct {
+    bool reverse;
+} lcsm_cscan_attr;
+
+/* graph/ops/op_discretise.c has the formulas. */
+typedef enum {
+    LCSM_DISCRETISE_ZOH,
+    LCSM_DISCRETISE_BILINEAR,
+    LCSM_DISCRETISE_SOFTMAX,
+    LCSM_DISCRETISE_COUNT
+} lcsm_discretise_kind;
+
+typedef struct {
+    lcsm_discretise_kind kind;
+    bool                 rows;   /* one dt for each state, else one for each channel */
+    bool                 log_re; /* Re lambda is stored as log(-Re lambda) */
+    double               margin; /* if not: it is at most -margin */
+    ptrdiff_t            length; /* L of SOFTMAX */
+    double               eps;
+} lcsm_discretise_attr;
+
 #endif

@@ -23,7 +23,8 @@
 /* clang-format off */
 #define LCSM_OP_LIST(X)                                                                            \
     X(embed) X(linear) X(add) X(mul) X(scale) X(lerp) X(sum) X(concat) X(dropout) X(reverse)    \
-    X(activation) X(glu) X(norm) X(conv) X(shift) X(rotate) X(xent) X(linear_xent) X(attention)
+    X(activation) X(glu) X(norm) X(conv) X(shift) X(rotate) X(xent) X(linear_xent) X(attention) \
+    X(wkv) X(dplr) X(cscan) X(discretise)
 /* clang-format on */
 
 typedef enum {

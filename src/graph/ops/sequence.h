@@ -55,6 +55,13 @@ static inline const int32_t *resets_of(const sequences *s, const lcsm_mat *m, pt
     return m->data == NULL ? NULL : (const int32_t *)m->data + b * m->ld + (reverse ? s->T : 0);
 }
 
+/* The same for kernels that take them so. */
+static inline lcsm_resets kernel_resets(const sequences *s, const lcsm_mat *m, ptrdiff_t b,
+                                        bool reverse)
+{
+    return (lcsm_resets){resets_of(s, m, b, reverse), reverse ? -1 : 1, !reverse};
+}
+
 /* The step of the last reset of sequence b: nothing before it is carried on. */
 static inline ptrdiff_t last_reset(const sequences *s, const lcsm_mat *m, ptrdiff_t b)
 {

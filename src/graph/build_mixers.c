@@ -1,0 +1,37 @@
+/* build_mixers.c - the builders of graph/mixers.h: each makes one node. */
+#include "graph/mixers.h"
+
+static lcsm_tensor *first_of(const lcsm_node *n)
+{
+    return n == NULL ? NULL : n->out[0];
+}
+
+lcsm_tensor *lcsm_wkv(lcsm_graph *g, const lcsm_wkv_attr *a, lcsm_tensor *k, lcsm_tensor *v,
+                      lcsm_tensor *decay, lcsm_tensor *first, lcsm_tensor *reset)
+{
+    lcsm_tensor *in[] = {k, v, decay, first, reset};
+    return first_of(lcsm_graph_add(g, LCSM_OP_wkv, a, in, 5));
+}
+
+lcsm_tensor *lcsm_dplr(lcsm_graph *g, const lcsm_dplr_attr *a, lcsm_tensor *u,
+                       const lcsm_dplr_tensors *x, lcsm_tensor *reset)
+{
+    lcsm_tensor *in[] = {u, x->lambda, x->P, x->B, x->C, x->log_dt, reset};
+    return first_of(lcsm_graph_add(g, LCSM_OP_dplr, a, in, 7));
+}
+
+lcsm_tensor *lcsm_cscan(lcsm_graph *g, const lcsm_cscan_attr *a, lcsm_tensor *x, lcsm_tensor *log,
+                        lcsm_tensor *phase, lcsm_tensor *reset)
+{
+    lcsm_tensor *in[] = {x, log, phase, reset};
+    return first_of(lcsm_graph_add(g, LCSM_OP_cscan, a, in, 4));
+}
+
+lcsm_discrete lcsm_discretise(lcsm_graph *g, const lcsm_discretise_attr *a, lcsm_tensor *re,
+                              lcsm_tensor *im, lcsm_tensor *log_dt, lcsm_tensor *coef)
+{
+    lcsm_tensor     *in[] = {re, im, log_dt, coef};
+    const lcsm_node *n    = lcsm_graph_add(g, LCSM_OP_discretise, a, in, 4);
+    if (n == NULL) return (lcsm_discrete){NULL, NULL, NULL};
+    return (lcsm_discrete){n->out[0], n->out[1], n->out[2]};
+}
