@@ -5,6 +5,7 @@
  */
 #ifndef LCSM_GRAPH_ATTR_H
 #define LCSM_GRAPH_ATTR_H
+#include <lcsm/eos.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -98,5 +99,10 @@ typedef struct {
     ptrdiff_t            length; /* L of SOFTMAX */
     double               eps;
 } lcsm_discretise_attr;
+
+typedef struct {
+    lcsm_eos_desc desc;  /* B, T, strides and resets are left to the op */
+    bool          final; /* the memory after the last step is a second output */
+} lcsm_eos_attr;
 
 #endif

@@ -66,3 +66,34 @@ lcsm_tensor *lcsm_reverse(lcsm_graph *g, lcsm_tensor *x)
 {
     return first(lcsm_graph_add(g, LCSM_OP_reverse, NULL, &x, 1));
 }
+
+/* An operand of the descriptor without its strides. */
+static lcsm_eos_operand describe(lcsm_operand o)
+{
+    return (lcsm_eos_operand){.present = o.x != NULL, .axes = o.axes};
+}
+
+lcsm_tensor *lcsm_recurrence(lcsm_graph *g, const lcsm_eos_operands *o, lcsm_tensor **m_T)
+{
+    lcsm_eos_attr a    = {.desc = lcsm_eos_desc_init(0, 0, o->H, o->K, o->D), .final = m_T != NULL};
+    lcsm_tensor  *in[] = {
+#define X(name) o->name.x,
+        LCSM_EOS_OPERAND_LIST(X)
+#undef X
+            o->m0,
+        o->reset};
+#define X(name) a.desc.name = describe(o->name);
+    LCSM_EOS_OPERAND_LIST(X)
+#undef X
+    a.desc.e.complex   = o->complex_e;
+    a.desc.s.complex   = o->complex_s;
+    a.desc.reverse     = o->reverse;
+    a.desc.gen         = o->gen;
+    a.desc.tau         = o->tau;
+    a.desc.scale       = o->scale;
+    a.desc.form        = o->form;
+    a.desc.chunk       = o->chunk;
+    const lcsm_node *n = lcsm_graph_add(g, LCSM_OP_eos, &a, in, (int)COUNT(in));
+    if (m_T != NULL) *m_T = n == NULL ? NULL : n->out[1];
+    return first(n);
+}

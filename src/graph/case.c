@@ -45,7 +45,7 @@ static lcsm_tensor *add_input(lcsm_case_graph *c, int j, unsigned around)
     const char            *name    = lcsm_op_input(c->op, j);
     lcsm_shape             shape   = in->shape;
     if (in->time) shape.dim[1] = c->T;
-    c->leaf[j] = (around & LCSM_CASE_STRIDED) != 0 && !integer
+    c->leaf[j] = (around & LCSM_CASE_STRIDED) != 0 && !integer && !in->packed
                    ? strided_leaf(c->g, name, dtype, shape)
                    : lcsm_input(c->g, name, dtype, shape);
     lcsm_keep(c->g, c->leaf[j]);

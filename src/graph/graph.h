@@ -22,6 +22,7 @@
 #ifndef LCSM_GRAPH_GRAPH_H
 #define LCSM_GRAPH_GRAPH_H
 #include <lcsm/context.h>
+#include <lcsm/eos.h>
 #include <stdint.h>
 
 #include "base/error.h"
@@ -98,6 +99,30 @@ lcsm_tensor *lcsm_mean(lcsm_graph *g, lcsm_tensor *x);
 lcsm_tensor *lcsm_dropout(lcsm_graph *g, lcsm_tensor *x, double rate);
 /* x (B, T, C) with time running backwards. */
 lcsm_tensor *lcsm_reverse(lcsm_graph *g, lcsm_tensor *x);
+
+/* An operand of the recurrence: a tensor and its axes beside H, as in lcsm/eos.h. With T it is
+ * (B, T, H inner), else (H, inner), or the same numbers in more axes if it is packed. */
+typedef struct {
+    lcsm_tensor *x; /* NULL: absent */
+    unsigned     axes;
+} lcsm_operand;
+
+typedef struct {
+    ptrdiff_t H, K, D;
+#define X(name) lcsm_operand name;
+    LCSM_EOS_OPERAND_LIST(X)
+#undef X
+    lcsm_tensor  *m0;    /* (B, H, K, D), twice D if complex; without it the memory is carried */
+    lcsm_tensor  *reset; /* (B, T) I32: not 0 starts a new sequence */
+    bool          complex_e, complex_s, reverse;
+    lcsm_eos_gen  gen;
+    double        tau, scale; /* scale 0 means 1 */
+    lcsm_eos_form form;
+    ptrdiff_t     chunk;
+} lcsm_eos_operands;
+
+/* The EOS operator: y (B, T, H D), and the last memory, laid out as m0, unless m_T is NULL. */
+lcsm_tensor *lcsm_recurrence(lcsm_graph *g, const lcsm_eos_operands *o, lcsm_tensor **m_T);
 
 /* ---- planning and running ---- */
 

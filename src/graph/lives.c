@@ -22,6 +22,13 @@ static size_t bytes_of(const lcsm_tensor *t)
     return (size_t)lcsm_tensor_count(t) * lcsm_dtype_size(t->dtype);
 }
 
+/* Bytes of a tensor with its ld, outside of its root. */
+static size_t span_of(const lcsm_tensor *t)
+{
+    if (t->rows == 0) return 0;
+    return (size_t)((t->rows - 1) * t->ld + t->cols) * lcsm_dtype_size(t->dtype);
+}
+
 /* ---- values ---- */
 
 static void touch_value(lcsm_plan *p, lcsm_tensor *t, int step)
@@ -161,11 +168,10 @@ static bool second_use(const lcsm_plan *p, int writes_before, const lcsm_grad_wr
 
 static void add_side(lcsm_plan *p, int step, int input)
 {
-    lcsm_step         *s = &p->steps[step];
-    const lcsm_tensor *t = s->node->in[input];
+    lcsm_step *s = &p->steps[step];
     if (s->n_sides++ == 0) s->side_at = (unsigned)p->n_sides;
     p->sides[p->n_sides++] =
-        (lcsm_side){.input = input, .piece = new_piece(p, bytes_of(t), step, step)};
+        (lcsm_side){.input = input, .piece = new_piece(p, span_of(s->node->in[input]), step, step)};
 }
 
 static void add_backward_writes(lcsm_plan *p, int step)
@@ -193,12 +199,10 @@ static void add_seeds(lcsm_plan *p, int step)
     for (int j = 0; j < g->tensor_list.count; j++) {
         lcsm_tensor *t = lcsm_tensor_at(g, j);
         if (!t->seed && !t->loss) continue;
-        lcsm_grad_write w      = part_of(t, step, -1);
-        size_t          bytes  = t->rows == 0 ? 0 : (size_t)((t->rows - 1) * t->ld + t->cols);
-        w.seed                 = p->n_seeds;
-        p->seeds[p->n_seeds++] = (lcsm_seeding){
-            .t     = t,
-            .piece = t->seed ? new_piece(p, bytes * lcsm_dtype_size(t->dtype), 0, p->n_steps) : -1};
+        lcsm_grad_write w = part_of(t, step, -1);
+        w.seed            = p->n_seeds;
+        p->seeds[p->n_seeds++] =
+            (lcsm_seeding){.t = t, .piece = t->seed ? new_piece(p, span_of(t), 0, p->n_steps) : -1};
         add_write(p, w);
     }
 }

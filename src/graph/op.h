@@ -23,8 +23,8 @@
 /* clang-format off */
 #define LCSM_OP_LIST(X)                                                                            \
     X(embed) X(linear) X(add) X(mul) X(scale) X(lerp) X(sum) X(concat) X(dropout) X(reverse)    \
-    X(activation) X(glu) X(norm) X(conv) X(shift) X(rotate) X(xent) X(linear_xent) X(attention) \
-    X(wkv) X(dplr) X(cscan) X(discretise)
+    X(eos) X(activation) X(glu) X(norm) X(conv) X(shift) X(rotate) X(xent) X(linear_xent)       \
+    X(attention) X(wkv) X(dplr) X(cscan) X(discretise)
 /* clang-format on */
 
 typedef enum {
@@ -92,8 +92,8 @@ typedef struct {
     const lcsm_node *node;
     lcsm_mat         in[LCSM_MAX_IN], out[LCSM_MAX_OUT];
     /* Backward. g_in[j].data is NULL where no gradient is wanted, g_out[j].data where the
-     * gradient is zero; that never happens to all of them. Gradients of inputs do not overlap
-     * each other, even if one tensor is the input twice. */
+     * gradient is zero; that never happens to all of them. A gradient has the ld of its value.
+     * Gradients of inputs do not overlap each other, even if one tensor is the input twice. */
     lcsm_mat g_in[LCSM_MAX_IN], g_out[LCSM_MAX_OUT];
     void    *saved;   /* NULL in a forward pass that no backward follows */
     void    *scratch; /* 64-byte aligned, as saved and own; garbage on entry */
@@ -115,6 +115,7 @@ typedef struct {
     double     lo, hi; /* lo <= x < hi. Both 0: real ones -1 to 1, never within 0.01 of 0 */
     bool       fixed;  /* no gradient is asked for */
     bool       time;   /* axis 1 is time: a test that splits the sequence cuts there */
+    bool       packed; /* it cannot be a slice */
 } lcsm_case_input;
 
 typedef struct {
@@ -146,6 +147,7 @@ typedef struct lcsm_op {
     unsigned grad_same;       /* g_in[j] has the very numbers of g_out[0], so they may share */
     unsigned overwrites;      /* backward looks at g_in[j].add; others always find it true */
     unsigned packed_out;      /* outputs that must have ld = cols */
+    bool     fixed_in;        /* the shape rule takes `ld` of inputs as final */
 
     const lcsm_op_case *cases;
     size_t              n_cases;

@@ -193,10 +193,9 @@ static void bind_backward(lcsm_plan *p, lcsm_step *s)
     for (int j = 0; j < n->n_in; j++)
         if ((s->wanted & LCSM_BIT(j)) != 0) c->g_in[j] = grad_of(p, n->in[j]);
     for (unsigned i = s->side_at; i < s->side_at + s->n_sides; i++) {
-        lcsm_side *side         = &p->sides[i];
-        side->to                = c->g_in[side->input];
-        c->g_in[side->input]    = mat(n->in[side->input], memory(p, side->piece), 0);
-        c->g_in[side->input].ld = side->to.cols;
+        lcsm_side *side      = &p->sides[i];
+        side->to             = c->g_in[side->input];
+        c->g_in[side->input] = mat(n->in[side->input], memory(p, side->piece), 0);
         s->fresh |= LCSM_BIT(side->input);
         s->params &= ~LCSM_BIT(side->input);
     }

@@ -6,11 +6,23 @@
 
 /* ---- concatenation without copying ---- */
 
+/* Whether an op that reads x has settled on its layout. */
+static bool is_fixed(const lcsm_graph *g, const lcsm_tensor *x)
+{
+    for (int j = 0; j < g->node_list.count; j++) {
+        const lcsm_node *n = lcsm_node_at(g, j);
+        for (int i = 0; i < n->n_in && n->op->fixed_in; i++)
+            if (n->in[i] == x) return true;
+    }
+    return false;
+}
+
 /* A producer may write straight into the joint tensor if its result is nobody else's memory. */
-static bool can_join(const lcsm_tensor *x, const lcsm_node *concat, const int *views)
+static bool can_join(const lcsm_graph *g, const lcsm_tensor *x, const lcsm_node *concat,
+                     const int *views)
 {
     if (x->kind != LCSM_TENSOR_COMPUTED || x->parent != NULL || views[x->index] > 0) return false;
-    if (x->node->block != concat->block) return false;
+    if (x->node->block != concat->block || is_fixed(g, x)) return false;
     for (int j = 0; j < x->node->n_out; j++)
         if (x->node->out[j] == x) return (x->node->op->packed_out & LCSM_BIT(j)) == 0;
     return false;
@@ -22,7 +34,7 @@ static void join(lcsm_plan *p, lcsm_node *n, const int *views)
     ptrdiff_t    at = 0;
     for (int j = 0; j < n->n_in; j++) {
         lcsm_tensor *x = n->in[j];
-        if (can_join(x, n, views)) {
+        if (can_join(p->g, x, n, views)) {
             x->parent = y;
             x->offset = at;
             x->ld     = y->ld;

@@ -1,0 +1,310 @@
+/*
+ * eos_op.c - the EOS recurrence as an op: tensors become operands of kernel/eos.
+ *
+ * What is carried is the memory; it is not an input then, so no gradient flows into it. The tape
+ * (the memory at chunk borders) is what forward saves for backward.
+ */
+#include "base/size.h"
+#include "graph/ops/ops.h"
+#include "kernel/eos/eos_drive.h"
+
+enum { M0 = EOS_OPERANDS, RESET };
+
+/* ---- from tensors to a plan ---- */
+
+static void operands_of(lcsm_eos_desc *desc, lcsm_eos_operand *out[EOS_OPERANDS])
+{
+#define X(name) out[EOS_##name] = &desc->name;
+    LCSM_EOS_OPERAND_LIST(X)
+#undef X
+}
+
+/* Numbers of one step and head. */
+static ptrdiff_t inner_of(const lcsm_eos_desc *d, const lcsm_eos_operand *o)
+{
+    if ((o->axes & LCSM_AXIS_KK) != 0) return d->K * d->K;
+    return (o->complex ? 2 : 1) * ((o->axes & LCSM_AXIS_K) != 0 ? d->K : 1)
+         * ((o->axes & LCSM_AXIS_D) != 0 ? d->D : 1);
+}
+
+static lcsm_status bad_shape(lcsm_error *err, int j, bool token, const lcsm_eos_desc *d,
+                             ptrdiff_t inner)
+{
+    const char *name = lcsm_eos_operand_name(j);
+    if (!token) return lcsm_fail(err, LCSM_ERR_ARGUMENT, "%s wants [%td, %td]", name, d->H, inner);
+    return lcsm_fail(err, LCSM_ERR_ARGUMENT, "%s wants [%td, %td, %td] or the same in more axes",
+                     name, d->B, d->T, d->H * inner);
+}
+
+/* Strides of an operand from the shape and the ld of its tensor. A slice has one axis for the
+ * numbers of a token, or one for heads and one for the numbers of a head. */
+static lcsm_status lay_out(const lcsm_tensor *t, int j, const lcsm_eos_desc *d, lcsm_eos_operand *o,
+                           lcsm_error *err)
+{
+    const lcsm_shape *s     = &t->shape;
+    bool              token = (o->axes & LCSM_AXIS_T) != 0;
+    int               lead  = token ? 2 : 0;
+    ptrdiff_t         inner = inner_of(d, o), all = d->H * inner, steps = token ? d->B * d->T : 1;
+    bool              packed = t->ld == t->cols || t->rows <= 1, joint = s->rank == lead + 1;
+    bool heads = s->rank == lead + 2 && s->dim[lead] == d->H && s->dim[lead + 1] == inner;
+    bool fits  = !token || (s->rank >= 2 && s->dim[0] == d->B && s->dim[1] == d->T);
+    if (!fits || (steps > 0 && lcsm_tensor_count(t) != steps * all) || !(packed || joint || heads))
+        return bad_shape(err, j, token, d, inner);
+    o->stride_h = heads ? t->ld : inner;
+    if (!token) return LCSM_OK;
+    o->stride_t = packed ? all : heads ? d->H * t->ld : t->ld;
+    o->stride_b = d->T * o->stride_t;
+    return LCSM_OK;
+}
+
+/* The descriptor of the attributes with the sizes and strides of the inputs. */
+static lcsm_status describe(const lcsm_node *n, lcsm_eos_desc *desc, lcsm_error *err)
+{
+    const lcsm_eos_attr *a = n->attr;
+    lcsm_eos_operand    *o[EOS_OPERANDS];
+    const lcsm_shape    *i = &n->in[EOS_i]->shape;
+    *desc                  = a->desc;
+    if (i->rank < 2) return lcsm_fail(err, LCSM_ERR_ARGUMENT, "i wants the axes B, T, H D");
+    desc->B      = i->dim[0];
+    desc->T      = i->dim[1];
+    desc->resets = n->n_in > RESET && n->in[RESET] != NULL;
+    operands_of(desc, o);
+    for (int j = 0; j < EOS_OPERANDS; j++) {
+        o[j]->present = j < n->n_in && n->in[j] != NULL;
+        if (!o[j]->present) continue;
+        lcsm_status st = lay_out(n->in[j], j, desc, o[j], err);
+        if (st != LCSM_OK) return st;
+    }
+    return LCSM_OK;
+}
+
+static lcsm_status make_plan(const lcsm_node *n, lcsm_eos_plan *p, lcsm_error *err)
+{
+    lcsm_eos_desc desc;
+    lcsm_status   st = describe(n, &desc, err);
+    return st == LCSM_OK ? lcsm_eos_plan_make(p, n->threads, &desc, err) : st;
+}
+
+static const lcsm_tensor *optional(const lcsm_node *n, int j)
+{
+    return j < n->n_in ? n->in[j] : NULL;
+}
+
+/* ---- the rule ---- */
+
+static lcsm_status check_rest(const lcsm_node *n, const lcsm_eos_plan *p, const lcsm_shape *memory,
+                              lcsm_error *err)
+{
+    const lcsm_tensor *m0 = optional(n, M0), *reset = optional(n, RESET);
+    char               text[LCSM_SHAPE_TEXT];
+    if (m0 != NULL && (!lcsm_shape_equal(&m0->shape, memory) || m0->ld != m0->cols))
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "m0 wants %s, packed",
+                         lcsm_shape_text(text, memory));
+    lcsm_shape steps = lcsm_dims(p->B, p->T);
+    if (reset != NULL && (!lcsm_shape_equal(&reset->shape, &steps) || reset->ld != reset->cols))
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "reset wants %s, packed",
+                         lcsm_shape_text(text, &steps));
+    return LCSM_OK;
+}
+
+static size_t aligned(size_t bytes)
+{
+    return (bytes + LCSM_ALIGN - 1) / LCSM_ALIGN * LCSM_ALIGN;
+}
+
+/* Scratch begins with the resets as bytes and, where no gradient of y may come, zeros for it. */
+static size_t reset_bytes(const lcsm_node *n, const lcsm_eos_plan *p)
+{
+    return optional(n, RESET) == NULL ? 0 : aligned((size_t)(p->B * p->T));
+}
+
+static size_t zero_bytes(const lcsm_node *n, const lcsm_eos_plan *p)
+{
+    return n->n_out < 2 ? 0 : aligned((size_t)(p->B * p->T * p->H * p->D) * sizeof(real));
+}
+
+static lcsm_status shape(lcsm_node *n, lcsm_error *err)
+{
+    const lcsm_eos_attr *a = n->attr;
+    lcsm_eos_plan        p;
+    lcsm_status          st = make_plan(n, &p, err);
+    if (st != LCSM_OK) return st;
+    lcsm_shape memory = lcsm_dims(p.B, p.H, p.K, p.D * (p.complex ? 2 : 1));
+    if ((st = check_rest(n, &p, &memory, err)) != LCSM_OK) return st;
+    n->n_out       = a->final ? 2 : 1;
+    n->shape[0]    = lcsm_dims(p.B, p.T, p.H * p.D);
+    n->shape[1]    = memory;
+    n->saved       = R_(lcsm_eos_tape_bytes)(&p);
+    n->fwd_scratch = reset_bytes(n, &p) + R_(lcsm_eos_fwd_bytes)(&p, n->kernels);
+    n->bwd_scratch =
+        reset_bytes(n, &p) + zero_bytes(n, &p) + R_(lcsm_eos_bwd_bytes)(&p, n->kernels);
+    n->own = sizeof p;
+    if (!p.operand[EOS_col].present) n->bwd_out = 0;
+    if (optional(n, M0) == NULL && !p.reverse) {
+        n->n_state  = 1;
+        n->state[0] = (lcsm_state_spec){.dtype = LCSM_REAL_DTYPE, .shape = memory};
+    }
+    return LCSM_OK;
+}
+
+static void prepare(const lcsm_call *c)
+{
+    make_plan(c->node, c->own, NULL); /* it succeeded in the shape rule */
+}
+
+/* ---- passes ---- */
+
+static R_(lcsm_eos_arrays) arrays_of(const lcsm_call *c, const lcsm_eos_plan *p)
+{
+    R_(lcsm_eos_arrays) x = {0};
+    for (int j = 0; j < EOS_OPERANDS; j++) x.operand[j] = c->in[j].data;
+    if (c->in[RESET].data != NULL) {
+        uint8_t *reset = c->scratch;
+        for (ptrdiff_t r = 0; r < p->B * p->T; r++)
+            reset[r] = ((const int32_t *)c->in[RESET].data)[r] != 0;
+        x.reset = reset;
+    }
+    return x;
+}
+
+static void forward(const lcsm_call *c)
+{
+    const lcsm_eos_plan    *p  = c->own;
+    R_(lcsm_eos_arrays)     x  = arrays_of(c, p);
+    const R_(lcsm_kernels) *k  = kernels_of(c);
+    void                   *ws = (char *)c->scratch + reset_bytes(c->node, p);
+    x.m0                       = c->node->n_state > 0 ? c->state_in[0] : c->in[M0].data;
+    real *m_T                  = c->node->n_state > 0 ? c->state_out[0] : NULL;
+    real *out                  = c->node->n_out > 1 ? c->out[1].data : NULL;
+    R_(lcsm_eos_fwd)(p, k, &x, c->out[0].data, out != NULL ? out : m_T, c->saved, ws);
+    if (out != NULL && m_T != NULL)
+        memcpy(m_T, out, (size_t)(c->out[1].rows * c->out[1].cols) * sizeof(real));
+}
+
+static void backward(const lcsm_call *c)
+{
+    const lcsm_eos_plan     *p   = c->own;
+    R_(lcsm_eos_arrays)      x   = arrays_of(c, p);
+    R_(lcsm_eos_grad_arrays) g   = {.m0 = c->g_in[M0].data};
+    char                    *ws  = (char *)c->scratch + reset_bytes(c->node, p);
+    const real              *g_y = c->g_out[0].data;
+    for (int j = 0; j < EOS_OPERANDS; j++) g.operand[j] = c->g_in[j].data;
+    if (g_y == NULL) {
+        memset(ws, 0, zero_bytes(c->node, p));
+        g_y = (real *)(void *)ws;
+    }
+    ws += zero_bytes(c->node, p);
+    R_(lcsm_eos_bwd)(p, kernels_of(c), &x, c->out[0].data, g_y, c->g_out[1].data, &g, c->saved, ws);
+}
+
+/* Useful work: 4 K D for each token and head. */
+static double flops(const lcsm_node *n)
+{
+    const lcsm_eos_attr *a = n->attr;
+    const lcsm_shape    *y = &n->shape[0];
+    return 4.0 * (double)(y->dim[0] * y->dim[1]) * (double)(a->desc.H * a->desc.K * a->desc.D);
+}
+
+/* ---- cases ---- */
+
+#define OPERAND(a)                                                                                 \
+    {                                                                                              \
+        .present = true, .axes = (a)                                                               \
+    }
+#define COMPLEX(a)                                                                                 \
+    {                                                                                              \
+        .present = true, .complex = true, .axes = (a)                                              \
+    }
+#define ATTR(...)                                                                                  \
+    &(lcsm_eos_attr)                                                                               \
+    {                                                                                              \
+        .desc = { __VA_ARGS__ }                                                                    \
+    }
+#define SIZES(h, k, d) .H = (h), .K = (k), .D = (d)
+enum { T = LCSM_AXIS_T, K = LCSM_AXIS_K, D = LCSM_AXIS_D, KK = LCSM_AXIS_KK };
+
+/* i, e and s for each token, and the oscillation in its several forms. */
+#define STATES     .i = OPERAND(T | D), .e = OPERAND(T | K), .s = OPERAND(T | K)
+#define TOKEN(...) IN(__VA_ARGS__), .time = true
+#define DECAY      .lo = -1.5, .hi = -0.05
+#define PACKED     .packed = true
+
+static const lcsm_op_case TESTS[] = {
+    CASE("ones", ATTR(SIZES(2, 3, 5), STATES), [EOS_i] = {TOKEN(2, 7, 10)},
+         [EOS_e] = {TOKEN(2, 7, 6)}, [EOS_s] = {TOKEN(2, 7, 6)}),
+    CASE("one-of-all", ATTR(SIZES(1, 1, 1), STATES), [EOS_i] = {TOKEN(1, 1, 1)},
+         [EOS_e] = {TOKEN(1, 1, 1)}, [EOS_s] = {TOKEN(1, 1, 1)}),
+    CASE("no-steps", ATTR(SIZES(2, 3, 5), STATES), [EOS_i] = {IN(2, 0, 10)},
+         [EOS_e] = {IN(2, 0, 6)}, [EOS_s] = {IN(2, 0, 6)}),
+    CASE("scalar-static",
+         ATTR(SIZES(2, 3, 4), STATES, .row = OPERAND(0)), [EOS_i] = {TOKEN(1, 6, 8)},
+         [EOS_e] = {TOKEN(1, 6, 6)}, [EOS_s] = {TOKEN(1, 6, 6)}, [EOS_row] = {IN(2), DECAY}),
+    CASE("row", ATTR(SIZES(2, 3, 5), STATES, .row = OPERAND(T | K)), [EOS_i] = {TOKEN(2, 7, 10)},
+         [EOS_e] = {TOKEN(2, 7, 6)}, [EOS_s] = {TOKEN(2, 7, 6)},
+         [EOS_row] = {TOKEN(2, 7, 6), DECAY}),
+    CASE("col", ATTR(SIZES(1, 3, 17), STATES, .col = OPERAND(T | D)), [EOS_i] = {TOKEN(2, 7, 17)},
+         [EOS_e] = {TOKEN(2, 7, 3)}, [EOS_s] = {TOKEN(2, 7, 3)},
+         [EOS_col] = {TOKEN(2, 7, 17), DECAY}),
+    CASE(
+        "outer-heads-apart", ATTR(SIZES(2, 3, 5), STATES, .row = OPERAND(T | K), .col = OPERAND(D)),
+        [EOS_i] = {TOKEN(2, 7, 2, 5)}, [EOS_e] = {TOKEN(2, 7, 2, 3)}, [EOS_s] = {TOKEN(2, 7, 2, 3)},
+        [EOS_row] = {TOKEN(2, 7, 2, 3), DECAY}, [EOS_col] = {IN(2, 5), DECAY}),
+    CASE("full-static",
+         ATTR(SIZES(1, 3, 9), .i = OPERAND(T | D), .e = OPERAND(K | D), .s = OPERAND(K | D),
+              .full = OPERAND(K | D)),
+         [EOS_i] = {TOKEN(2, 6, 9)}, [EOS_e] = {IN(1, 3, 9), PACKED},
+         [EOS_s] = {IN(1, 3, 9), PACKED}, [EOS_full] = {IN(3, 9), DECAY, PACKED}),
+    CASE(
+        "generated-exp",
+        ATTR(SIZES(1, 3, 9), STATES, .u = OPERAND(T | D), .w = OPERAND(K | D), .gen = LCSM_GEN_EXP),
+        [EOS_i] = {TOKEN(2, 6, 9)}, [EOS_e] = {TOKEN(2, 6, 3)}, [EOS_s] = {TOKEN(2, 6, 3)},
+        [EOS_u] = {TOKEN(2, 6, 9), .lo = 0.1, .hi = 1}, [EOS_w] = {IN(3, 9), DECAY, PACKED}),
+    CASE("generated-gate",
+         ATTR(SIZES(1, 3, 9), STATES, .u = OPERAND(T | K), .w = OPERAND(K | D),
+              .gen = LCSM_GEN_GATE, .tau = 4),
+         [EOS_i] = {TOKEN(1, 6, 9)}, [EOS_e] = {TOKEN(1, 6, 3)}, [EOS_s] = {TOKEN(1, 6, 3)},
+         [EOS_u] = {TOKEN(1, 6, 3)}, [EOS_w] = {IN(3, 9), PACKED}),
+    CASE("phase", ATTR(SIZES(1, 4, 5), STATES, .row = OPERAND(T | K), .row_phase = OPERAND(K)),
+         [EOS_i] = {TOKEN(2, 5, 5)}, [EOS_e] = {TOKEN(2, 5, 4)}, [EOS_s] = {TOKEN(2, 5, 4)},
+         [EOS_row] = {TOKEN(2, 5, 4), DECAY}, [EOS_row_phase] = {IN(4)}),
+    CASE("complex",
+         ATTR(SIZES(1, 3, 4), .i = OPERAND(T | D), .e = COMPLEX(K | D), .s = COMPLEX(K | D),
+              .full = OPERAND(K | D), .full_phase = OPERAND(K | D), .scale = 2),
+         [EOS_i] = {TOKEN(2, 5, 4)}, [EOS_e] = {IN(3, 8), PACKED}, [EOS_s] = {IN(3, 8), PACKED},
+         [EOS_full] = {IN(3, 4), DECAY, PACKED}, [EOS_full_phase] = {IN(3, 4), PACKED}),
+    CASE("dense", ATTR(SIZES(2, 3, 4), STATES, .dense = OPERAND(KK)), [EOS_i] = {TOKEN(2, 5, 8)},
+         [EOS_e] = {TOKEN(2, 5, 6)}, [EOS_s] = {TOKEN(2, 5, 6)}, [EOS_dense] = {IN(2, 9)}),
+    CASE("delta",
+         ATTR(SIZES(2, 3, 5), STATES, .erase = OPERAND(T | K)), [EOS_i] = {TOKEN(2, 7, 10)},
+         [EOS_e] = {TOKEN(2, 7, 6)}, [EOS_s] = {TOKEN(2, 7, 6)}, [EOS_erase] = {TOKEN(2, 7, 6)}),
+    CASE("resets", ATTR(SIZES(1, 3, 5), STATES, .row = OPERAND(T | K)), [EOS_i] = {TOKEN(2, 9, 5)},
+         [EOS_e] = {TOKEN(2, 9, 3)}, [EOS_s] = {TOKEN(2, 9, 3)},
+         [EOS_row] = {TOKEN(2, 9, 3), DECAY}, [RESET] = {TOKEN(2, 9), .lo = 0, .hi = 2}),
+    CASE("reversed", ATTR(SIZES(1, 3, 5), STATES, .row = OPERAND(T | K), .reverse = true),
+         [EOS_i] = {IN(2, 7, 5)}, [EOS_e] = {IN(2, 7, 3)}, [EOS_s] = {IN(2, 7, 3)},
+         [EOS_row] = {IN(2, 7, 3), DECAY}),
+    CASE("memory-in-and-out",
+         (&(lcsm_eos_attr){.desc = {SIZES(2, 3, 5), STATES, .row = OPERAND(K)}, .final = true}),
+         [EOS_i] = {IN(2, 7, 10)}, [EOS_e] = {IN(2, 7, 6)}, [EOS_s] = {IN(2, 7, 6)},
+         [EOS_row] = {IN(2, 3), DECAY}, [M0] = {IN(2, 2, 3, 5), PACKED}),
+    LARGE("row-long", ATTR(SIZES(2, 17, 33), STATES, .row = OPERAND(T | K)),
+          [EOS_i] = {TOKEN(2, 131, 66)}, [EOS_e] = {TOKEN(2, 131, 34)},
+          [EOS_s] = {TOKEN(2, 131, 34)}, [EOS_row] = {TOKEN(2, 131, 34), .lo = -0.4, .hi = -0.01}),
+};
+
+const lcsm_op R_(lcsm_op_eos) = {
+    .name = "eos",
+    .in = {"i", "e", "s", "?row", "?col", "?full", "?row_phase", "?col_phase", "?full_phase", "?u",
+           "?w", "?dense", "?erase", "?m0", "?#reset"},
+    .attr_size  = sizeof(lcsm_eos_attr),
+    .shape      = shape,
+    .prepare    = prepare,
+    .forward    = forward,
+    .backward   = backward,
+    .flops      = flops,
+    .bwd_in     = ((1u << EOS_OPERANDS) - 1) | LCSM_BIT(RESET),
+    .bwd_out    = LCSM_BIT(0),
+    .packed_out = LCSM_BIT(0) | LCSM_BIT(1),
+    .fixed_in   = true,
+    CASES(TESTS),
+};
