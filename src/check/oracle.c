@@ -1,18 +1,133 @@
-/* oracle.c - runs the cases of a file through the graph, in double and in float. */
+/*
+ * oracle.c - runs the cases of a file through the graph, in double and in float.
+ *
+ * A case with an eos op runs in every form of the computation that serves it and with several
+ * chunks; all must give the recorded numbers.
+ */
 #include "check/oracle.h"
 
 #include <lcsm/check.h>
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "check/oracle_table.h"
+
+enum { MAX_DETAIL = 400 };
+
+/* The planner's choice first: it must serve. */
+static const struct {
+    lcsm_eos_form form;
+    ptrdiff_t     chunk;
+} WAYS[] = {
+    {LCSM_FORM_AUTO, 0},        {LCSM_FORM_RECURRENT, 0}, {LCSM_FORM_RECURRENT, 2},
+    {LCSM_FORM_CHUNKED, 0},     {LCSM_FORM_CHUNKED, 1},   {LCSM_FORM_CHUNKED, 2},
+    {LCSM_FORM_CHUNKED, 3},     {LCSM_FORM_CHUNKED, 4},   {LCSM_FORM_CHUNKED, 7},
+    {LCSM_FORM_SCAN, 0},        {LCSM_FORM_SCAN, 2},      {LCSM_FORM_SCAN, 3},
+    {LCSM_FORM_DELTA, 0},       {LCSM_FORM_DELTA, 2},     {LCSM_FORM_DELTA, 3},
+    {LCSM_FORM_CONVOLUTION, 0},
+};
+
+typedef struct {
+    lcsm_lab_result result; /* of the worst way */
+    char            forms[64];
+    char            where[32];
+} outcome;
+
+static double worst_of(const lcsm_lab_result *r)
+{
+    return fmax(isnan(r->output) ? 0 : r->output, isnan(r->gradient) ? 0 : r->gradient);
+}
+
+/* Keeps the larger errors, and what they belong to. */
+static void keep_worst(outcome *all, const lcsm_lab_result *r, size_t way)
+{
+    const char *form = lcsm_eos_form_name(WAYS[way].form);
+    size_t      used = strlen(all->forms);
+    if (strstr(all->forms, form) == NULL && way > 0)
+        (void)snprintf(all->forms + used, sizeof all->forms - used, " %s", form);
+    if (way > 0 && worst_of(r) <= worst_of(&all->result)) return;
+    double output = all->result.output, gradient = all->result.gradient;
+    all->result = *r;
+    if (way == 0) return;
+    all->result.output   = fmax(output, r->output);
+    all->result.gradient = fmax(gradient, r->gradient);
+    (void)snprintf(all->where, sizeof all->where, " in %s %td", form, WAYS[way].chunk);
+}
+
+static lcsm_status run_ways(const lcsm_context *ctx, const lcsm_oracle_case *c,
+                            const lcsm_oracle_row *row, lcsm_dtype dtype, outcome *all,
+                            lcsm_error *err)
+{
+    *all = (outcome){.result = {.output = NAN, .gradient = NAN}};
+    for (size_t way = 0; way < (row->forms ? COUNT(WAYS) : 1); way++) {
+        lcsm_lab lab = {
+            .ctx = ctx, .c = c, .dtype = dtype, .form = WAYS[way].form, .chunk = WAYS[way].chunk};
+        lcsm_lab_result r;
+        lcsm_status     st = lcsm_lab_run(&lab, row->build, &r, err);
+        if (st == LCSM_ERR_UNSUPPORTED && way > 0) continue; /* another form serves this case */
+        if (st != LCSM_OK) return st;
+        keep_worst(all, &r, way);
+    }
+    return LCSM_OK;
+}
+
+/* What was not compared, though the file has it. */
+static void add_missing(const lcsm_oracle_case *c, const lcsm_lab_result *r, char *detail)
+{
+    for (size_t j = 0; j < c->outputs.count; j++) {
+        char   name[64];
+        size_t used = strlen(detail);
+        (void)snprintf(name, sizeof name, " %s ", c->outputs.list[j].name);
+        char compared[sizeof r->compared + 2];
+        (void)snprintf(compared, sizeof compared, " %s ", r->compared);
+        if (strstr(compared, name) == NULL)
+            (void)snprintf(detail + used, MAX_DETAIL - used, "; not compared: %s",
+                           c->outputs.list[j].name);
+    }
+}
+
+static void run_case(const lcsm_context *ctx, const char *file, const lcsm_oracle_case *c,
+                     lcsm_dtype dtype, lcsm_check_sink *sink, void *user)
+{
+    const lcsm_oracle_row *known              = lcsm_oracle_row_of(c);
+    lcsm_check_row         row                = {.group          = file,
+                                                 .name           = c->name,
+                                                 .precision      = dtype == LCSM_F64 ? "double" : "float",
+                                                 .output_error   = NAN,
+                                                 .gradient_error = NAN};
+    char                   detail[MAX_DETAIL] = "unknown case";
+    outcome                all;
+    lcsm_error             err;
+    row.output_bound = row.gradient_bound = lcsm_lab_bound(&(lcsm_lab){.c = c, .dtype = dtype});
+    row.detail                            = detail;
+    if (known != NULL && run_ways(ctx, c, known, dtype, &all, &err) != LCSM_OK) {
+        (void)snprintf(detail, sizeof detail, "%s", err.text);
+    } else if (known != NULL) {
+        row.output_error   = all.result.output;
+        row.gradient_error = all.result.gradient;
+        bool any           = !isnan(row.output_error);
+        row.ok             = any && !(row.output_error > row.output_bound)
+              && !(row.gradient_error > row.gradient_bound);
+        (void)snprintf(detail, sizeof detail, "%s%s%s%s%s%s%s", any ? "" : "nothing compared",
+                       row.ok ? "" : "worst: ", row.ok ? "" : all.result.worst,
+                       row.ok ? "" : all.where, row.ok ? all.result.compared : "",
+                       *all.forms != '\0' && row.ok ? ";" : "", row.ok ? all.forms : "");
+        add_missing(c, &all.result, detail);
+    }
+    sink(user, &row);
+}
 
 lcsm_status lcsm_check_oracle(const lcsm_context *ctx, const char *path, lcsm_check_sink *sink,
                               void *user, lcsm_error *err)
 {
     lcsm_oracle o;
     lcsm_status st = lcsm_oracle_read(&o, path, err);
-    (void)ctx;
-    for (size_t j = 0; st == LCSM_OK && j < o.count; j++)
-        sink(user, &(lcsm_check_row){path, o.cases[j].name, "double", NAN, NAN, NAN, NAN, false,
-                                     "unknown case"});
-    if (st == LCSM_OK) lcsm_oracle_free(&o);
-    return st;
+    if (st != LCSM_OK) return st;
+    for (size_t j = 0; j < o.count; j++) {
+        run_case(ctx, path, &o.cases[j], LCSM_F64, sink, user);
+        run_case(ctx, path, &o.cases[j], LCSM_F32, sink, user);
+    }
+    lcsm_oracle_free(&o);
+    return LCSM_OK;
 }

@@ -60,11 +60,6 @@ int lcsm_tape_log(lcsm_tape *t, int a)
     return put(t, 'l', a, a, clog(value(t, a)));
 }
 
-int lcsm_tape_pair(lcsm_tape *t, int a, int b)
-{
-    return put(t, 'i', a, b, CMPLX(creal(value(t, a)), creal(value(t, b))));
-}
-
 /* With w = f(a, b) holomorphic, g_a = conj(df/da) g_w. */
 static void back(lcsm_tape_node *node, const lcsm_tape_node *n)
 {
@@ -91,10 +86,6 @@ static void back(lcsm_tape_node *node, const lcsm_tape_node *n)
         break;
     case 'e': a->grad += conj(n->value) * g; break;
     case 'l': a->grad += g / conj(a->value); break;
-    case 'i':
-        a->grad += creal(g);
-        b->grad += cimag(g);
-        break;
     default: break;
     }
 }

@@ -1,9 +1,9 @@
 /*
  * check/oracle_tape.h - complex arithmetic that remembers itself, for gradients.
  *
- * Some methods make the operands of the eos operator from other parameters by complex or matrix
- * arithmetic that is no operation of the graph: discretisations, polar form. A few numbers are
- * made here, handed to the graph, and the graph's gradients of them are carried back.
+ * Some cases give what the eos operator takes by another name, and the way from one to the other is
+ * no operation of the graph: the polar form, a dense discretisation. A few numbers are made here,
+ * handed to the graph, and the graph's gradients of them are carried back.
  *
  * The gradient of z = x + iy is dL/dx + i dL/dy. A number is named by its place on the tape; a
  * failure to get memory is sticky, and names made after it are 0.
@@ -14,7 +14,7 @@
 #include <stddef.h>
 
 typedef struct {
-    char op;   /* '.', '+', '-', '*', '/', 'e' exp, 'l' log, 'i' a + i b */
+    char op;   /* '.', '+', '-', '*', '/', 'e' exp, 'l' log */
     int  a, b; /* the operands */
     double _Complex value, grad;
 } lcsm_tape_node;
@@ -32,8 +32,6 @@ int lcsm_tape_mul(lcsm_tape *t, int a, int b);
 int lcsm_tape_div(lcsm_tape *t, int a, int b);
 int lcsm_tape_exp(lcsm_tape *t, int a);
 int lcsm_tape_log(lcsm_tape *t, int a);
-/* a + i b of two real numbers, whose gradients are then the real part alone. */
-int lcsm_tape_pair(lcsm_tape *t, int a, int b);
 
 /* Carries the gradients of all numbers back to those they were made from. */
 void lcsm_tape_backward(lcsm_tape *t);

@@ -1,0 +1,110 @@
+/*
+ * check/oracle_lab.h - one case of an oracle file: a builder turns its arrays into a graph, the
+ * graph runs, and every output and gradient that the file gives is compared.
+ *
+ * Builders are short functions over the graph; oracle_table.c says which case has which. They take
+ * inputs by name, make constants, and name the tensors that are outputs. Like builders of the
+ * graph they never fail in between: what is missing makes the graph fail with a sentence.
+ */
+#ifndef LCSM_CHECK_ORACLE_LAB_H
+#define LCSM_CHECK_ORACLE_LAB_H
+#include <lcsm/context.h>
+#include <lcsm/eos.h>
+
+#include "check/oracle.h"
+#include "check/oracle_tape.h"
+#include "graph/graph.h"
+#include "kernel/eos/eos_plan.h"
+
+typedef struct lcsm_lab lcsm_lab;
+
+typedef void lcsm_lab_builder(lcsm_lab *lab);
+
+struct lcsm_lab {
+    lcsm_graph             *g;
+    const lcsm_context     *ctx;
+    const lcsm_oracle_case *c;
+    lcsm_dtype              dtype;
+    lcsm_eos_form           form; /* of the main eos op; LCSM_FORM_AUTO leaves it to the planner */
+    ptrdiff_t               chunk;
+    lcsm_tape               tape;
+    struct lab_binding     *binding; /* what each tensor or number stands for */
+    size_t                  bindings;
+    lcsm_state             *state; /* carried, or NULL */
+    void                   *room;  /* memory that lives as long as the lab, as a list */
+};
+
+/* ---- inputs and settings ---- */
+
+/* The input of this name as it is in the file; a number has shape [1], a complex array an axis of
+ * 2 more at the end. _swapped exchanges its last two axes; _planes has the axis of 2 in front;
+ * _seq takes (T, C) as (1, T, C). */
+lcsm_tensor *lcsm_lab_in(lcsm_lab *lab, const char *name);
+lcsm_tensor *lcsm_lab_in_swapped(lcsm_lab *lab, const char *name);
+lcsm_tensor *lcsm_lab_in_planes(lcsm_lab *lab, const char *name);
+lcsm_tensor *lcsm_lab_seq(lcsm_lab *lab, const char *name);
+
+const lcsm_oracle_array *lcsm_lab_array(lcsm_lab *lab, const char *name); /* NULL fails */
+bool                     lcsm_lab_has(const lcsm_lab *lab, const char *name);
+/* Axis j of an input; 1 and a failure if there is none. */
+ptrdiff_t lcsm_lab_dim(lcsm_lab *lab, const char *name, int axis);
+
+/* A setting; the fallback where it is absent. A fallback of NAN means that it must be there. */
+double      lcsm_lab_number(lcsm_lab *lab, const char *key, double fallback);
+const char *lcsm_lab_text(lcsm_lab *lab, const char *key, const char *fallback);
+/* count numbers of a list. */
+void lcsm_lab_list(lcsm_lab *lab, const char *key, double *to, size_t count);
+
+/* ---- constants ---- */
+
+lcsm_tensor *lcsm_lab_fill(lcsm_lab *lab, lcsm_shape shape, double value);
+lcsm_tensor *lcsm_lab_constant(lcsm_lab *lab, lcsm_shape shape, const double *values);
+/* Integers, as targets are. */
+lcsm_tensor *lcsm_lab_integers(lcsm_lab *lab, lcsm_shape shape, const double *values);
+/* Zeroed memory of the lab; NULL makes the graph fail. */
+void *lcsm_lab_take(lcsm_lab *lab, size_t count, size_t size);
+
+/* ---- numbers made on the tape ---- */
+
+/* One name on the tape for each element of an input. */
+int *lcsm_lab_taped_in(lcsm_lab *lab, const char *name);
+typedef enum { LAB_REAL, LAB_IMAG, LAB_PAIR } lcsm_lab_part;
+/* A tensor of count = product of shape (without the 2 of pairs) numbers of the tape. */
+lcsm_tensor *lcsm_lab_from_tape(lcsm_lab *lab, const int *names, lcsm_shape shape,
+                                lcsm_lab_part part);
+
+/* ---- outputs ---- */
+
+void lcsm_lab_out(lcsm_lab *lab, const char *name, lcsm_tensor *t);
+void lcsm_lab_out_swapped(lcsm_lab *lab, const char *name, lcsm_tensor *t);
+/* Part `index` of an output whose first axis is divided into several tensors. */
+void lcsm_lab_out_part(lcsm_lab *lab, const char *name, lcsm_tensor *t, ptrdiff_t index);
+/* The derivative of the sum of y with respect to the input tensor x. */
+void lcsm_lab_out_derivative(lcsm_lab *lab, const char *name, lcsm_tensor *y, lcsm_tensor *x);
+/* Numbers of the tape, or made without a graph. */
+void lcsm_lab_out_taped(lcsm_lab *lab, const char *name, const int *names);
+void lcsm_lab_out_numbers(lcsm_lab *lab, const char *name, const double *values, size_t count);
+bool lcsm_lab_wants(const lcsm_lab *lab, const char *output);
+/* The one carried state of the graph starts as an input (NULL: empty) and ends as an output; the
+ * last two axes of both are exchanged. */
+void lcsm_lab_carry(lcsm_lab *lab, const char *in, const char *out);
+
+/* ---- running ---- */
+
+/* What was found; errors are infinite where a number is not finite. */
+typedef struct {
+    double output, gradient; /* NAN: nothing compared */
+    char   worst[48];        /* the array of the largest error, as a part of its bound */
+    char   compared[240];    /* names of the outputs and gradients */
+} lcsm_lab_result;
+
+/* ctx, c, dtype, form and chunk are set by the caller. LCSM_ERR_UNSUPPORTED: this form does not
+ * serve the case. */
+lcsm_status lcsm_lab_run(lcsm_lab *lab, lcsm_lab_builder *build, lcsm_lab_result *out,
+                         lcsm_error *err);
+
+/* The error of a number, and its bound: absolute in double, absolute plus relative in float and
+ * for recorded float32. */
+double lcsm_lab_bound(const lcsm_lab *lab);
+
+#endif
