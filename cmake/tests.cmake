@@ -38,7 +38,9 @@ function(lcsm_test_labels name)
     else()
         list(APPEND labels quick)
     endif()
-    set_tests_properties(${name} PROPERTIES LABELS "${labels}" TIMEOUT 600)
+    # Idle threads sleep: several tests may share the processors.
+    set_tests_properties(${name} PROPERTIES LABELS "${labels}" TIMEOUT 600
+                         ENVIRONMENT OMP_WAIT_POLICY=passive)
 endfunction()
 
 lcsm_glob(tests tests/*/test_*.c)
