@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "check/oracle_review.h"
 #include "check/oracle_table.h"
 
 enum { MAX_DETAIL = 400 };
@@ -87,35 +88,63 @@ static void add_missing(const lcsm_oracle_case *c, const lcsm_lab_result *r, cha
     }
 }
 
-static void run_case(const lcsm_context *ctx, const char *file, const lcsm_oracle_case *c,
-                     lcsm_dtype dtype, lcsm_check_sink *sink, void *user)
+/* What a row says beside its figures. */
+static void describe(const lcsm_oracle_review *review, const outcome *all, bool ok, char *detail)
 {
-    const lcsm_oracle_row *known              = lcsm_oracle_row_of(c);
-    lcsm_check_row         row                = {.group          = file,
-                                                 .name           = c->name,
-                                                 .precision      = dtype == LCSM_F64 ? "double" : "float",
-                                                 .output_error   = NAN,
-                                                 .gradient_error = NAN};
-    char                   detail[MAX_DETAIL] = "unknown case";
-    outcome                all;
-    lcsm_error             err;
+    const lcsm_lab_result *r = &all->result;
+    if (isnan(r->output)) (void)snprintf(detail, MAX_DETAIL, "nothing compared");
+    else if (ok)
+        (void)snprintf(detail, MAX_DETAIL, "%s%s%s", r->compared, *all->forms != '\0' ? ";" : "",
+                       all->forms);
+    else (void)snprintf(detail, MAX_DETAIL, "worst: %s%s", r->worst, all->where);
+    add_missing(&review->c, r, detail);
+    size_t used = strlen(detail);
+    if (*review->names != '\0')
+        (void)snprintf(detail + used, MAX_DETAIL - used,
+                       "; recorded with too large a step, repeated and extrapolated:%s",
+                       review->names);
+}
+
+static void run_precision(const lcsm_context *ctx, const char *file, const lcsm_oracle_row *known,
+                          const lcsm_oracle_review *review, lcsm_dtype dtype, lcsm_check_sink *sink,
+                          void *user)
+{
+    const lcsm_oracle_case *c   = &review->c;
+    lcsm_check_row          row = {.group          = file,
+                                   .name           = c->name,
+                                   .precision      = dtype == LCSM_F64 ? "double" : "float",
+                                   .output_error   = NAN,
+                                   .gradient_error = NAN};
+    char                    detail[MAX_DETAIL];
+    outcome                 all;
+    lcsm_error              err;
     row.output_bound = row.gradient_bound = lcsm_lab_bound(&(lcsm_lab){.c = c, .dtype = dtype});
     row.detail                            = detail;
-    if (known != NULL && run_ways(ctx, c, known, dtype, &all, &err) != LCSM_OK) {
+    if (run_ways(ctx, c, known, dtype, &all, &err) != LCSM_OK) {
         (void)snprintf(detail, sizeof detail, "%s", err.text);
-    } else if (known != NULL) {
+    } else {
         row.output_error   = all.result.output;
         row.gradient_error = all.result.gradient;
-        bool any           = !isnan(row.output_error);
-        row.ok             = any && !(row.output_error > row.output_bound)
-              && !(row.gradient_error > row.gradient_bound);
-        (void)snprintf(detail, sizeof detail, "%s%s%s%s%s%s%s", any ? "" : "nothing compared",
-                       row.ok ? "" : "worst: ", row.ok ? "" : all.result.worst,
-                       row.ok ? "" : all.where, row.ok ? all.result.compared : "",
-                       *all.forms != '\0' && row.ok ? ";" : "", row.ok ? all.forms : "");
-        add_missing(c, &all.result, detail);
+        row.ok = row.output_error <= row.output_bound && !(row.gradient_error > row.gradient_bound);
+        describe(review, &all, row.ok, detail);
     }
     sink(user, &row);
+}
+
+static void run_case(const lcsm_context *ctx, const char *file, const lcsm_oracle_case *c,
+                     lcsm_check_sink *sink, void *user)
+{
+    const lcsm_oracle_row *known = lcsm_oracle_row_of(c);
+    lcsm_oracle_review     review;
+    lcsm_error             err = {.text = "unknown case"};
+    if (known == NULL || lcsm_oracle_review_make(&review, ctx, c, known, &err) != LCSM_OK) {
+        sink(user, &(lcsm_check_row){file, c->name, "both", NAN, NAN, NAN, NAN, false, err.text});
+        if (known != NULL) lcsm_oracle_review_free(&review);
+        return;
+    }
+    run_precision(ctx, file, known, &review, LCSM_F64, sink, user);
+    run_precision(ctx, file, known, &review, LCSM_F32, sink, user);
+    lcsm_oracle_review_free(&review);
 }
 
 lcsm_status lcsm_check_oracle(const lcsm_context *ctx, const char *path, lcsm_check_sink *sink,
@@ -124,10 +153,7 @@ lcsm_status lcsm_check_oracle(const lcsm_context *ctx, const char *path, lcsm_ch
     lcsm_oracle o;
     lcsm_status st = lcsm_oracle_read(&o, path, err);
     if (st != LCSM_OK) return st;
-    for (size_t j = 0; j < o.count; j++) {
-        run_case(ctx, path, &o.cases[j], LCSM_F64, sink, user);
-        run_case(ctx, path, &o.cases[j], LCSM_F32, sink, user);
-    }
+    for (size_t j = 0; j < o.count; j++) run_case(ctx, path, &o.cases[j], sink, user);
     lcsm_oracle_free(&o);
     return LCSM_OK;
 }

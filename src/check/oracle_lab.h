@@ -22,6 +22,7 @@ typedef void lcsm_lab_builder(lcsm_lab *lab);
 
 struct lcsm_lab {
     lcsm_graph             *g;
+    lcsm_params            *params;
     const lcsm_context     *ctx;
     const lcsm_oracle_case *c;
     lcsm_dtype              dtype;
@@ -30,8 +31,9 @@ struct lcsm_lab {
     lcsm_tape               tape;
     struct lab_binding     *binding; /* what each tensor or number stands for */
     size_t                  bindings;
-    lcsm_state             *state; /* carried, or NULL */
-    void                   *room;  /* memory that lives as long as the lab, as a list */
+    lcsm_state             *state;     /* carried, or NULL */
+    void                   *room;      /* memory that lives as long as the lab, as a list */
+    double                **gradients; /* NULL, or: gets the gradients, as many as the file has */
 };
 
 /* ---- inputs and settings ---- */
@@ -102,6 +104,9 @@ typedef struct {
  * serve the case. */
 lcsm_status lcsm_lab_run(lcsm_lab *lab, lcsm_lab_builder *build, lcsm_lab_result *out,
                          lcsm_error *err);
+
+/* The loss alone: the sum of dy and the outputs, or the output that is a loss. */
+lcsm_status lcsm_lab_value(lcsm_lab *lab, lcsm_lab_builder *build, double *loss, lcsm_error *err);
 
 /* The error of a number, and its bound: absolute in double, absolute plus relative in float and
  * for recorded float32. */

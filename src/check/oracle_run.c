@@ -1,0 +1,350 @@
+/* oracle_run.c - runs the graph of a case and compares it with what the file has. */
+#include <complex.h>
+#undef complex /* a name of ours */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check/oracle_binding.h"
+
+/* ---- tensors and arrays ----------------------------------------------------------------- */
+
+static double get_number(lcsm_dtype dtype, const void *data, ptrdiff_t at)
+{
+    return dtype == LCSM_F64 ? ((const double *)data)[at] : (double)((const float *)data)[at];
+}
+
+static void set_number(lcsm_dtype dtype, void *data, ptrdiff_t at, double x)
+{
+    if (dtype == LCSM_F64) ((double *)data)[at] = x;
+    else if (dtype == LCSM_F32) ((float *)data)[at] = (float)x;
+    else ((int32_t *)data)[at] = (int32_t)x;
+}
+
+static double get(const lcsm_tensor *t, const void *data, size_t j)
+{
+    return get_number(t->dtype, data, (ptrdiff_t)j / t->cols * t->ld + (ptrdiff_t)j % t->cols);
+}
+
+static void set(const lcsm_tensor *t, void *data, size_t j, double x)
+{
+    set_number(t->dtype, data, (ptrdiff_t)j / t->cols * t->ld + (ptrdiff_t)j % t->cols, x);
+}
+
+/* Number j of a tensor is this number of its array. */
+static size_t place(const binding *b, size_t j)
+{
+    const lcsm_oracle_array *a = b->array;
+    if (b->layout == PLANES) return j % a->count * 2 + j / a->count;
+    if (b->layout != SWAPPED || a->rank < 2) return b->first + j;
+    size_t width = a->complex ? 2 : 1, rows = (size_t)a->dim[a->rank - 2];
+    size_t cols = (size_t)a->dim[a->rank - 1], element = j / width;
+    size_t outer = element / (rows * cols), inner = element % (rows * cols);
+    size_t row = inner % rows, col = inner / rows;
+    return ((outer * rows + row) * cols + col) * width + j % width;
+}
+
+static void fill_from_tape(const lcsm_lab *lab, const binding *b)
+{
+    for (size_t k = 0; k < b->count; k++) {
+        double _Complex z = lab->tape.node[b->names[k]].value;
+        if (b->part == LAB_PAIR) {
+            set(b->t, b->t->data, 2 * k, creal(z));
+            set(b->t, b->t->data, 2 * k + 1, cimag(z));
+        } else {
+            set(b->t, b->t->data, k, b->part == LAB_REAL ? creal(z) : cimag(z));
+        }
+    }
+}
+
+static void fill(lcsm_lab *lab)
+{
+    if (lab->state != NULL) lcsm_state_clear(lab->state);
+    for (size_t j = 0; j < lab->bindings; j++) {
+        const binding *b = &lab->binding[j];
+        for (size_t k = 0; k < b->count; k++) {
+            if (b->kind == INPUT) set(b->t, b->t->data, k, b->array->data[place(b, k)]);
+            if (b->kind == CONSTANT) set(b->t, b->t->data, k, b->numbers[k]);
+            if (b->kind == STATE_IN)
+                set_number(lab->dtype, lcsm_state_data(lab->state, 0), (ptrdiff_t)k,
+                           b->array->data[place(b, k)]);
+        }
+        if (b->kind == FROM_TAPE) fill_from_tape(lab, b);
+    }
+}
+
+/* ---- comparing -------------------------------------------------------------------------- */
+
+/* 1e-9 in double: what the recorded gradients, fourth-order differences, are good for. 2e-5 in
+ * float, and for what others recorded in float32: some hundred roundings of 6e-8. */
+double lcsm_lab_bound(const lcsm_lab *lab)
+{
+    return lab->dtype == LCSM_F64 && !lab->c->single ? 1e-9 : 2e-5;
+}
+
+static void compare(const lcsm_lab *lab, const lcsm_oracle_array *a, size_t at, double got,
+                    double *slot, lcsm_lab_result *r)
+{
+    double want  = a->data[at];
+    double scale = lab->dtype == LCSM_F64 && !lab->c->single ? 1 : 1 + fabs(want);
+    double error = isfinite(got) ? fabs(got - want) / scale : INFINITY;
+    if (isnan(*slot)) *slot = 0;
+    if (error <= *slot) return;
+    *slot = error;
+    if (error >= fmax(isnan(r->output) ? 0 : r->output, isnan(r->gradient) ? 0 : r->gradient))
+        (void)snprintf(r->worst, sizeof r->worst, "%s%.40s", slot == &r->gradient ? "d" : "",
+                       a->name);
+}
+
+static void mention(lcsm_lab_result *r, const char *prefix, const char *name)
+{
+    size_t used = strlen(r->compared);
+    (void)snprintf(r->compared + used, sizeof r->compared - used, "%s%s%s", used > 0 ? " " : "",
+                   prefix, name);
+}
+
+static double result(const lcsm_lab *lab, const binding *b, size_t k)
+{
+    if (b->kind == OUTPUT) return get(b->t, b->t->data, k);
+    if (b->kind == NUMBERS) return b->numbers[k];
+    return get_number(lab->dtype, lcsm_state_data(lab->state, 0), (ptrdiff_t)k);
+}
+
+static void compare_outputs(const lcsm_lab *lab, lcsm_lab_result *r)
+{
+    for (size_t j = 0; j < lab->bindings; j++) {
+        const binding *b = &lab->binding[j];
+        if (b->kind != OUTPUT && b->kind != NUMBERS && b->kind != STATE_OUT) continue;
+        for (size_t k = 0; k < b->count; k++)
+            compare(lab, b->array, place(b, k), result(lab, b, k), &r->output, r);
+        if (b->first == 0) mention(r, "", b->array->name);
+    }
+}
+
+/* The seeds of all outputs: those of the file, or ones for one tensor and zeros elsewhere. */
+static void seed(lcsm_lab *lab, const lcsm_tensor *only)
+{
+    for (size_t j = 0; j < lab->bindings; j++) {
+        const binding *b = &lab->binding[j];
+        if (b->kind == DERIVATIVE)
+            for (size_t k = 0; k < (size_t)lcsm_tensor_count(b->of); k++)
+                set(b->of, b->of->grad, k, b->of == only ? 1 : 0);
+    }
+    for (size_t j = 0; j < lab->bindings; j++) {
+        const binding *b = &lab->binding[j];
+        if (b->kind != OUTPUT || !b->t->seed || only != NULL) continue;
+        const lcsm_oracle_array *dy = lcsm_oracle_find(&lab->c->dy, b->array->name);
+        for (size_t k = 0; k < b->count; k++)
+            set(b->t, b->t->grad, k, dy == NULL ? 0 : dy->data[place(b, k)]);
+    }
+}
+
+static void tape_backward(lcsm_lab *lab)
+{
+    for (size_t j = 0; j < lab->bindings; j++) {
+        const binding *b = &lab->binding[j];
+        if (b->kind != FROM_TAPE) continue;
+        for (size_t k = 0; k < b->count; k++) {
+            bool   pair       = b->part == LAB_PAIR;
+            double re         = get(b->t, b->t->grad, pair ? 2 * k : k);
+            double _Complex g = b->part == LAB_IMAG ? CMPLX(0, re) : CMPLX(re, 0);
+            if (pair) g = CMPLX(re, get(b->t, b->t->grad, 2 * k + 1));
+            lab->tape.node[b->names[k]].grad += g;
+        }
+    }
+    lcsm_tape_backward(&lab->tape);
+}
+
+/* Adds what one use of an input gives to its gradient. */
+static void add_gradient(const lcsm_lab *lab, const binding *b, double *sum)
+{
+    for (size_t k = 0; k < b->count; k++) {
+        if (b->kind == INPUT) {
+            sum[place(b, k)] += get(b->t, b->t->grad, k);
+            continue;
+        }
+        double _Complex g = lab->tape.node[b->names[k]].grad;
+        if (b->array->complex) {
+            sum[2 * k] += creal(g);
+            sum[2 * k + 1] += cimag(g);
+        } else {
+            sum[k] += creal(g);
+        }
+    }
+}
+
+static void compare_gradients(lcsm_lab *lab, lcsm_lab_result *r)
+{
+    tape_backward(lab);
+    for (size_t j = 0; j < lab->c->grads.count; j++) {
+        const lcsm_oracle_array *a   = &lab->c->grads.list[j];
+        double                  *sum = lcsm_lab_take(lab, a->numbers, sizeof *sum);
+        if (sum == NULL) return;
+        for (size_t k = 0; k < lab->bindings; k++) {
+            const binding *b = &lab->binding[k];
+            if ((b->kind == INPUT || b->kind == TAPED) && strcmp(b->array->name, a->name) == 0)
+                add_gradient(lab, b, sum);
+        }
+        for (size_t k = 0; k < a->numbers; k++) compare(lab, a, k, sum[k], &r->gradient, r);
+        if (lab->gradients != NULL) memcpy(lab->gradients[j], sum, a->numbers * sizeof *sum);
+        mention(r, "d", a->name);
+    }
+}
+
+/* ---- running ---------------------------------------------------------------------------- */
+
+/* Every gradient of the file has its input, of the same size, and every dy its output. */
+static lcsm_status check_complete(const lcsm_lab *lab, lcsm_error *err)
+{
+    for (size_t j = 0; j < lab->c->grads.count; j++) {
+        const lcsm_oracle_array *g = &lab->c->grads.list[j], *from = NULL;
+        for (size_t k = 0; k < lab->bindings; k++) {
+            const binding *b = &lab->binding[k];
+            if ((b->kind == INPUT || b->kind == TAPED) && strcmp(b->array->name, g->name) == 0)
+                from = b->array;
+        }
+        if (from == NULL || from->numbers != g->numbers)
+            return lcsm_fail(err, LCSM_ERR_FORMAT, "the gradient %s fits no input", g->name);
+    }
+    for (size_t j = 0; j < lab->c->dy.count; j++) {
+        const lcsm_oracle_array *dy = &lab->c->dy.list[j], *to = NULL;
+        for (size_t k = 0; k < lab->bindings; k++) {
+            const binding *b = &lab->binding[k];
+            if (b->kind == OUTPUT && strcmp(b->array->name, dy->name) == 0) to = b->array;
+        }
+        if (to == NULL || to->numbers != dy->numbers)
+            return lcsm_fail(err, LCSM_ERR_FORMAT, "dy of %s fits no output", dy->name);
+    }
+    return LCSM_OK;
+}
+
+static lcsm_status forward(lcsm_lab *lab, lcsm_error *err)
+{
+    const lcsm_run_options opt = {.state = lab->state};
+    fill(lab);
+    return lcsm_graph_forward(lab->g, &opt, err);
+}
+
+/* A state is made where the case starts from one or asks for one, and has the size it should. */
+static lcsm_status make_state(lcsm_lab *lab, lcsm_error *err)
+{
+    lcsm_status st = LCSM_OK;
+    for (size_t j = 0; j < lab->bindings; j++) {
+        const binding *b = &lab->binding[j];
+        if (b->kind != STATE_IN && b->kind != STATE_OUT) continue;
+        if (lab->state == NULL) LCSM_TRY(lcsm_state_create(&lab->state, lab->g, err));
+        ptrdiff_t count = 0;
+        if (lab->state->count == 1) (void)lcsm_shape_count(&lab->state->list[0].shape, &count);
+        if ((size_t)count != b->count)
+            return lcsm_fail(err, LCSM_ERR_FORMAT, "the carried state has %td numbers, %s has %zu",
+                             count, b->array->name, b->count);
+    }
+cleanup:
+    return st;
+}
+
+static lcsm_status run_derivatives(lcsm_lab *lab, lcsm_lab_result *r, lcsm_error *err)
+{
+    lcsm_status st = LCSM_OK;
+    for (size_t j = 0; j < lab->bindings; j++) {
+        const binding *b = &lab->binding[j];
+        if (b->kind != DERIVATIVE) continue;
+        LCSM_TRY(forward(lab, err));
+        seed(lab, b->of);
+        LCSM_TRY(lcsm_graph_backward(lab->g, NULL, err));
+        for (size_t k = 0; k < b->count; k++)
+            compare(lab, b->array, k, get(b->t, b->t->grad, k), &r->gradient, r);
+        mention(r, "", b->array->name);
+    }
+cleanup:
+    return st;
+}
+
+/* Builds, plans and runs forward. */
+static lcsm_status start(lcsm_lab *lab, lcsm_lab_builder *build, bool train, lcsm_error *err)
+{
+    lcsm_status st = LCSM_OK;
+    build(lab);
+    for (size_t j = 0; j < lab->bindings; j++) train = train || lab->binding[j].kind == DERIVATIVE;
+    LCSM_TRY(lcsm_graph_plan(lab->g, &(lcsm_plan_options){.train = train}, err));
+    if (lab->tape.failed) return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for a case");
+    LCSM_TRY(check_complete(lab, err));
+    LCSM_TRY(make_state(lab, err));
+    LCSM_TRY(forward(lab, err));
+cleanup:
+    return st;
+}
+
+static lcsm_status run(lcsm_lab *lab, lcsm_lab_builder *build, lcsm_lab_result *r, lcsm_error *err)
+{
+    lcsm_status st = LCSM_OK;
+    LCSM_TRY(start(lab, build, lab->c->grads.count > 0, err));
+    compare_outputs(lab, r);
+    if (lab->c->grads.count > 0) {
+        seed(lab, NULL);
+        LCSM_TRY(lcsm_graph_backward(lab->g, NULL, err));
+        compare_gradients(lab, r);
+    }
+    LCSM_TRY(run_derivatives(lab, r, err));
+cleanup:
+    return st;
+}
+
+static lcsm_status open_lab(lcsm_lab *lab, lcsm_error *err)
+{
+    lcsm_status st = LCSM_OK;
+    lab->binding   = calloc(MAX_BINDINGS, sizeof *lab->binding);
+    if (lab->binding == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for a case");
+    LCSM_TRY(lcsm_params_create(&lab->params, lab->dtype, 0, err));
+    LCSM_TRY(lcsm_graph_create(&lab->g, lab->ctx, lab->params, err));
+cleanup:
+    return st;
+}
+
+static void close_lab(lcsm_lab *lab)
+{
+    lcsm_state_free(lab->state);
+    lcsm_graph_free(lab->g);
+    lcsm_params_free(lab->params);
+    lcsm_tape_free(&lab->tape);
+    lcsm_lab_give_back(lab);
+    free(lab->binding);
+    lab->state    = NULL;
+    lab->g        = NULL;
+    lab->params   = NULL;
+    lab->binding  = NULL;
+    lab->bindings = 0;
+}
+
+lcsm_status lcsm_lab_run(lcsm_lab *lab, lcsm_lab_builder *build, lcsm_lab_result *out,
+                         lcsm_error *err)
+{
+    *out           = (lcsm_lab_result){.output = NAN, .gradient = NAN};
+    lcsm_status st = open_lab(lab, err);
+    if (st == LCSM_OK) st = run(lab, build, out, err);
+    close_lab(lab);
+    return st;
+}
+
+static double loss_of(const lcsm_lab *lab)
+{
+    double sum = 0;
+    for (size_t j = 0; j < lab->bindings; j++) {
+        const binding *b = &lab->binding[j];
+        if (b->kind != OUTPUT || !(b->t->seed || b->t->loss)) continue;
+        const lcsm_oracle_array *dy = lcsm_oracle_find(&lab->c->dy, b->array->name);
+        for (size_t k = 0; k < b->count; k++)
+            sum += get(b->t, b->t->data, k) * (dy == NULL ? 1 : dy->data[place(b, k)]);
+    }
+    return sum;
+}
+
+lcsm_status lcsm_lab_value(lcsm_lab *lab, lcsm_lab_builder *build, double *loss, lcsm_error *err)
+{
+    lcsm_status st = open_lab(lab, err);
+    if (st == LCSM_OK) st = start(lab, build, false, err);
+    *loss = st == LCSM_OK ? loss_of(lab) : NAN;
+    close_lab(lab);
+    return st;
+}
