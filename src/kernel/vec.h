@@ -36,6 +36,8 @@ typedef int32_t ireal;
 typedef real  vec __attribute__((vector_size(VW * sizeof(real))));
 typedef ireal ivec __attribute__((vector_size(VW * sizeof(real))));
 
+#define VEC_ALIGNED __attribute__((aligned(64)))
+
 #define VEC_INLINE static inline __attribute__((always_inline, unused))
 
 VEC_INLINE vec vload(const real *p)

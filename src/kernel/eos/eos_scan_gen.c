@@ -1,0 +1,248 @@
+/*
+ * eos_scan_gen.c - the oscillation of a tile over the steps of a block.
+ *
+ * The buffer (n, R, W) is filled in stages, one for each kind of factor that changes with time:
+ * the first writes, the others multiply. The static factors come last, as one tile.
+ */
+#include "kernel/eos/eos_scan_tile.h"
+
+/* ---- the generated factor ---------------------------------------------------------------- */
+
+/*
+ * o = sigmoid(z)^(1/tau) = 2^((min(z,0) - log(1 + 2^-|z|)) / tau) with z times log2(e), and
+ * d log o / dz = sigmoid(-z) / tau: in float 1 / (1 + exp(-z)) is 0 below z = -88, its logarithm
+ * stays finite. The three functions are three passes over the tile: in one, the chain of 25
+ * dependent operations would leave the arithmetic units idle.
+ */
+VEC_INLINE vec gate_log(vec z, vec a, real inv_tau)
+{
+    const real log2e = (real)1.4426950408889634;
+    return vmin(z, vzero()) * inv_tau - vlog1p(a) * (log2e * inv_tau);
+}
+
+VEC_INLINE vec gate_slope(vec z, vec a, real inv_tau)
+{
+    return vselect(z > 0, a, vset1(1)) * (vrcp(a + 1) * inv_tau);
+}
+
+vec K_(lcsm_scan_slope)(const seq *x, vec z)
+{
+    return x->gen == EOS_GEN_GATE ? gate_slope(z, vexp(-vabs(z)), 1 / x->tau) : vset1(1);
+}
+
+/* What a pass does with z and with the number that the buffer holds. */
+enum { EXP, COMPLEMENT, GATE_EXP, GATE_LOG, GATE_LOG_DZ };
+
+/* One vector column of a row through time: z = a c, b c, a b, or what the buffer holds. */
+VEC_INLINE void pass_column(const unit *u, int pass, int z_from, ptrdiff_t r, ptrdiff_t j,
+                            const real *z_any, real *dz)
+{
+    const bool by_row = z_from == Z_AC || z_from == Z_AB, by_col = z_from == Z_BC || z_from == Z_AB;
+    const ptrdiff_t n = u->at->n, step = u->p->R * u->cut.W, a_t = u->a.t, b_t = u->b.t;
+    const ptrdiff_t at      = r * u->cut.W + j;
+    const real      inv_tau = 1 / u->p->x->tau;
+    const track    *ahead   = &u->ahead[at / VW];
+    const real     *a = by_row ? u->a.p + r : NULL, *b = by_col ? u->b.p + j : NULL;
+    real           *o = u->p->o_buf[RE] + at;
+    vec             c = vzero();
+    if (z_from == Z_AC || z_from == Z_BC) c = vload(u->c + r * u->cut.W + j);
+    for (ptrdiff_t t = 0; t < n; t++, o += step) {
+        vec z;
+        if (pass == EXP && ahead->p != NULL) __builtin_prefetch(ahead->p + t * ahead->t, 0, 2);
+        if (z_from == Z_AC) z = vset1(a[t * a_t]) * c;
+        else if (z_from == Z_BC) z = vload(b + t * b_t) * c;
+        else if (z_from == Z_AB) z = vset1(a[t * a_t]) * vload(b + t * b_t);
+        else z = vload(z_any + t * step + at);
+        if (pass == EXP) vstore(o, vexp2(z));
+        else if (pass == COMPLEMENT) vstore(o, 1 - z);
+        else if (pass == GATE_EXP) vstore(o, vexp2(-vabs(z)));
+        else {
+            vec e = vload(o);
+            vstore(o, gate_log(z, e, inv_tau));
+            if (pass == GATE_LOG_DZ) vstore(dz + t * step + at, gate_slope(z, e, inv_tau));
+        }
+    }
+}
+
+VEC_INLINE void pass_tile(const unit *u, int pass, int z_from, const real *z_any, real *dz)
+{
+    for (ptrdiff_t r = 0; r < u->p->R; r++)
+        for (ptrdiff_t j = 0; j < u->cut.W; j += VW) pass_column(u, pass, z_from, r, j, z_any, dz);
+}
+
+typedef void pass_fn(const unit *u, const real *z_any, real *dz);
+
+#define PASS(pass, z)                                                                              \
+    static void pass##_##z(const unit *u, const real *z_any, real *dz)                             \
+    {                                                                                              \
+        pass_tile(u, pass, z, z_any, dz);                                                          \
+    }
+#define PASSES(pass) PASS(pass, Z_AC) PASS(pass, Z_BC) PASS(pass, Z_AB) PASS(pass, Z_ANY)
+PASSES(EXP)
+PASSES(COMPLEMENT)
+PASSES(GATE_EXP)
+PASSES(GATE_LOG)
+PASSES(GATE_LOG_DZ)
+
+#define ROW(pass)                                                                                  \
+    [pass] = {                                                                                     \
+        [Z_AC] = pass##_Z_AC, [Z_BC] = pass##_Z_BC, [Z_AB] = pass##_Z_AB, [Z_ANY] = pass##_Z_ANY}
+static pass_fn *const PASS_OF[][Z_ANY + 1] = {ROW(EXP), ROW(COMPLEMENT), ROW(GATE_EXP),
+                                              ROW(GATE_LOG), ROW(GATE_LOG_DZ)};
+
+/* z of operands with other axes, by their strides. */
+static void any_z(const unit *u, real *o)
+{
+    const seq *x = u->p->x;
+    for (ptrdiff_t t = 0; t < u->at->n; t++)
+        for (ptrdiff_t r = 0; r < u->p->R; r++)
+            for (ptrdiff_t j = 0; j < u->cut.W; j += VW, o += VW) {
+                ptrdiff_t step = u->at->t0 + t, k = u->k0 + r, d = u->cut.d0 + j;
+                vstore(o, view_load(x, &x->u, step, k, d) * view_load(x, &x->w, step, k, d)
+                              * u->p->z_factor);
+            }
+}
+
+static void exp2_pass(real *o, ptrdiff_t n)
+{
+    for (ptrdiff_t j = 0; j < n; j += VW) vstore(o + j, vexp2(vload(o + j)));
+}
+
+static void generated(const unit *u, real *dz)
+{
+    const scan *p = u->p;
+    if (p->z == Z_ANY) any_z(u, p->z_any);
+    if (p->x->gen == EOS_GEN_EXP) {
+        PASS_OF[EXP][p->z](u, p->z_any, dz);
+    } else if (p->x->gen == EOS_GEN_COMPLEMENT) {
+        PASS_OF[COMPLEMENT][p->z](u, p->z_any, dz);
+    } else {
+        PASS_OF[GATE_EXP][p->z](u, p->z_any, dz);
+        PASS_OF[dz == NULL ? GATE_LOG : GATE_LOG_DZ][p->z](u, p->z_any, dz);
+        exp2_pass(p->o_buf[RE], u->at->n * p->R * u->cut.W);
+    }
+}
+
+/* ---- the other factors ------------------------------------------------------------------- */
+
+/* Rows, columns and full logarithms of one step; the sum of phases has the same three sources. */
+typedef struct {
+    track       row;
+    const view *col, *full;
+} sources;
+
+/* Column factors: R rows share one exponential. A factor of a row is a number already. */
+static void col_stage(const unit *u, const sources *s, bool started, real *o)
+{
+    const seq *x = u->p->x;
+    ptrdiff_t  W = u->cut.W, R = u->p->R;
+    for (ptrdiff_t t = 0; t < u->at->n; t++)
+        for (ptrdiff_t j = 0; j < W; j += VW) {
+            vec   f = vexp(view_load(x, s->col, u->at->t0 + t, 0, u->cut.d0 + j));
+            real *q = o + t * R * W + j;
+            for (ptrdiff_t r = 0; r < R; r++) vstore(q + r * W, started ? f * vload(q + r * W) : f);
+        }
+}
+
+static void row_stage(const unit *u, const sources *s, bool started, real *o)
+{
+    ptrdiff_t W = u->cut.W, R = u->p->R;
+    for (ptrdiff_t t = 0; t < u->at->n; t++)
+        for (ptrdiff_t r = 0; r < R; r++) {
+            vec   f = vset1(s->row.p[t * s->row.t + r]);
+            real *q = o + (t * R + r) * W;
+            for (ptrdiff_t j = 0; j < W; j += VW) vstore(q + j, started ? f * vload(q + j) : f);
+        }
+}
+
+/* A full o for each token streams through memory once; the next tile is asked for early. */
+static void full_stage(const unit *u, const sources *s, bool started, real *o)
+{
+    const seq  *x    = u->p->x;
+    const view *full = s->full;
+    ptrdiff_t   W = u->cut.W, R = u->p->R;
+    bool        inside = u->k0 + 2 * R <= x->K && full->d == 1;
+    for (ptrdiff_t t = 0; t < u->at->n; t++)
+        for (ptrdiff_t r = 0; r < R; r++)
+            for (ptrdiff_t j = 0; j < W; j += VW) {
+                ptrdiff_t step = u->at->t0 + t, k = u->k0 + r, d = u->cut.d0 + j;
+                real     *q = o + (t * R + r) * W + j;
+                vec       f = vexp(view_load(x, full, step, k, d));
+                vstore(q, started ? f * vload(q) : f);
+                if (inside) __builtin_prefetch(full->p + step * full->t + (k + R) * full->k + d);
+            }
+}
+
+/* The phases of a token, summed, into (cos, sin) times the magnitudes that o[RE] holds. */
+static void phase_stage(const unit *u, real *const o[2], bool started)
+{
+    const seq *x = u->p->x;
+    ptrdiff_t  W = u->cut.W, R = u->p->R;
+    for (ptrdiff_t t = 0; t < u->at->n; t++)
+        for (ptrdiff_t r = 0; r < R; r++)
+            for (ptrdiff_t j = 0; j < W; j += VW) {
+                ptrdiff_t step = u->at->t0 + t, k = u->k0 + r, d = u->cut.d0 + j;
+                ptrdiff_t at    = (t * R + r) * W + j;
+                vec       phase = vzero(), s, c;
+                if (u->phase.p != NULL) phase += u->phase.p[t * u->phase.t + r];
+                if (is_token(&x->col_phase)) phase += view_load(x, &x->col_phase, step, k, d);
+                if (is_token(&x->full_phase)) phase += view_load(x, &x->full_phase, step, k, d);
+                vsincos(phase, &s, &c);
+                vec mag = started ? vload(o[RE] + at) : vset1(1);
+                vstore(o[RE] + at, mag * c);
+                vstore(o[IM] + at, mag * s);
+            }
+}
+
+/* Times the static factors. Without phases of tokens o[RE] still holds magnitudes. */
+static void still_stage(const unit *u, real *const o[2])
+{
+    const scan *p    = u->p;
+    ptrdiff_t   size = p->R * u->cut.W, at = u->cut.d0 * p->Kp + u->k0 * u->cut.W;
+    for (ptrdiff_t t = 0; t < u->at->n; t++)
+        for (ptrdiff_t j = 0; j < size; j += VW) {
+            real *q  = o[RE] + t * size + j;
+            vec   re = vload(q), s = vload(p->o_tiles[RE] + at + j);
+            if (p->planes == 1) {
+                vstore(q, re * s);
+                continue;
+            }
+            vec si = vload(p->o_tiles[IM] + at + j);
+            vec im = p->token_phase ? vload(o[IM] + t * size + j) : vzero();
+            vstore(q, re * s - im * si);
+            vstore(o[IM] + t * size + j, re * si + im * s);
+        }
+}
+
+static void fill(real *o, ptrdiff_t n, real value)
+{
+    for (ptrdiff_t j = 0; j < n; j += VW) vstore(o + j, vset1(value));
+}
+
+/* Every factor but the generated one; started: o[RE] already holds that one. */
+static void other_factors(const unit *u, real *const o[2], bool started)
+{
+    const scan *p    = u->p;
+    const seq  *x    = p->x;
+    ptrdiff_t   size = u->at->n * p->R * u->cut.W;
+    sources     s    = {u->g, &x->col, &x->full};
+    if (is_token(&x->full)) full_stage(u, &s, started, o[RE]), started = true;
+    if (is_token(&x->col)) col_stage(u, &s, started, o[RE]), started = true;
+    if (is_token(&x->row)) row_stage(u, &s, started, o[RE]), started = true;
+    if (p->token_phase) phase_stage(u, o, started), started = true;
+    if (!started) fill(o[RE], size, 1);
+    if (p->still_factor) still_stage(u, o);
+    else if (p->planes == 2 && !p->token_phase) fill(o[IM], size, 0);
+}
+
+void K_(lcsm_scan_gen)(const unit *u, real *dz)
+{
+    bool started = u->p->z > Z_STILL;
+    if (started) generated(u, dz);
+    other_factors(u, u->p->o_buf, started);
+}
+
+void K_(lcsm_scan_gen_other)(const unit *u, real *const to[2])
+{
+    other_factors(u, to, false);
+}

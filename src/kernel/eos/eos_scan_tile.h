@@ -1,0 +1,262 @@
+/*
+ * eos_scan_tile.h - what the files of the scan form share.
+ *
+ *     m_t = o_t * m_{t-1} + e_t i_t^T          y_t = scale m_t^T s_t
+ *
+ * for every element-wise o. The lanes of a vector run along columns, so every operand form takes
+ * the same path. The memory is cut into tiles of R rows and W columns, time into blocks of n steps.
+ * For each tile and block, o is written into a small buffer (n, R, W), then the tile goes through
+ * the n steps in registers. An o without T is one buffer of a single step, seen with a time stride
+ * of 0.
+ *
+ * Operands become, once per call or per block, one of
+ *     tiles   static (K, D): strips of W columns, in each strip all rows (Kp, W), padded by zeros
+ *     rows    (n, K) numbers for a block: tiles of R rows, in each (n, R)
+ *     cols    (n, D) numbers for a block and a strip: (n, W)
+ * so the loops know neither strides nor remainders.
+ *
+ *   eos_scan.c          forward               eos_scan_bwd.c    backward
+ *   eos_scan_pack.c     tiles, rows, cols     eos_scan_chain.c  gradients of the factors of o
+ *   eos_scan_gen.c      o                     eos_scan_complex.c  the steps of a complex memory
+ *   eos_scan_still.c    its static factors
+ */
+#ifndef LCSM_KERNEL_EOS_SCAN_TILE_H
+#define LCSM_KERNEL_EOS_SCAN_TILE_H
+#include "kernel/eos/eos_scan.h"
+#include "kernel/vec.h"
+
+/* A loop over a small constant count, unrolled so that arrays of vectors become registers. */
+#define SCAN_EACH(j, count) _Pragma("GCC unroll 16") for (ptrdiff_t j = 0; j < (count); j++)
+
+typedef R_(lcsm_view)          view;
+typedef R_(lcsm_out)           out;
+typedef R_(lcsm_eos_seq)       seq;
+typedef R_(lcsm_eos_seq_grads) grads;
+
+/* A tile has SCAN_TILE vectors at most. */
+enum { SCAN_ROWS = 4, SCAN_TILE = 16, SCAN_BLOCK = VW == 16 ? 16 : 32, RE = 0, IM = 1 };
+
+/* Fewer steps than this and the rounding of a static o does not add up to anything. */
+enum { SCAN_DRIFT = 128 };
+
+/* How the generated factor gets z = u w: from numbers a[t,k] and b[t,d], and static c[k,d]. */
+enum { Z_NONE, Z_STILL, Z_AC, Z_BC, Z_AB, Z_ANY };
+
+/* Numbers that run with time: the element of step t is at p + t * t_stride. */
+typedef struct {
+    const real *p;
+    ptrdiff_t   t;
+} track;
+
+/* A track for each tile of rows. */
+typedef struct {
+    const real *p;
+    ptrdiff_t   t, tile;
+} rows;
+
+/* W = NV * VW columns from d0 on, of which `cols` exist. */
+typedef struct {
+    ptrdiff_t d0, cols, NV, W;
+} strip;
+
+typedef struct {
+    const seq  *x;
+    ptrdiff_t   R, NV, Kp, Dp; /* of a full tile; K and D rounded up to tiles */
+    ptrdiff_t   n_max;         /* most steps of a block */
+    int         planes;        /* 2 for a complex memory */
+    bool        e_matrix, s_matrix;
+    bool        token; /* o is per token: it goes through the buffer */
+    bool        token_mag, token_phase, still_factor;
+    int         z;
+    const view *a, *b, *c;      /* of u and w */
+    real        z_factor;       /* z is wanted times this: log2(e), for 2^z */
+    real       *c_tiles;        /* z_factor included */
+    real       *o_tiles[2];     /* the product of the static factors */
+    real       *drift_tiles[2]; /* what rounding took from them; NULL if that does not matter */
+    real       *e_tiles[2], *s_tiles[2]; /* s times scale */
+    real       *e_rows[2], *s_rows[2], *a_rows, *g_rows, *phase_rows;
+    real       *o_buf[2], *z_any;
+    real       *zeros; /* rows of a part that is absent */
+} scan;
+
+/* The rows of a block that a plan has, packed or in place. */
+typedef struct {
+    ptrdiff_t t0, n;
+    rows      e[2], s[2], a, g, phase; /* g: the row factor itself, exp(row) */
+} block;
+
+/* A tile in a block: what the loops over n steps read. */
+typedef struct {
+    const scan  *p;
+    const block *at;
+    strip        cut;
+    ptrdiff_t    k0;
+    track        i, b;                    /* (n, W) */
+    track        e[2], s[2], a, g, phase; /* (n, R) */
+    track        o[2];                    /* (n, R, W) */
+    const real  *c, *E[2], *S[2];         /* (R, W) */
+    track        ahead[SCAN_TILE]; /* what to ask memory for while a vector column is generated */
+} unit;
+
+/* A piece of scratch; while base is NULL this only counts. */
+typedef struct {
+    real  *base;
+    size_t used;
+} carver;
+
+VEC_INLINE real *carve(carver *c, size_t reals)
+{
+    real *p = c->base == NULL ? NULL : c->base + c->used;
+    c->used += (reals + 15) / 16 * 16;
+    return p;
+}
+
+VEC_INLINE bool is_still(const view *v)
+{
+    return v->p != NULL && v->t == 0;
+}
+
+VEC_INLINE bool is_token(const view *v)
+{
+    return v->p != NULL && v->t != 0;
+}
+
+/* VW columns from (k, d) on; what lies beyond K or D, or is absent, reads as 0. */
+VEC_INLINE vec view_load(const seq *x, const view *v, ptrdiff_t t, ptrdiff_t k, ptrdiff_t d)
+{
+    if (v->p == NULL || k >= x->K || d >= x->D) return vzero();
+    const real *p = v->p + t * v->t + k * v->k + d * v->d;
+    ptrdiff_t   n = x->D - d < VW ? x->D - d : VW;
+    if (v->d == 0) return vset1(p[0]);
+    if (v->d != 1) return vgather(p, v->d, n);
+    return n == VW ? vload(p) : vload_n(p, n);
+}
+
+/* Adds VW columns; lanes beyond D are 0 or not looked at. */
+VEC_INLINE void out_add(const seq *x, const out *v, ptrdiff_t t, ptrdiff_t k, ptrdiff_t d, vec a)
+{
+    if (v->p == NULL || k >= x->K || d >= x->D) return;
+    real     *p = v->p + t * v->t + k * v->k + d * v->d;
+    ptrdiff_t n = x->D - d < VW ? x->D - d : VW;
+    if (v->d == 0) p[0] += vsum(a);
+    else if (v->d == 1 && n == VW) vstore(p, vload(p) + a);
+    else
+        for (ptrdiff_t j = 0; j < n; j++) p[j * v->d] += a[j];
+}
+
+VEC_INLINE strip strip_at(const scan *p, ptrdiff_t d0)
+{
+    ptrdiff_t left = p->x->D - d0;
+    strip     s    = {.d0 = d0, .NV = left < p->NV * VW ? 1 : p->NV};
+    s.W            = s.NV * VW;
+    s.cols         = left < s.W ? left : s.W;
+    return s;
+}
+
+/* The next tile of rows. */
+VEC_INLINE void unit_down(unit *u)
+{
+    const scan *p    = u->p;
+    ptrdiff_t   size = p->R * u->cut.W;
+    u->k0 += p->R;
+    for (int c = 0; c < p->planes; c++) {
+        if (p->e_matrix) u->E[c] += size;
+        else u->e[c].p += u->at->e[c].tile;
+        if (p->s_matrix) u->S[c] += size;
+        else u->s[c].p += u->at->s[c].tile;
+        if (!p->token) u->o[c].p += size;
+    }
+    if (p->c_tiles != NULL) u->c += size;
+    if (u->a.p != NULL) u->a.p += u->at->a.tile;
+    if (u->g.p != NULL) u->g.p += u->at->g.tile;
+    if (u->phase.p != NULL) u->phase.p += u->at->phase.tile;
+}
+
+/* ---- eos_scan_pack.c ---- */
+
+/* Reads the operands' kinds and takes scratch for blocks of n_max steps and tiles of NV vectors in
+ * a row (a complex memory takes 1, a single row 4). */
+void K_(lcsm_scan_plan)(scan *p, const seq *x, ptrdiff_t n_max, ptrdiff_t NV, carver *c);
+/* Fills the tiles. */
+void K_(lcsm_scan_pack)(const scan *p);
+void K_(lcsm_scan_block)(const scan *p, ptrdiff_t t0, ptrdiff_t n, block *b);
+/* The first n steps from t0 on of a (T, D) view, times factor, as (n, W). */
+void K_(lcsm_scan_cols)(const scan *p, const view *v, ptrdiff_t t0, ptrdiff_t n, strip cut,
+                        real factor, real *to);
+/* Asks for W columns of steps t0 .. t1 - 1 of a view with contiguous columns. */
+void K_(lcsm_scan_ahead)(const view *v, ptrdiff_t t0, ptrdiff_t t1, ptrdiff_t d, ptrdiff_t W);
+/* The steps from t on that make a block: none but the first is reset, all are in one cell of C. */
+ptrdiff_t K_(lcsm_scan_steps)(const seq *x, ptrdiff_t t, ptrdiff_t end, ptrdiff_t n_max);
+/* m (K, D planes) -> a tile (planes, R, W), and back. NULL is an empty memory. */
+void K_(lcsm_scan_load)(const scan *p, strip cut, ptrdiff_t k0, const real *m, real *tile);
+void K_(lcsm_scan_store)(const scan *p, strip cut, ptrdiff_t k0, const real *tile, real *m);
+/* The first tile of a strip; i and b are left to the caller. */
+unit K_(lcsm_scan_unit)(const scan *p, const block *b, strip cut);
+
+/* ---- eos_scan_still.c ---- */
+
+void K_(lcsm_scan_pack_still)(const scan *p);
+/* Multiplies the memory of a tile by what n rounded steps took from it; G by the conjugate. */
+void K_(lcsm_scan_correct)(const unit *u, bool conjugate, real *tile, ptrdiff_t m_k);
+
+/* ---- eos_scan_gen.c ---- */
+
+/* Writes o of the unit's n steps into the plan's buffer. dz is NULL or, for a gate, receives
+ * d log o / dz. */
+void K_(lcsm_scan_gen)(const unit *u, real *dz);
+/* The same without the generated factor, into `to` planes. */
+void K_(lcsm_scan_gen_other)(const unit *u, real *const to[2]);
+/* d log gen / dz of VW numbers; z without z_factor. Not for the complement. */
+vec K_(lcsm_scan_slope)(const seq *x, vec z);
+
+/* ---- the steps ---- */
+
+/* m: a tile with rows m_k apart, updated in place; y (n, W) is added to. */
+typedef void K_(lcsm_scan_run)(const unit *u, real *m, ptrdiff_t m_k, real *y);
+K_(lcsm_scan_run) K_(lcsm_scan_run_complex);
+
+/* What the backward pass of a tile works on; NULL where a gradient is not wanted. Slot t of m is
+ * the memory before step t as (planes, R, W). The sweep leaves in slot t + 1 the gradient of
+ * log |o_t| and, in the second plane, of the phase. */
+typedef struct {
+    real       *m, *G;                   /* (n + 1) slots; the tile of G */
+    track       g_y;                     /* (n, W) */
+    real       *g_i;                     /* (n, W), added to */
+    real       *e_lanes[2], *s_lanes[2]; /* (n, R, VW), added to: vectors of a token */
+    real       *e_sum[2], *s_sum[2];     /* (R, W), overwritten: matrices */
+    const real *f[2];                    /* (n, R, W): o without the complement */
+    real       *g_z;                     /* (n, R, W): the complement's gradient of z */
+    bool        o;                       /* whether the slots are wanted */
+} sweep;
+
+/* Fills the slots 1 .. n from slot 0. */
+typedef void K_(lcsm_scan_recall)(const unit *u, real *m);
+/* From the last step to the first. */
+typedef void K_(lcsm_scan_sweep)(const unit *u, const sweep *w);
+K_(lcsm_scan_recall) K_(lcsm_scan_recall_complex);
+K_(lcsm_scan_sweep) K_(lcsm_scan_sweep_complex);
+
+/* ---- eos_scan_chain.c ---- */
+
+/* Sums over columns for each step and row: vectors (n, R, VW), folded when all strips are done. */
+typedef struct {
+    real *e[2], *s[2], *row, *row_phase, *a;
+} lanes;
+
+/* From the slots to the gradients of the factors of o; g_b (n, W) is added to. dz is what
+ * K_(lcsm_scan_gen) gave, or g_z of a complement. */
+void K_(lcsm_scan_chain)(const unit *u, const grads *g, real *slots, real *dz, const lanes *l,
+                         real *g_b);
+/* Adds lanes to a gradient and clears them. */
+void K_(lcsm_scan_fold)(const unit *u, const out *g, ptrdiff_t offset, real factor, real *lane);
+
+VEC_INLINE const out *out_like(const seq *x, const grads *g, const view *v)
+{
+    return v == &x->u ? &g->u : &g->w;
+}
+
+size_t K_(lcsm_scan_bwd_scratch)(const seq *x, ptrdiff_t C);
+void   K_(lcsm_scan_bwd)(const seq *x, ptrdiff_t C, const real *y, ptrdiff_t y_t, const real *g_y,
+                       ptrdiff_t g_y_t, real *g_m, const grads *g, const real *tape, real *ws);
+
+#endif
