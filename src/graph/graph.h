@@ -55,7 +55,7 @@ lcsm_tensor *lcsm_param_tensor(lcsm_graph *g, const char *name, lcsm_shape shape
                                unsigned flags);
 
 void lcsm_keep(lcsm_graph *g, lcsm_tensor *t);      /* t->data is readable after forward */
-void lcsm_keep_grad(lcsm_graph *g, lcsm_tensor *t); /* t->grad is readable after backward */
+void lcsm_keep_grad(lcsm_graph *g, lcsm_tensor *t); /* t->grad stays until the next backward */
 void lcsm_seed(lcsm_graph *g, lcsm_tensor *t);      /* the caller fills t->grad before backward */
 void lcsm_loss(lcsm_graph *g, lcsm_tensor *t);      /* one number; its gradient is loss_scale */
 

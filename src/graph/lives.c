@@ -207,7 +207,7 @@ static void add_seeds(lcsm_plan *p, int step)
     }
 }
 
-/* Gradients that were asked for stay. One that nobody writes is zero. */
+/* Gradients that were asked for stay until the next backward. One that nobody writes is zero. */
 static void hold_grads(lcsm_plan *p)
 {
     const lcsm_graph *g = p->g;
@@ -215,7 +215,7 @@ static void hold_grads(lcsm_plan *p)
         lcsm_tensor *t = lcsm_tensor_at(g, j), *root = lcsm_tensor_root(t, NULL);
         if (!t->keep_grad || root->kind == LCSM_TENSOR_PARAM) continue;
         touch_grad(p, root, p->n_steps);
-        if (p->write_first[root->index] < 0) touch_grad(p, root, p->n_forward);
+        touch_grad(p, root, 0);
     }
 }
 

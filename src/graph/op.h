@@ -147,7 +147,6 @@ typedef struct lcsm_op {
     unsigned grad_same;       /* g_in[j] has the very numbers of g_out[0], so they may share */
     unsigned overwrites;      /* backward looks at g_in[j].add; others always find it true */
     unsigned packed_out;      /* outputs that must have ld = cols */
-    bool     fixed_in;        /* the shape rule takes `ld` of inputs as final */
 
     const lcsm_op_case *cases;
     size_t              n_cases;

@@ -7,10 +7,10 @@
 #include "graph/internal.h"
 #include "kernel/context.h"
 
-#ifdef NDEBUG
-#define LCSM_DEBUG 0
+#if defined(NDEBUG) && !LCSM_ASAN
+#define FILL_FRESH 0
 #else
-#define LCSM_DEBUG 1
+#define FILL_FRESH 1
 #endif
 
 /* ---- memory of the plan itself ---- */
@@ -133,7 +133,7 @@ static lcsm_status place_pieces(lcsm_plan *p, lcsm_error *err)
     if (!ok)
         return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for %zu bytes of values and gradients",
                          p->report.arena);
-    if (p->opt.separate || LCSM_DEBUG)
+    if (p->opt.separate || FILL_FRESH)
         memset(p->arena, 0xff, p->report.arena); /* NaN: a read before a write shows */
     return LCSM_OK;
 }

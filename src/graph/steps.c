@@ -6,35 +6,24 @@
 
 /* ---- concatenation without copying ---- */
 
-/* Whether an op that reads x has settled on its layout. */
-static bool is_fixed(const lcsm_graph *g, const lcsm_tensor *x)
+/* A producer may write straight into the joint tensor if nobody else uses its result. Then the
+ * gradients add up in the same order too. */
+static bool can_join(const lcsm_tensor *x, const lcsm_node *concat, const int *uses)
 {
-    for (int j = 0; j < g->node_list.count; j++) {
-        const lcsm_node *n = lcsm_node_at(g, j);
-        for (int i = 0; i < n->n_in && n->op->fixed_in; i++)
-            if (n->in[i] == x) return true;
-    }
-    return false;
-}
-
-/* A producer may write straight into the joint tensor if its result is nobody else's memory. */
-static bool can_join(const lcsm_graph *g, const lcsm_tensor *x, const lcsm_node *concat,
-                     const int *views)
-{
-    if (x->kind != LCSM_TENSOR_COMPUTED || x->parent != NULL || views[x->index] > 0) return false;
-    if (x->node->block != concat->block || is_fixed(g, x)) return false;
+    if (x->kind != LCSM_TENSOR_COMPUTED || x->parent != NULL || uses[x->index] > 1) return false;
+    if (x->node->block != concat->block) return false;
     for (int j = 0; j < x->node->n_out; j++)
         if (x->node->out[j] == x) return (x->node->op->packed_out & LCSM_BIT(j)) == 0;
     return false;
 }
 
-static void join(lcsm_plan *p, lcsm_node *n, const int *views)
+static void join(lcsm_plan *p, lcsm_node *n, const int *uses)
 {
     lcsm_tensor *y  = n->out[0];
     ptrdiff_t    at = 0;
     for (int j = 0; j < n->n_in; j++) {
         lcsm_tensor *x = n->in[j];
-        if (can_join(p->g, x, n, views)) {
+        if (can_join(x, n, uses)) {
             x->parent = y;
             x->offset = at;
             x->ld     = y->ld;
@@ -44,21 +33,31 @@ static void join(lcsm_plan *p, lcsm_node *n, const int *views)
     }
 }
 
+/* How often each tensor is an input or has a view. */
+static void count_uses(const lcsm_graph *g, int *uses)
+{
+    for (int j = 0; j < g->tensor_list.count; j++) uses[j] = 0;
+    for (int j = 0; j < g->tensor_list.count; j++)
+        if (lcsm_tensor_at(g, j)->parent != NULL) uses[lcsm_tensor_at(g, j)->parent->index]++;
+    for (int j = 0; j < g->node_list.count; j++) {
+        const lcsm_node *n = lcsm_node_at(g, j);
+        for (int i = 0; i < n->n_in; i++)
+            if (n->in[i] != NULL) uses[n->in[i]->index]++;
+    }
+}
+
 static void join_concats(lcsm_plan *p)
 {
-    lcsm_graph *g     = p->g;
-    int        *views = p->grad; /* not in use yet */
-    for (int j = 0; j < g->tensor_list.count; j++) views[j] = 0;
-    for (int j = 0; j < g->tensor_list.count; j++)
-        if (lcsm_tensor_at(g, j)->parent != NULL) views[lcsm_tensor_at(g, j)->parent->index]++;
+    lcsm_graph *g    = p->g;
+    int        *uses = p->grad; /* not in use yet */
+    count_uses(g, uses);
     for (int j = 0; j < g->node_list.count; j++) {
         lcsm_node *n = lcsm_node_at(g, j);
-        if (n->op == lcsm_op_row(LCSM_OP_concat, g->dtype)) {
-            join(p, n, views);
-            views[n->out[0]->index]++; /* it is the memory of others now: no second joining */
-        }
+        if (n->op != lcsm_op_row(LCSM_OP_concat, g->dtype)) continue;
+        join(p, n, uses);
+        uses[n->out[0]->index]++; /* it is the memory of others now: no second joining */
     }
-    for (int j = 0; j < g->tensor_list.count; j++) views[j] = -1;
+    for (int j = 0; j < g->tensor_list.count; j++) uses[j] = -1;
 }
 
 /* ---- who gets a gradient ---- */

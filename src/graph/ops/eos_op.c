@@ -305,6 +305,5 @@ const lcsm_op R_(lcsm_op_eos) = {
     .bwd_in     = ((1u << EOS_OPERANDS) - 1) | LCSM_BIT(RESET),
     .bwd_out    = LCSM_BIT(0),
     .packed_out = LCSM_BIT(0) | LCSM_BIT(1),
-    .fixed_in   = true,
     CASES(TESTS),
 };
