@@ -105,4 +105,26 @@ typedef struct {
     bool          final; /* the memory after the last step is a second output */
 } lcsm_eos_attr;
 
+typedef struct {
+    double a, b;
+} lcsm_affine_attr;
+
+typedef struct {
+    double eps;
+    bool   clamp; /* the divisor is at least eps; else eps is added to it */
+} lcsm_divide_attr;
+
+typedef struct {
+    ptrdiff_t nu;
+} lcsm_dpfp_attr;
+
+typedef struct {
+    ptrdiff_t times;
+} lcsm_repeat_attr;
+
+typedef struct {
+    ptrdiff_t count;
+    double    first, step;
+} lcsm_positions_attr;
+
 #endif

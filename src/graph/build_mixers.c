@@ -35,3 +35,56 @@ lcsm_discrete lcsm_discretise(lcsm_graph *g, const lcsm_discretise_attr *a, lcsm
     if (n == NULL) return (lcsm_discrete){NULL, NULL, NULL};
     return (lcsm_discrete){n->out[0], n->out[1], n->out[2]};
 }
+
+lcsm_bilinear_tensors lcsm_bilinear(lcsm_graph *g, lcsm_tensor *A, lcsm_tensor *B,
+                                    lcsm_tensor *log_dt)
+{
+    lcsm_tensor     *in[] = {A, B, log_dt};
+    const lcsm_node *n    = lcsm_graph_add(g, LCSM_OP_bilinear, NULL, in, 3);
+    if (n == NULL) return (lcsm_bilinear_tensors){NULL, NULL};
+    return (lcsm_bilinear_tensors){n->out[0], n->out[1]};
+}
+
+lcsm_tensor *lcsm_lower_bounds(lcsm_graph *g, lcsm_tensor *gamma)
+{
+    return first_of(lcsm_graph_add(g, LCSM_OP_lower_bounds, NULL, &gamma, 1));
+}
+
+lcsm_tensor *lcsm_dpfp(lcsm_graph *g, lcsm_tensor *x, ptrdiff_t nu)
+{
+    return first_of(lcsm_graph_add(g, LCSM_OP_dpfp, &(lcsm_dpfp_attr){nu}, &x, 1));
+}
+
+lcsm_tensor *lcsm_positions(lcsm_graph *g, const lcsm_positions_attr *a, lcsm_tensor *w,
+                            lcsm_tensor *b)
+{
+    lcsm_tensor *in[] = {w, b};
+    return first_of(lcsm_graph_add(g, LCSM_OP_positions, a, in, 2));
+}
+
+lcsm_tensor *lcsm_affine(lcsm_graph *g, lcsm_tensor *x, double a, double b)
+{
+    return first_of(lcsm_graph_add(g, LCSM_OP_affine, &(lcsm_affine_attr){a, b}, &x, 1));
+}
+
+lcsm_tensor *lcsm_divide(lcsm_graph *g, lcsm_tensor *x, lcsm_tensor *den, double eps, bool clamp)
+{
+    lcsm_tensor *in[] = {x, den};
+    return first_of(lcsm_graph_add(g, LCSM_OP_divide, &(lcsm_divide_attr){eps, clamp}, in, 2));
+}
+
+lcsm_tensor *lcsm_scale_rows(lcsm_graph *g, lcsm_tensor *x, lcsm_tensor *s)
+{
+    lcsm_tensor *in[] = {x, s};
+    return first_of(lcsm_graph_add(g, LCSM_OP_scale_rows, NULL, in, 2));
+}
+
+lcsm_tensor *lcsm_repeat(lcsm_graph *g, lcsm_tensor *x, ptrdiff_t times)
+{
+    return first_of(lcsm_graph_add(g, LCSM_OP_repeat, &(lcsm_repeat_attr){times}, &x, 1));
+}
+
+lcsm_tensor *lcsm_halves(lcsm_graph *g, lcsm_tensor *x)
+{
+    return first_of(lcsm_graph_add(g, LCSM_OP_halves, NULL, &x, 1));
+}

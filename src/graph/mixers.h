@@ -37,4 +37,33 @@ typedef struct {
 lcsm_discrete lcsm_discretise(lcsm_graph *g, const lcsm_discretise_attr *a, lcsm_tensor *re,
                               lcsm_tensor *im, lcsm_tensor *log_dt, lcsm_tensor *coef);
 
+/* S4 with any A [N, N]: B [N], log_dt [D] -> A_bar [D, N, N], B_bar [D, N]. */
+typedef struct {
+    lcsm_tensor *A, *B;
+} lcsm_bilinear_tensors;
+
+lcsm_bilinear_tensors lcsm_bilinear(lcsm_graph *g, lcsm_tensor *A, lcsm_tensor *B,
+                                    lcsm_tensor *log_dt);
+
+/* HGRN's lower bounds of all layers from gamma [L, D]. */
+lcsm_tensor *lcsm_lower_bounds(lcsm_graph *g, lcsm_tensor *gamma);
+/* The feature map of fast weight programmers: (..., k) -> (..., 2 k nu). */
+lcsm_tensor *lcsm_dpfp(lcsm_graph *g, lcsm_tensor *x, ptrdiff_t nu);
+/* (first + step l) w + b for l < count: w, b [C] -> [count, C]; b may be NULL. */
+lcsm_tensor *lcsm_positions(lcsm_graph *g, const lcsm_positions_attr *a, lcsm_tensor *w,
+                            lcsm_tensor *b);
+
+/* ---- small ones ---- */
+
+/* a x + b. */
+lcsm_tensor *lcsm_affine(lcsm_graph *g, lcsm_tensor *x, double a, double b);
+/* x / (den + eps), or x / max(den, eps) if clamp; den as x or (..., 1). */
+lcsm_tensor *lcsm_divide(lcsm_graph *g, lcsm_tensor *x, lcsm_tensor *den, double eps, bool clamp);
+/* s x with s (..., 1). */
+lcsm_tensor *lcsm_scale_rows(lcsm_graph *g, lcsm_tensor *x, lcsm_tensor *s);
+/* Every head so many times: (..., G, C) -> (..., G times, C). */
+lcsm_tensor *lcsm_repeat(lcsm_graph *g, lcsm_tensor *x, ptrdiff_t times);
+/* Pairs (re, im) along the last axis -> real parts, then imaginary ones. */
+lcsm_tensor *lcsm_halves(lcsm_graph *g, lcsm_tensor *x);
+
 #endif

@@ -1,0 +1,71 @@
+/* affine.c - y = a x + b with numbers a and b, as in 1 - x. */
+#include "graph/ops/pieces.h"
+
+static lcsm_status shape(lcsm_node *n, lcsm_error *err)
+{
+    const lcsm_affine_attr *a = n->attr;
+    if (!isfinite(a->a) || !isfinite(a->b))
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "a is %g and b %g, want finite numbers", a->a,
+                         a->b);
+    n->shape[0] = n->in[0]->shape;
+    return LCSM_OK;
+}
+
+static void forward_rows(const void *arg, ptrdiff_t first, ptrdiff_t count)
+{
+    const lcsm_call        *c = arg;
+    const lcsm_affine_attr *a = c->node->attr;
+    real                    f = (real)a->a, b = (real)a->b;
+    for (ptrdiff_t r = first; r < first + count; r++) {
+        const real *x = row_of(&c->in[0], r);
+        real       *y = row_of(&c->out[0], r);
+        for (ptrdiff_t j = 0; j < c->in[0].cols; j++) y[j] = f * x[j] + b;
+    }
+}
+
+static void backward_rows(const void *arg, ptrdiff_t first, ptrdiff_t count)
+{
+    const lcsm_call        *c   = arg;
+    const lcsm_affine_attr *a   = c->node->attr;
+    const lcsm_mat         *g_x = &c->g_in[0];
+    for (ptrdiff_t r = first; r < first + count; r++)
+        kernels_of(c)->ew->scale(g_x->cols, (real)a->a, row_of(&c->g_out[0], r), g_x->add,
+                                 row_of(g_x, r));
+}
+
+static void forward(const lcsm_call *c)
+{
+    lcsm_parallel_rows(c->run->threads, c->in[0].rows, c->in[0].cols, forward_rows, c);
+}
+
+static void backward(const lcsm_call *c)
+{
+    lcsm_parallel_rows(c->run->threads, c->g_in[0].rows, c->g_in[0].cols, backward_rows, c);
+}
+
+static double flops(const lcsm_node *n)
+{
+    return 2.0 * (double)lcsm_tensor_count(n->in[0]);
+}
+
+#define AFFINE(a, b) (&(lcsm_affine_attr){a, b})
+
+static const lcsm_op_case TESTS[] = {
+    CASE("one-minus", AFFINE(-1, 1), {IN(2, 3, 17)}), CASE("one", AFFINE(0.5, -3), {IN(1)}),
+    CASE("empty", AFFINE(2, 1), {IN(0, 3)}),          CASE("no-columns", AFFINE(2, 1), {IN(3, 0)}),
+    LARGE("large", AFFINE(-1, 1), {IN(131, 257)}),
+};
+
+const lcsm_op R_(lcsm_op_affine) = {
+    .name          = "affine",
+    .in            = {"x"},
+    .attr_size     = sizeof(lcsm_affine_attr),
+    .shape         = shape,
+    .forward       = forward,
+    .backward      = backward,
+    .flops         = flops,
+    .in_place      = LCSM_BIT(0),
+    .grad_in_place = LCSM_BIT(0),
+    .overwrites    = LCSM_BIT(0),
+    CASES(TESTS),
+};

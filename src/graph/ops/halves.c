@@ -1,0 +1,65 @@
+/* halves.c - pairs (re, im) side by side become all real parts, then all imaginary ones: the last
+ * axis (x_0, x_1, x_2, ...) as (x_0, x_2, ..., x_1, x_3, ...). */
+#include "graph/ops/pieces.h"
+
+static lcsm_status shape(lcsm_node *n, lcsm_error *err)
+{
+    const lcsm_tensor *x = n->in[0];
+    if (x->shape.rank < 1 || x->cols % 2 != 0)
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "the last axis of x must be even");
+    n->shape[0] = x->shape;
+    return LCSM_OK;
+}
+
+static void forward_rows(const void *arg, ptrdiff_t first, ptrdiff_t count)
+{
+    const lcsm_call *c = arg;
+    ptrdiff_t        D = c->in[0].cols / 2;
+    for (ptrdiff_t r = first; r < first + count; r++) {
+        const real *x = row_of(&c->in[0], r);
+        real       *y = row_of(&c->out[0], r);
+        for (ptrdiff_t d = 0; d < D; d++) {
+            y[d]     = x[2 * d];
+            y[D + d] = x[2 * d + 1];
+        }
+    }
+}
+
+static void backward_rows(const void *arg, ptrdiff_t first, ptrdiff_t count)
+{
+    const lcsm_call *c = arg;
+    ptrdiff_t        D = c->g_in[0].cols / 2;
+    for (ptrdiff_t r = first; r < first + count; r++) {
+        const real *g   = row_of(&c->g_out[0], r);
+        real       *g_x = row_of(&c->g_in[0], r);
+        for (ptrdiff_t d = 0; d < D; d++) {
+            g_x[2 * d] += g[d];
+            g_x[2 * d + 1] += g[D + d];
+        }
+    }
+}
+
+static void forward(const lcsm_call *c)
+{
+    lcsm_parallel_rows(c->run->threads, c->in[0].rows, c->in[0].cols, forward_rows, c);
+}
+
+static void backward(const lcsm_call *c)
+{
+    lcsm_parallel_rows(c->run->threads, c->g_in[0].rows, c->g_in[0].cols, backward_rows, c);
+}
+
+static const lcsm_op_case TESTS[] = {
+    CASE("odd", NULL, {IN(2, 3, 34)}),    CASE("one", NULL, {IN(2)}),
+    CASE("empty", NULL, {IN(0, 4)}),      CASE("no-columns", NULL, {IN(3, 0)}),
+    LARGE("large", NULL, {IN(131, 258)}),
+};
+
+const lcsm_op R_(lcsm_op_halves) = {
+    .name     = "halves",
+    .in       = {"x"},
+    .shape    = shape,
+    .forward  = forward,
+    .backward = backward,
+    CASES(TESTS),
+};

@@ -1,0 +1,482 @@
+/*
+ * test_mixers.c - the ops of graph/mixers.h in the small models that they are for, against numbers
+ * from elsewhere.
+ *
+ * Tolerances are those that the oracles suggest: 1e-9 in double, whose gradients come from finite
+ * differences good to 1e-11, and 2e-5 in float.
+ */
+#include "graph/mixers.h"
+
+#include <string.h>
+
+#include "graph/layers.h"
+#include "near.h"
+#include "shared_oracle.h"
+
+/* ---- a graph of a case ---- */
+
+typedef struct {
+    lcsm_dtype              dtype;
+    lcsm_context           *ctx;
+    lcsm_params            *params;
+    lcsm_graph             *g;
+    const lcsm_oracle_case *oracle;
+    lcsm_tensor            *leaf[16];
+    const double           *value[16];
+    const char             *name[16];
+    int                     leaves;
+} model;
+
+static double tolerance(const model *m)
+{
+    return m->dtype == LCSM_F64 ? 1e-9 : 2e-5;
+}
+
+static model start(lcsm_dtype dtype)
+{
+    model m = {.dtype = dtype};
+    assert_int_equal(lcsm_context_create(&m.ctx, NULL, NULL), LCSM_OK);
+    assert_int_equal(lcsm_params_create(&m.params, dtype, 1, NULL), LCSM_OK);
+    assert_int_equal(lcsm_graph_create(&m.g, m.ctx, m.params, NULL), LCSM_OK);
+    return m;
+}
+
+static void finish(model *m)
+{
+    lcsm_graph_free(m->g);
+    lcsm_params_free(m->params);
+    lcsm_context_free(m->ctx);
+}
+
+/* An input with a value, whose gradient is kept. */
+static lcsm_tensor *given(model *m, const char *name, lcsm_shape shape, const double *value)
+{
+    lcsm_tensor *t = lcsm_input(m->g, name, m->dtype, shape);
+    assert_non_null(t);
+    lcsm_keep_grad(m->g, t);
+    m->leaf[m->leaves]  = t;
+    m->name[m->leaves]  = name;
+    m->value[m->leaves] = value;
+    m->leaves++;
+    return t;
+}
+
+/* The same from the oracle's inputs. */
+static lcsm_tensor *from_case(model *m, const char *name, lcsm_shape shape)
+{
+    ptrdiff_t count;
+    assert_true(lcsm_shape_count(&shape, &count));
+    return given(m, name, shape, shared_oracle_array(&m->oracle->inputs, name, (size_t)count));
+}
+
+static double get(const model *m, const void *p, ptrdiff_t j)
+{
+    return m->dtype == LCSM_F64 ? ((const double *)p)[j] : (double)((const float *)p)[j];
+}
+
+static void set(const model *m, void *p, ptrdiff_t j, double x)
+{
+    if (m->dtype == LCSM_F64) ((double *)p)[j] = x;
+    else ((float *)p)[j] = (float)x;
+}
+
+static void plan(model *m, lcsm_tensor *y)
+{
+    lcsm_error              err = {0};
+    const lcsm_plan_options opt = {.train = true};
+    lcsm_keep(m->g, y);
+    lcsm_seed(m->g, y);
+    if (lcsm_graph_plan(m->g, &opt, &err) != LCSM_OK) fail_msg("%s", err.text);
+    for (int j = 0; j < m->leaves; j++)
+        for (ptrdiff_t i = 0; i < lcsm_tensor_count(m->leaf[j]); i++)
+            set(m, m->leaf[j]->data, i, m->value[j][i]);
+}
+
+static void run(model *m)
+{
+    lcsm_error err = {0};
+    if (lcsm_graph_forward(m->g, NULL, &err) != LCSM_OK) fail_msg("%s", err.text);
+}
+
+/* Forward and, from these gradients of y, backward. */
+static void run_both(model *m, lcsm_tensor *y, const double *dy)
+{
+    lcsm_error err = {0};
+    run(m);
+    for (ptrdiff_t i = 0; i < lcsm_tensor_count(y); i++) set(m, y->grad, i, dy[i]);
+    if (lcsm_graph_backward(m->g, NULL, &err) != LCSM_OK) fail_msg("%s", err.text);
+}
+
+static void compare(const model *m, const char *name, const void *got, const double *want,
+                    ptrdiff_t count)
+{
+    for (ptrdiff_t i = 0; i < count; i++)
+        if (!(fabs(get(m, got, i) - want[i]) <= tolerance(m) * (1 + fabs(want[i]))))
+            fail_msg("%s, %s[%td] is %.12g, want %.12g", m->oracle->name, name, i, get(m, got, i),
+                     want[i]);
+}
+
+static void compare_output(const model *m, const char *name, const lcsm_tensor *t)
+{
+    ptrdiff_t n = lcsm_tensor_count(t);
+    compare(m, name, t->data, shared_oracle_array(&m->oracle->outputs, name, (size_t)n), n);
+}
+
+static void compare_grad(const model *m, const char *name)
+{
+    for (int j = 0; j < m->leaves; j++)
+        if (strcmp(m->name[j], name) == 0) {
+            ptrdiff_t n = lcsm_tensor_count(m->leaf[j]);
+            compare(m, name, m->leaf[j]->grad,
+                    shared_oracle_array(&m->oracle->grads, name, (size_t)n), n);
+            return;
+        }
+    fail_msg("there is no leaf %s", name);
+}
+
+static void with_oracle(const char *file, const char *name, void (*check)(model *m))
+{
+    lcsm_oracle o = {0};
+    shared_oracle_read(&o, file);
+    for (int dtype = LCSM_F32; dtype <= LCSM_F64; dtype++) {
+        model m  = start((lcsm_dtype)dtype);
+        m.oracle = shared_oracle_case(&o, name);
+        check(&m);
+        finish(&m);
+    }
+    lcsm_oracle_free(&o);
+}
+
+static const double *dy_of(const model *m, const char *name, size_t count)
+{
+    return shared_oracle_array(&m->oracle->dy, name, count);
+}
+
+/* ---- RWKV-4 ---- */
+
+static void check_wkv(model *m)
+{
+    enum { T = 3, D = 2 };
+    lcsm_tensor *k = from_case(m, "k", lcsm_dims(1, T, D)), *v = from_case(m, "v", k->shape);
+    lcsm_tensor *r = lcsm_activate(m->g, LCSM_ACT_SIGMOID, from_case(m, "r", k->shape));
+    lcsm_tensor *wkv =
+        lcsm_wkv(m->g, &(lcsm_wkv_attr){false}, k, v, from_case(m, "decay", lcsm_dims(D)),
+                 from_case(m, "first", lcsm_dims(D)), NULL);
+    lcsm_tensor *y = lcsm_mul(m->g, wkv, r);
+    lcsm_keep(m->g, wkv);
+    plan(m, y);
+    run_both(m, y, dy_of(m, "y", T * D));
+    compare_output(m, "wkv", wkv);
+    compare_output(m, "y", y);
+    compare_grad(m, "k");
+    compare_grad(m, "v");
+    compare_grad(m, "decay");
+    compare_grad(m, "first");
+}
+
+TEST(wkv_equals_the_numbers_from_elsewhere)
+{
+    with_oracle("rwkv4.json", "rwkv4_with_denominator", check_wkv);
+    with_oracle("rwkv4.json", "rwkv4_extreme_keys", check_wkv);
+}
+
+TEST(wkv_keys_of_ten_thousand_give_finite_numbers)
+{
+    enum { T = 6, D = 3 };
+    double k[T * D], v[T * D], decay[D] = {-5, 0, 3}, first[D] = {-2, 0, 2}, dy[T * D];
+    for (int j = 0; j < T * D; j++) {
+        k[j]  = j % 3 == 0 ? 1e4 : j % 3 == 1 ? -1e4 : 0;
+        v[j]  = j % 5 - 2;
+        dy[j] = 1;
+    }
+    for (int dtype = LCSM_F32; dtype <= LCSM_F64; dtype++) {
+        model        m = start((lcsm_dtype)dtype);
+        lcsm_tensor *y =
+            lcsm_wkv(m.g, &(lcsm_wkv_attr){false}, given(&m, "k", lcsm_dims(1, T, D), k),
+                     given(&m, "v", lcsm_dims(1, T, D), v), given(&m, "decay", lcsm_dims(D), decay),
+                     given(&m, "first", lcsm_dims(D), first), NULL);
+        plan(&m, y);
+        run_both(&m, y, dy);
+        for (ptrdiff_t i = 0; i < T * D; i++) assert_true(fabs(get(&m, y->data, i)) <= 2);
+        for (int j = 0; j < m.leaves; j++)
+            for (ptrdiff_t i = 0; i < lcsm_tensor_count(m.leaf[j]); i++)
+                assert_true(isfinite(get(&m, m.leaf[j]->grad, i)));
+        finish(&m);
+    }
+}
+
+/* ---- S4 ---- */
+
+static void check_dplr(model *m)
+{
+    enum { L = 6, M = 2 };
+    static const double IMPULSE[L] = {1};
+    lcsm_tensor        *u          = given(m, "u", lcsm_dims(1, L, 1), IMPULSE);
+    lcsm_dplr_tensors   x          = {.lambda = from_case(m, "Lambda", lcsm_dims(1, M, 2)),
+                                      .P      = from_case(m, "P", lcsm_dims(1, M, 2)),
+                                      .B      = from_case(m, "B", lcsm_dims(1, M, 2)),
+                                      .C      = from_case(m, "C", lcsm_dims(1, M, 2)),
+                                      .log_dt = from_case(m, "log_dt", lcsm_dims(1))};
+    lcsm_tensor        *y = lcsm_dplr(m->g, &(lcsm_dplr_attr){.log_re = false}, u, &x, NULL);
+    plan(m, y);
+    run_both(m, y, dy_of(m, "kernel", L));
+    compare_output(m, "kernel", y);
+    compare_grad(m, "Lambda");
+    compare_grad(m, "P");
+    compare_grad(m, "B");
+    compare_grad(m, "C");
+    compare_grad(m, "log_dt");
+}
+
+TEST(dplr_impulse_response_equals_the_kernel_from_elsewhere)
+{
+    with_oracle("s4.json", "s4_dplr_kernel_N4", check_dplr);
+}
+
+static void check_bilinear(model *m)
+{
+    enum { N = 2, D = 2 };
+    lcsm_bilinear_tensors bar =
+        lcsm_bilinear(m->g, from_case(m, "A", lcsm_dims(N, N)), from_case(m, "B", lcsm_dims(N)),
+                      from_case(m, "log_dt", lcsm_dims(D)));
+    lcsm_keep(m->g, bar.B);
+    plan(m, bar.A);
+    run(m);
+    compare_output(m, "A_bar", bar.A);
+    compare_output(m, "B_bar", bar.B);
+}
+
+TEST(bilinear_matrices_equal_those_from_elsewhere)
+{
+    with_oracle("s4.json", "s4_dense_bilinear_hippo_N2", check_bilinear);
+}
+
+TEST(bilinear_of_a_matrix_without_a_step_is_refused)
+{
+    const double A[] = {2}, B[] = {1}, log_dt[] = {-1, 0};
+    model        m   = start(LCSM_F64);
+    lcsm_error   err = {0};
+    plan(&m, lcsm_bilinear(m.g, given(&m, "A", lcsm_dims(1, 1), A), given(&m, "B", lcsm_dims(1), B),
+                           given(&m, "log_dt", lcsm_dims(2), log_dt))
+                 .A);
+    assert_int_equal(lcsm_graph_forward(m.g, NULL, &err), LCSM_ERR_ARGUMENT);
+    assert_non_null(strstr(err.text, "singular for channel 1, dt = 1"));
+    finish(&m);
+}
+
+/* ---- diagonal state spaces ---- */
+
+/* (D, K) of pairs or numbers as (K, D), which is how eos takes them. */
+static void transpose(ptrdiff_t D, ptrdiff_t K, ptrdiff_t width, const double *from, double *to)
+{
+    for (ptrdiff_t d = 0; d < D; d++)
+        for (ptrdiff_t k = 0; k < K; k++)
+            for (ptrdiff_t w = 0; w < width; w++)
+                to[(k * D + d) * width + w] = from[(d * K + k) * width + w];
+}
+
+/* sum_k Re(S E o^l) of channel d. */
+static double kernel_at(const model *m, const lcsm_discrete *x, const double *other, ptrdiff_t K,
+                        ptrdiff_t D, ptrdiff_t d, ptrdiff_t l)
+{
+    double sum = 0;
+    for (ptrdiff_t k = 0; k < K; k++) {
+        ptrdiff_t at = k * D + d;
+        double    re = get(m, x->coef->data, 2 * at), im = get(m, x->coef->data, 2 * at + 1);
+        double    c = other == NULL ? 1 : other[2 * at], s = other == NULL ? 0 : other[2 * at + 1];
+        double    r   = exp(get(m, x->log->data, at) * (double)l);
+        double    phi = get(m, x->phase->data, at) * (double)l;
+        sum += r * (cos(phi) * (re * c - im * s) - sin(phi) * (re * s + im * c));
+    }
+    return sum;
+}
+
+static void compare_kernel(const model *m, const lcsm_discrete *x, const double *other,
+                           double scale, ptrdiff_t K, ptrdiff_t D, ptrdiff_t L)
+{
+    const double *want = shared_oracle_array(&m->oracle->outputs, "kernel", (size_t)(D * L));
+    for (ptrdiff_t d = 0; d < D; d++)
+        for (ptrdiff_t l = 0; l < L; l++)
+            assert_near(scale * kernel_at(m, x, other, K, D, d, l), want[d * L + l],
+                        tolerance(m) * (1 + fabs(want[d * L + l])));
+}
+
+static void check_s4d(model *m)
+{
+    enum { K = 2, D = 2, T = 3 };
+    double re[K * D], im[K * D], C[K * D * 2];
+    transpose(D, K, 1, shared_oracle_array(&m->oracle->inputs, "log_A_re", K * D), re);
+    transpose(D, K, 1, shared_oracle_array(&m->oracle->inputs, "A_im", K * D), im);
+    transpose(D, K, 2, shared_oracle_array(&m->oracle->inputs, "C", 2 * K * D), C);
+    const lcsm_discretise_attr a = {.kind = LCSM_DISCRETISE_ZOH, .log_re = true};
+    lcsm_discrete              x = lcsm_discretise(m->g, &a, given(m, "re", lcsm_dims(K, D), re),
+                                                   given(m, "im", lcsm_dims(K, D), im),
+                                                   from_case(m, "log_dt", lcsm_dims(D)), NULL);
+    lcsm_keep(m->g, x.log);
+    lcsm_keep(m->g, x.phase);
+    plan(m, x.coef);
+    run(m);
+    compare_kernel(m, &x, C, 2, K, D, T);
+}
+
+static void check_dss(model *m, lcsm_discretise_kind kind)
+{
+    enum { K = 2, D = 2, L = 4 };
+    double W[K * D * 2];
+    transpose(D, K, 2, shared_oracle_array(&m->oracle->inputs, "W", 2 * K * D), W);
+    const lcsm_discretise_attr a = {.kind = kind, .length = L};
+    lcsm_discrete              x = lcsm_discretise(
+                     m->g, &a, from_case(m, "Lre", lcsm_dims(K)), from_case(m, "Lim", lcsm_dims(K)),
+                     from_case(m, "log_dt", lcsm_dims(D)), given(m, "W", lcsm_dims(K, D, 2), W));
+    lcsm_keep(m->g, x.log);
+    lcsm_keep(m->g, x.phase);
+    plan(m, x.coef);
+    run(m);
+    compare_kernel(m, &x, NULL, 1, K, D, L);
+}
+
+static void check_dss_exp(model *m)
+{
+    check_dss(m, LCSM_DISCRETISE_ZOH);
+}
+
+static void check_dss_softmax(model *m)
+{
+    check_dss(m, LCSM_DISCRETISE_SOFTMAX);
+}
+
+TEST(discretise_has_the_kernels_from_elsewhere)
+{
+    with_oracle("s4.json", "s4d_lin_zoh", check_s4d);
+    with_oracle("dss.json", "dss_exp", check_dss_exp);
+    with_oracle("dss.json", "dss_softmax", check_dss_softmax);
+}
+
+/* S5 is discretise by rows, a matrix product, cscan, and the matrix (2 Re C, -2 Im C). */
+static void check_s5(model *m, lcsm_discretise_kind kind)
+{
+    enum { P = 2, H = 2, T = 3 };
+    double        planes[2 * P * H], out[H * 2 * P];
+    const double *B = shared_oracle_array(&m->oracle->inputs, "B", 2 * P * H);
+    const double *C = shared_oracle_array(&m->oracle->inputs, "C", 2 * P * H);
+    for (int j = 0; j < P * H; j++)
+        for (int w = 0; w < 2; w++) {
+            planes[w * P * H + j]              = B[2 * j + w];
+            out[j / P * 2 * P + w * P + j % P] = (w == 0 ? 2 : -2) * C[2 * j + w];
+        }
+    lcsm_tensor  *u = from_case(m, "u", lcsm_dims(1, T, H));
+    lcsm_discrete x = lcsm_discretise(
+        m->g, &(lcsm_discretise_attr){.kind = kind, .rows = true},
+        from_case(m, "Lre", lcsm_dims(P)), from_case(m, "Lim", lcsm_dims(P)),
+        from_case(m, "log_dt", lcsm_dims(P)), given(m, "B", lcsm_dims(2, P, H), planes));
+    lcsm_tensor *Bu = lcsm_linear(m->g, u, lcsm_reshape(m->g, x.coef, lcsm_dims(2 * P, H)), NULL);
+    lcsm_tensor *h  = lcsm_cscan(m->g, &(lcsm_cscan_attr){false}, Bu, x.log, x.phase, NULL);
+    lcsm_tensor *y  = lcsm_linear(m->g, h, given(m, "C", lcsm_dims(H, 2 * P), out), NULL);
+    y               = lcsm_add(m->g, y, lcsm_mul(m->g, u, from_case(m, "D", lcsm_dims(H))));
+    plan(m, y);
+    run_both(m, y, dy_of(m, "y", T * H));
+    compare_output(m, "y", y);
+    compare_grad(m, "u");
+    compare_grad(m, "Lre");
+    compare_grad(m, "Lim");
+    compare_grad(m, "log_dt");
+    compare_grad(m, "D");
+}
+
+static void check_s5_zoh(model *m)
+{
+    check_s5(m, LCSM_DISCRETISE_ZOH);
+}
+
+static void check_s5_bilinear(model *m)
+{
+    check_s5(m, LCSM_DISCRETISE_BILINEAR);
+}
+
+TEST(s5_of_these_ops_equals_the_numbers_from_elsewhere)
+{
+    with_oracle("s5.json", "s5_zoh_conj_sym", check_s5_zoh);
+    with_oracle("s5.json", "s5_bilinear_conj_sym", check_s5_bilinear);
+}
+
+/* ---- HGRN ---- */
+
+/* 1 - lam = (1 - lower) sigmoid(-mu); both halves of the input are scaled by it. */
+static void check_hgrn(model *m)
+{
+    enum { T = 3, D = 2 };
+    lcsm_tensor *lower = from_case(m, "lower", lcsm_dims(D));
+    lcsm_tensor *mu    = from_case(m, "mu", lcsm_dims(1, T, D));
+    lcsm_tensor *keep  = lcsm_activate(m->g, LCSM_ACT_SIGMOID, lcsm_scale(m->g, mu, -1));
+    keep               = lcsm_mul(m->g, keep, lcsm_affine(m->g, lower, -1, 1));
+    lcsm_tensor *log   = lcsm_activate(m->g, LCSM_ACT_LOG, lcsm_affine(m->g, keep, -1, 1));
+    lcsm_tensor *c     = from_case(m, "c", lcsm_dims(1, T, 2 * D));
+    c                  = lcsm_halves(m->g, lcsm_activate(m->g, LCSM_ACT_SILU, c));
+    lcsm_tensor *half[2];
+    for (int j = 0; j < 2; j++) half[j] = lcsm_mul(m->g, lcsm_slice(m->g, c, 2, j * D, D), keep);
+    lcsm_tensor *y = lcsm_cscan(m->g, &(lcsm_cscan_attr){false}, lcsm_concat(m->g, half, 2), log,
+                                from_case(m, "theta", lcsm_dims(D)), NULL);
+    plan(m, y);
+    run_both(m, y, dy_of(m, "y", T * 2 * D));
+    compare_output(m, "y", y);
+    compare_grad(m, "c");
+    compare_grad(m, "mu");
+    compare_grad(m, "theta");
+    compare_grad(m, "lower");
+}
+
+TEST(hgrn_of_these_ops_equals_the_numbers_from_elsewhere)
+{
+    with_oracle("hgrn_lrn.json", "hgrn_complex_core", check_hgrn);
+}
+
+static void check_lower_bounds(model *m)
+{
+    lcsm_tensor *y = lcsm_lower_bounds(m->g, from_case(m, "Gamma", lcsm_dims(3, 2)));
+    plan(m, y);
+    run(m);
+    compare_output(m, "lower_bound", y);
+}
+
+TEST(lower_bounds_equal_the_numbers_from_elsewhere)
+{
+    with_oracle("tables.json", "hgrn_lower_bounds", check_lower_bounds);
+}
+
+/* ---- TNN ---- */
+
+static void check_rpe(model *m)
+{
+    enum { N = 3, R = 2, D = 2 };
+    const lcsm_norm_attr rms = {LCSM_NORM_RMS_OUTSIDE, 0, 1};
+    lcsm_tensor         *w0 = lcsm_reshape(m->g, from_case(m, "w0", lcsm_dims(R, 1)), lcsm_dims(R));
+    lcsm_tensor         *h =
+        lcsm_positions(m->g, &(lcsm_positions_attr){N, 0, 1}, w0, from_case(m, "b0", lcsm_dims(R)));
+    h = lcsm_activate(m->g, LCSM_ACT_RELU, lcsm_head_norm(m->g, &rms, h, NULL, NULL));
+    h = lcsm_linear(m->g, h, from_case(m, "w1", lcsm_dims(R, R)), from_case(m, "b1", lcsm_dims(R)));
+    h = lcsm_activate(m->g, LCSM_ACT_RELU, lcsm_head_norm(m->g, &rms, h, NULL, NULL));
+    h = lcsm_linear(m->g, h, from_case(m, "wo", lcsm_dims(D, R)), from_case(m, "bo", lcsm_dims(D)));
+    plan(m, h);
+    run_both(m, h, dy_of(m, "y", N * D));
+    compare_output(m, "y", h);
+    for (int j = 0; j < m->leaves; j++) compare_grad(m, m->name[j]);
+}
+
+TEST(position_network_equals_the_numbers_from_elsewhere)
+{
+    with_oracle("tnn.json", "rpe_network_r2_layers1", check_rpe);
+}
+
+/* ---- fast weights ---- */
+
+TEST(dpfp_multiplies_rectified_neighbours)
+{
+    const double x[]    = {1, -2};
+    const double want[] = {1 * 2, 0, 0, 0, 0, 0, 0, 0}; /* r = (1, 0, 0, 2) */
+    model        m      = start(LCSM_F64);
+    lcsm_tensor *y      = lcsm_dpfp(m.g, given(&m, "x", lcsm_dims(1, 2), x), 2);
+    plan(&m, y);
+    run(&m);
+    for (ptrdiff_t j = 0; j < 8; j++) assert_near(get(&m, y->data, j), want[j], 0);
+    finish(&m);
+}
