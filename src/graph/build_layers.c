@@ -53,6 +53,12 @@ lcsm_tensor *lcsm_short_conv(lcsm_graph *g, const lcsm_conv_attr *a, lcsm_tensor
     return first(lcsm_graph_add(g, LCSM_OP_conv, a, in, 4));
 }
 
+lcsm_tensor *lcsm_long_conv(lcsm_graph *g, lcsm_tensor *u, lcsm_tensor *kernel)
+{
+    lcsm_tensor *in[] = {u, kernel};
+    return first(lcsm_graph_add(g, LCSM_OP_longconv, NULL, in, 2));
+}
+
 lcsm_tensor *lcsm_token_shift(lcsm_graph *g, const lcsm_shift_attr *a, lcsm_tensor *x,
                               lcsm_tensor *mu, lcsm_tensor *reset)
 {

@@ -27,6 +27,8 @@ lcsm_tensor *lcsm_head_norm(lcsm_graph *g, const lcsm_norm_attr *a, lcsm_tensor 
 /* x (..., T, D), w [D, W], b [D] or NULL. */
 lcsm_tensor *lcsm_short_conv(lcsm_graph *g, const lcsm_conv_attr *a, lcsm_tensor *x, lcsm_tensor *w,
                              lcsm_tensor *b, lcsm_tensor *reset);
+/* u (..., T, D), kernel [L, D]: y_t = sum_l kernel_l u_{t-l}. */
+lcsm_tensor *lcsm_long_conv(lcsm_graph *g, lcsm_tensor *u, lcsm_tensor *kernel);
 /* x_{t-1} + mu (x_t - x_{t-1}), mu [D]. */
 lcsm_tensor *lcsm_token_shift(lcsm_graph *g, const lcsm_shift_attr *a, lcsm_tensor *x,
                               lcsm_tensor *mu, lcsm_tensor *reset);

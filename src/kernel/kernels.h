@@ -16,6 +16,7 @@
 #include "kernel/eos/eos.h"
 #include "kernel/ew/ew.h"
 #include "kernel/gemm/gemm.h"
+#include "kernel/longconv/longconv.h"
 #include "kernel/norm/norm.h"
 #include "kernel/probe/probe.h"
 #include "kernel/rotate/rotate.h"
@@ -34,6 +35,7 @@
     X(const R_(lcsm_activation) *, activations) /* [LCSM_ACT_COUNT] */                             \
     X(const R_(lcsm_norm_kernels) *, norm)                                                         \
     X(const R_(lcsm_conv_kernels) *, conv)                                                         \
+    X(const R_(lcsm_longconv_kernels) *, longconv)                                                 \
     X(const R_(lcsm_shift_kernels) *, shift)                                                       \
     X(const R_(lcsm_rotate_kernels) *, rotate)                                                     \
     X(const R_(lcsm_xent_kernels) *, xent)                                                         \

@@ -16,6 +16,7 @@ const R_(lcsm_kernels) K_(lcsm_kernels) = {
     .activations   = K_(lcsm_activations),
     .norm          = &K_(lcsm_norm_rows),
     .conv          = &K_(lcsm_conv_steps),
+    .longconv      = &K_(lcsm_longconv_channels),
     .shift         = &K_(lcsm_shift_steps),
     .rotate        = &K_(lcsm_rotate_rows),
     .xent          = &K_(lcsm_xent_rows),

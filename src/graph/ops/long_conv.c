@@ -1,0 +1,128 @@
+/*
+ * long_conv.c - causal convolution over whole sequences: u (..., T, D), kernel [L, D] -> (..., T,
+ * D).
+ *
+ * A work item is some channels: of one sequence in forward; of all in backward, in their order, so
+ * that the kernel's gradient is one sum. Nothing is carried: a state would be as long as the
+ * sequence.
+ */
+#include "graph/ops/pieces.h"
+
+enum { U, KERNEL };
+enum { TILE = 32 };
+
+typedef struct {
+    const lcsm_call *c;
+    ptrdiff_t        B, T, D, L, tiles;
+    real            *ws;
+    size_t           ws_size;
+} job;
+
+static job job_of(const lcsm_node *n)
+{
+    const R_(lcsm_kernels) *k = n->kernels;
+    const lcsm_shape       *u = &n->in[U]->shape;
+    job j = {.B = 1, .T = lcsm_dim_last(u, 2), .D = n->in[U]->cols, .L = n->in[KERNEL]->rows};
+    for (int i = 0; i < u->rank - 2; i++) j.B *= u->dim[i];
+    j.tiles   = blocks_of(j.D, TILE);
+    j.ws_size = k->longconv->scratch(j.T, j.L, TILE);
+    return j;
+}
+
+static void layout(pieces *p, const lcsm_node *n, job *j)
+{
+    j->ws = take_reals(p, n->threads, (ptrdiff_t)j->ws_size);
+}
+
+static lcsm_status shape(lcsm_node *n, lcsm_error *err)
+{
+    const lcsm_tensor *u = n->in[U], *k = n->in[KERNEL];
+    pieces             p = {0};
+    if (u->shape.rank < 2) return lcsm_fail(err, LCSM_ERR_ARGUMENT, "u wants axes T and D");
+    if (k->shape.rank != 2 || k->cols != u->cols)
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "the kernel must be [L, %td]", u->cols);
+    n->shape[0] = u->shape;
+    job j       = job_of(n);
+    layout(&p, n, &j);
+    n->fwd_scratch = p.used;
+    return measured(&p, &n->bwd_scratch, err);
+}
+
+/* Channels d0 .. of sequence b. */
+static R_(lcsm_longconv) problem(const job *j, ptrdiff_t b, ptrdiff_t d0)
+{
+    const lcsm_mat *u = &j->c->in[U], *k = &j->c->in[KERNEL];
+    return (R_(lcsm_longconv)){
+        j->T,  j->L, at_most(j->D - d0, TILE), row_of(u, b * j->T) + d0, row_of(k, 0) + d0,
+        u->ld, k->ld};
+}
+
+static void forward_tile(void *arg, size_t item, int worker)
+{
+    const job        *j = arg;
+    const lcsm_mat   *y = &j->c->out[0];
+    ptrdiff_t         b = (ptrdiff_t)item / j->tiles, d0 = (ptrdiff_t)item % j->tiles * TILE;
+    R_(lcsm_longconv) p = problem(j, b, d0);
+    kernels_of(j->c)->longconv->fwd(&p, row_of(y, b * j->T) + d0, y->ld,
+                                    j->ws + (size_t)worker * j->ws_size);
+}
+
+static void forward(const lcsm_call *c)
+{
+    pieces p = {.base = c->scratch};
+    job    j = job_of(c->node);
+    j.c      = c;
+    layout(&p, c->node, &j);
+    lcsm_parallel_for(c->run->threads, (size_t)(j.B * j.tiles), forward_tile, &j);
+}
+
+static void backward_tile(void *arg, size_t item, int worker)
+{
+    const job      *j   = arg;
+    const lcsm_mat *g_y = &j->c->g_out[0], *g_u = &j->c->g_in[U], *g_k = &j->c->g_in[KERNEL];
+    ptrdiff_t       d0 = (ptrdiff_t)item * TILE;
+    for (ptrdiff_t b = 0; b < j->B; b++) {
+        R_(lcsm_longconv) p    = problem(j, b, d0);
+        real             *to_u = row_if(g_u, b * j->T), *to_k = row_if(g_k, 0);
+        kernels_of(j->c)->longconv->bwd(
+            &p, row_of(g_y, b * j->T) + d0, g_y->ld, to_u == NULL ? NULL : to_u + d0, g_u->ld,
+            to_k == NULL ? NULL : to_k + d0, g_k->ld, j->ws + (size_t)worker * j->ws_size);
+    }
+}
+
+static void backward(const lcsm_call *c)
+{
+    pieces p = {.base = c->scratch};
+    job    j = job_of(c->node);
+    j.c      = c;
+    layout(&p, c->node, &j);
+    lcsm_parallel_for(c->run->threads, (size_t)j.tiles, backward_tile, &j);
+}
+
+/* As the direct sum; fewer where a transform does it. */
+static double flops(const lcsm_node *n)
+{
+    return (double)lcsm_tensor_count(n->in[U]) * (double)lcsm_dim_last(&n->in[U]->shape, 2);
+}
+
+static const lcsm_op_case TESTS[] = {
+    CASE("odd", NULL, {IN(2, 7, 5)}, {IN(7, 5)}),
+    CASE("short-kernel", NULL, {IN(2, 9, 3)}, {IN(4, 3)}),
+    CASE("long-kernel", NULL, {IN(1, 5, 17)}, {IN(8, 17)}),
+    CASE("one", NULL, {IN(1, 1, 1)}, {IN(1, 1)}),
+    CASE("no-steps", NULL, {IN(2, 0, 3)}, {IN(2, 3)}),
+    CASE("no-kernel", NULL, {IN(2, 3, 3)}, {IN(0, 3)}),
+    CASE("no-columns", NULL, {IN(2, 3, 0)}, {IN(3, 0)}),
+    LARGE("large", NULL, {IN(2, 129, 65)}, {IN(129, 65)}),
+};
+
+const lcsm_op R_(lcsm_op_longconv) = {
+    .name     = "longconv",
+    .in       = {"u", "kernel"},
+    .shape    = shape,
+    .forward  = forward,
+    .backward = backward,
+    .flops    = flops,
+    .bwd_in   = LCSM_BIT(U) | LCSM_BIT(KERNEL),
+    CASES(TESTS),
+};
