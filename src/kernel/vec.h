@@ -158,11 +158,23 @@ VEC_INLINE real vsum(vec v)
     return v[0] + v[1];
 }
 
+/* The least lane, by halves. */
 VEC_INLINE real vhmin(vec v)
 {
-    real s = v[0];
-    for (int j = 1; j < VW; j++) s = v[j] < s ? v[j] : s;
-    return s;
+#if VW == 16
+    v = vmin(v,
+             __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7));
+    v = vmin(v,
+             __builtin_shufflevector(v, v, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11));
+    v = vmin(v,
+             __builtin_shufflevector(v, v, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13));
+#elif VW == 8
+    v = vmin(v, __builtin_shufflevector(v, v, 4, 5, 6, 7, 0, 1, 2, 3));
+    v = vmin(v, __builtin_shufflevector(v, v, 2, 3, 0, 1, 6, 7, 4, 5));
+#elif VW == 4
+    v = vmin(v, __builtin_shufflevector(v, v, 2, 3, 0, 1));
+#endif
+    return v[1] < v[0] ? v[1] : v[0];
 }
 
 #if LCSM_REAL_IS_DOUBLE

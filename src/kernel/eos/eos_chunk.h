@@ -19,9 +19,9 @@
  *
  * Chunks. The exponentials are running products, so that their error does not grow with |A|.
  * exp(-A) must stay finite: a chunk ends at the cell's border, before a reset, or before
- * exp(A) exp(B) would fall below EOS_CHUNK_FLOOR = exp(-40) in some row and column. With e, i, s
+ * |A| + |B| would exceed EOS_CHUNK_LIMIT = 40 in some row and column. With e, i, s
  * of 1e4, K = D = 1e3, the largest product is then 1e8 * 1e3 * exp(40) = 2e28, far below 3e38.
- * The decay of the first step touches nothing but M. If it alone is below the floor, M is scaled
+ * The decay of the first step touches nothing but M. If it alone exceeds the limit, M is scaled
  * by it beforehand and it counts as 0. So a chunk of one step is always possible, and decays from
  * exactly 0 (a log of minus infinity) to 1 take the same path.
  *
@@ -32,20 +32,24 @@
 #include "kernel/eos/eos.h"
 #include "kernel/gemm/tile.h"
 
-#define EOS_CHUNK_FLOOR ((real)4.248354255291589e-18)
+#define EOS_CHUNK_LIMIT 40
 
 /* The columns of a panel of the memory, of V and of Y. */
 #define EOS_PANEL TILE_COLS
 
-/* Running products of exp(log) over the steps of a chunk, along K or along D. */
+/* The decays along K or along D. Their running products over the steps of a chunk: those of a
+ * static factor stand in a table, a row of ones first; those of a factor by token are made where
+ * they are used. */
 typedef struct {
-    const real *log;         /* of step 0; NULL: all ones */
-    ptrdiff_t   t, stride;   /* of log; stride 0: one number for all */
-    ptrdiff_t   width, pad;  /* numbers of a step, and with padding (of ones) */
-    real       *up, *down;   /* (C, pad): the product and its inverse */
-    real       *first;       /* (pad): the first step's decay when M was scaled by it */
-    ptrdiff_t   valid;       /* rows that hold; of a static factor they serve every chunk */
-    bool        valid_skips; /* ... with the first step counted as 1 */
+    const real *log;             /* of step 0; NULL: all ones */
+    ptrdiff_t   t, stride;       /* of log; stride 0: one number for all */
+    ptrdiff_t   width, pad;      /* numbers of a step, and with padding */
+    real       *table, *inverse; /* (C + 1, pad), static only */
+    real       *sum;             /* (pad) of logs, by token only */
+    real       *first;           /* (pad) the first step's decay when M was scaled by it */
+    real        least;           /* the least log, of the chunk if by token */
+    real       *up, *down;       /* the products of the chunk's steps and their inverses */
+    ptrdiff_t   r;               /* ... that many reals apart */
 } lcsm_chunk_factor;
 
 /* A pass over one sequence. Arrays of steps have C rows. */
@@ -56,18 +60,22 @@ typedef struct {
     ptrdiff_t               R, Rp; /* rows of the memory, K or Kp + K; Rp = Kp or 2 Kp */
     ptrdiff_t               D, Dp; /* Dp: D padded to panels */
     ptrdiff_t               panels;
+    bool                    back;      /* a backward pass, which needs E, row.up and row.down */
     ptrdiff_t               t, n;      /* the chunk: its first step and its steps */
     bool                    scaled;    /* M has been scaled by the first step's decay */
     bool                    empty;     /* the chunk starts with a reset */
-    lcsm_chunk_factor       row, col;  /* col.up is NULL without column decays */
+    lcsm_chunk_factor       row, col;  /* up is NULL without decays; col: of one panel */
     real                   *cos, *sin; /* (C, Kp) of F, complex memory only */
     ptrdiff_t               phases;    /* their valid rows if the phase is static */
-    real                   *Q, *N, *E; /* (C, Rp) q, -b and k; N is NULL without erase */
-    real                   *ET;        /* (Rp, Cp) */
-    real                   *P, *L;     /* (C, Cp) */
-    real                   *junk;      /* (C) */
-    real                   *decay;     /* (Rp) exp(A) of the last step, for both planes */
-    real                   *M;         /* (panels, R, EOS_PANEL) */
+    real                   *Q, *N;     /* (C, Rp) q and -b; N is NULL without erase */
+    const real             *q;         /* Q, or s itself when that is the same */
+    ptrdiff_t               qr;
+    real                   *E;     /* (C, Rp) k; forward: (C, VW) and a second plane, scratch */
+    real                   *ET;    /* (Rp, Cp) k transposed */
+    real                   *P, *L; /* (C, Cp), zeros above the diagonal */
+    real                   *junk;  /* (C) */
+    real                   *decay; /* (Rp) exp(A) of the last step, for both planes */
+    real                   *M;     /* (panels, R, EOS_PANEL) */
 } lcsm_chunk;
 
 /* A bump allocator that only counts while base is NULL. */
@@ -79,32 +87,43 @@ typedef struct {
 real *K_(lcsm_chunk_take)(lcsm_chunk_arena *a, ptrdiff_t rows, ptrdiff_t cols);
 
 /* Sizes and the arrays that forward and backward both need; M apart. */
-lcsm_chunk K_(lcsm_chunk_open)(const R_(lcsm_eos_seq) *x, ptrdiff_t C, lcsm_chunk_arena *a);
+lcsm_chunk K_(lcsm_chunk_open)(const R_(lcsm_eos_seq) *x, ptrdiff_t C, bool back,
+                               lcsm_chunk_arena *a);
 
-/* The chunk that starts at step t, before step `end`: c->n, the factors, and whether M (if not
- * NULL) has been emptied or scaled for it. */
+/* Opens c->row and c->col. */
+void K_(lcsm_chunk_decays)(lcsm_chunk *c, lcsm_chunk_arena *a);
+
+/* The chunk that starts at step t, before step `end`: c->n, and M emptied or scaled for it. */
 void K_(lcsm_chunk_begin)(lcsm_chunk *c, ptrdiff_t t, ptrdiff_t end, real *M);
 
-/* Q, N, E, ET, P and L of the chunk. diag NULL: P has its diagonal, else that is moved there. */
+/* q, N, E, ET, P and L of the chunk. diag NULL: P has its diagonal, else that is moved there. */
 void K_(lcsm_chunk_operands)(lcsm_chunk *c, real *diag);
 
-/* V of one panel, (C, EOS_PANEL), and U in its place. */
-void K_(lcsm_chunk_input)(const lcsm_chunk *c, ptrdiff_t panel, real *V);
+/* V of one panel, (C, EOS_PANEL), and with it c->col of that panel. Then U in V's place. */
+void K_(lcsm_chunk_input)(lcsm_chunk *c, ptrdiff_t panel, real *V);
 void K_(lcsm_delta_solve)(const lcsm_chunk *c, const real *M, real *V);
 void K_(lcsm_delta_solve_back)(const lcsm_chunk *c, real *X);
 
-/* One panel of the memory to the end of the chunk. */
+/* One panel of the memory, that of the last input, to the end of the chunk. */
 void K_(lcsm_chunk_advance)(const lcsm_chunk *c, ptrdiff_t panel, const real *V, real *M);
 
-/* M = row * M * col, row (Kp) for both planes, col (Dp) or NULL; all panels. */
+/* M = row * M * col for one panel: row (Kp) for both planes, or NULL; col of the panel or NULL. */
 void K_(lcsm_chunk_scale)(const lcsm_chunk *c, const real *row, const real *col, real *M);
+
+/* All panels by the first step's decay, as c->scaled says. */
+void K_(lcsm_chunk_scale_first)(const lcsm_chunk *c, real *M);
 
 /* Rows k and Kp + k of one panel turn by the phase of the chunk's last step, or back (-1). */
 void K_(lcsm_chunk_rotate)(const lcsm_chunk *c, real sign, real *M);
 
-/* Panels from and to planes of K x D. */
-void K_(lcsm_chunk_pack)(const lcsm_chunk *c, const real *m, real *M);
-void K_(lcsm_chunk_unpack)(const lcsm_chunk *c, const real *M, real *m);
+/* Panels from and to planes of K x D; one panel, from where it lies in all of them. */
+void K_(lcsm_chunk_pack)(const lcsm_chunk *c, ptrdiff_t panel, const real *m, real *M);
+void K_(lcsm_chunk_unpack)(const lcsm_chunk *c, ptrdiff_t panel, const real *M, real *m);
+
+static inline size_t lcsm_chunk_panel_size(const lcsm_chunk *c)
+{
+    return (size_t)(c->R * EOS_PANEL);
+}
 
 /* Columns of a panel that exist, and the vectors that hold them. */
 static inline ptrdiff_t lcsm_chunk_cols(const lcsm_chunk *c, ptrdiff_t panel)
@@ -115,7 +134,7 @@ static inline ptrdiff_t lcsm_chunk_cols(const lcsm_chunk *c, ptrdiff_t panel)
 
 static inline int lcsm_chunk_vecs(const lcsm_chunk *c, ptrdiff_t panel)
 {
-    return lcsm_chunk_cols(c, panel) > VW ? 2 : 1;
+    return lcsm_tile_vecs(c->D - panel * EOS_PANEL);
 }
 
 /* n lanes at a stride, as many as a vector holds; the others are 0. */
@@ -126,6 +145,23 @@ VEC_INLINE vec lcsm_lanes(const real *p, ptrdiff_t stride, ptrdiff_t n)
     if (stride == 1) return vload_n(p, n);
     if (stride == 0) return vset1(*p);
     return vgather(p, stride, n < VW ? n : VW);
+}
+
+/* exp(x) for EOS_MILD <= x <= 0, exactly 1 at 0: usual decays need no reduction of the argument.
+ * A minimax fit of (exp(x) - 1) / x, relative error 2e-9. */
+#define EOS_MILD ((real)-0.35)
+
+VEC_INLINE vec lcsm_exp_mild(vec x)
+{
+#if LCSM_REAL_IS_DOUBLE
+    return vexp(x);
+#else
+    vec q = x * 0.00700989459f + 0.0411665998f;
+    q     = q * x + 0.166579172f;
+    q     = q * x + 0.499993235f;
+    q     = q * x + 0.999999821f;
+    return q * x + 1.0f;
+#endif
 }
 
 extern const R_(lcsm_eos_kernels) K_(lcsm_eos_chunk);

@@ -54,11 +54,12 @@ static void take_reader(lcsm_chunk_reader *r, const lcsm_chunk *c, lcsm_chunk_ar
     r->g_q    = K_(lcsm_chunk_take)(a, c->Cp, c->Rp);
     r->g_p    = K_(lcsm_chunk_take)(a, c->C, c->Cp);
     r->g_diag = K_(lcsm_chunk_take)(a, 1, c->C);
+    if (a->base != NULL) memset(r->g_p, 0, (size_t)(c->C * c->Cp) * sizeof(real));
 }
 
 static pass pass_open(const seq *x, ptrdiff_t C, lcsm_chunk_arena *a)
 {
-    pass        f = {.b = {.c = K_(lcsm_chunk_open)(x, C, a)}};
+    pass        f = {.b = {.c = K_(lcsm_chunk_open)(x, C, true, a)}};
     back       *b = &f.b;
     lcsm_chunk *c = &b->c;
     f.memory      = (size_t)(c->panels * c->R * EOS_PANEL);
@@ -109,11 +110,11 @@ static void output_grad(const pass *f, ptrdiff_t panel, real *Z)
 {
     const lcsm_chunk *c = &f->b.c;
     ptrdiff_t         d = panel * EOS_PANEL, cols = lcsm_chunk_cols(c, panel);
-    const real       *up = c->col.up;
+    const real       *up = c->col.log == NULL ? NULL : c->col.up;
     for (ptrdiff_t r = 0; r < c->n; r++, Z += EOS_PANEL)
         for (ptrdiff_t j = 0; j < EOS_PANEL; j += VW) {
             vec v = lcsm_lanes(f->g_y + (c->t + r) * f->g_y_t + d + j, 1, cols - j);
-            if (up != NULL) v *= vload(up + r * c->Dp + d + j);
+            if (up != NULL) v *= vload(up + r * c->col.r + j);
             vstore(Z + j, v);
         }
 }
@@ -179,6 +180,17 @@ static void column_flows(const back *b, ptrdiff_t panel)
     K_(lcsm_tiles)(c->n, TILE_VECS, &p, 1, &t);
 }
 
+/* G of one panel: from the gradient of M' to that of M + K^T U, and its flows from M. */
+static void end_grad(back *b, ptrdiff_t panel, real *G)
+{
+    const lcsm_chunk *c = &b->c;
+    K_(lcsm_chunk_scale)
+    (c, c->row.log == NULL ? NULL : c->decay,
+     c->col.log == NULL ? NULL : c->col.up + (c->n - 1) * c->col.r, G);
+    if (c->x->complex) K_(lcsm_chunk_rotate)(c, -1, G);
+    K_(lcsm_chunk_carry)(b, panel);
+}
+
 /* Panel by panel: V, Z, X, the gradients of i and col, and V transposed. */
 static void columns(pass *f)
 {
@@ -186,12 +198,14 @@ static void columns(pass *f)
     lcsm_chunk *c   = &b->c;
     bool        col = b->g->col.p != NULL;
     for (ptrdiff_t p = 0; p < c->panels; p++) {
-        const real *G = b->G + p * c->R * EOS_PANEL, *M = c->M + p * c->R * EOS_PANEL;
+        const real *M = c->M + p * c->R * EOS_PANEL;
+        real       *G = b->G + p * c->R * EOS_PANEL;
         real       *V = b->V + p * c->C * EOS_PANEL, *Z = b->Z + p * c->C * EOS_PANEL;
         real       *X = c->N == NULL ? b->X : b->X + p * c->C * EOS_PANEL;
         K_(lcsm_chunk_input)(c, p, V);
         if (c->N != NULL) K_(lcsm_delta_solve)(c, M, V);
         K_(lcsm_transpose)(c->n, EOS_PANEL, V, EOS_PANEL, b->VT + p * EOS_PANEL * c->Cp, c->Cp);
+        end_grad(b, p, G);
         output_grad(f, p, Z);
         input_grad(b, G, Z, col, X);
         if (c->N != NULL) K_(lcsm_delta_solve_back)(c, X);
@@ -214,7 +228,7 @@ static void rows_by_columns(const back *b, const real *a, const real *B, real *t
                           .blocks  = c->panels,
                           .a_block = c->R * EOS_PANEL};
         lcsm_target  t = {.c = b->T + lane, .cr = c->Cp, .op = TILE_SET};
-        K_(lcsm_tiles)(c->R, c->n - lane > VW ? 2 : 1, &p, 1, &t);
+        K_(lcsm_tiles)(c->R, lcsm_tile_vecs(c->n - lane), &p, 1, &t);
     }
     K_(lcsm_transpose)(c->R, c->n, b->T, c->Cp, to, c->Rp);
 }
@@ -239,7 +253,7 @@ static void readers(back *b)
          c->Cp);
         rows_by_columns(b, c->M, b->ZT, r->g_q);
         for (ptrdiff_t lane = 0; lane < c->R; lane += TILE_COLS) {
-            int          vecs = c->R - lane > VW ? 2 : 1;
+            int          vecs = lcsm_tile_vecs(c->R - lane);
             lcsm_product to_q = {.a    = r->g_p,
                                  .ar   = c->Cp,
                                  .ad   = 1,
@@ -284,16 +298,9 @@ static void memory_grad(back *b)
  * its first step. */
 static void chunk(pass *f)
 {
-    back       *b    = &f->b;
-    lcsm_chunk *c    = &b->c;
-    ptrdiff_t   last = c->n - 1;
+    back       *b = &f->b;
+    lcsm_chunk *c = &b->c;
     K_(lcsm_chunk_operands)(c, b->diag);
-    if (c->row.log != NULL || c->col.log != NULL) K_(lcsm_chunk_scale)
-    (c, c->decay, c->col.log == NULL ? NULL : c->col.up + last * c->Dp, b->G);
-    if (c->x->complex)
-        for (ptrdiff_t p = 0; p < c->panels; p++)
-            K_(lcsm_chunk_rotate)(c, -1, b->G + p * c->R * EOS_PANEL);
-    K_(lcsm_chunk_carry)(b);
     columns(f);
     rows_by_columns(b, b->G, b->VT, b->end);
     readers(b);
@@ -304,8 +311,7 @@ static void chunk(pass *f)
         return;
     }
     memory_grad(b);
-    if (c->scaled)
-        K_(lcsm_chunk_scale)(c, c->row.first, c->col.log == NULL ? NULL : c->col.first, b->G);
+    if (c->scaled) K_(lcsm_chunk_scale_first)(c, b->G);
 }
 
 /* ---- cells ------------------------------------------------------------------------------ */
@@ -342,17 +348,23 @@ static void walk(pass *f, starts *s, ptrdiff_t t, ptrdiff_t end, ptrdiff_t every
     }
 }
 
+static void pack(const lcsm_chunk *c, const real *m, real *M)
+{
+    for (ptrdiff_t p = 0; p < c->panels; p++)
+        K_(lcsm_chunk_pack)(c, p, m, M + p * c->R * EOS_PANEL);
+}
+
 static void cell(pass *f, ptrdiff_t t0, ptrdiff_t t1, const real *tape)
 {
     lcsm_chunk *c = &f->b.c;
     real       *M = c->M;
-    K_(lcsm_chunk_pack)(c, tape, M);
+    pack(c, tape, M);
     K_(lcsm_chunk_begin)(c, t0, t1, M);
     if (c->n == t1 - t0) {
         chunk(f);
         return;
     }
-    K_(lcsm_chunk_pack)(c, tape, M);
+    pack(c, tape, M);
     walk(f, &f->groups, t0, t1, f->group, c->C);
     for (ptrdiff_t g = f->groups.count - 1; g >= 0; g--) {
         memcpy(M, f->groups.M + (size_t)g * f->memory, f->memory * sizeof(real));
@@ -378,11 +390,12 @@ void K_(lcsm_chunk_bwd)(const seq *x, ptrdiff_t C, const real *y, ptrdiff_t y_t,
     f.g_y   = g_y;
     f.g_y_t = g_y_t;
     f.b.g   = g;
-    K_(lcsm_chunk_pack)(&f.b.c, g_m, f.b.G);
+    pack(&f.b.c, g_m, f.b.G);
     for (ptrdiff_t j = (x->T + C - 1) / C - 1; j >= 0; j--) {
         ptrdiff_t end = (j + 1) * C;
         cell(&f, j * C, end < x->T ? end : x->T, tape + (size_t)j * n);
     }
-    K_(lcsm_chunk_unpack)(&f.b.c, f.b.G, g_m);
+    for (ptrdiff_t p = 0; p < f.b.c.panels; p++)
+        K_(lcsm_chunk_unpack)(&f.b.c, p, f.b.G + p * f.b.c.R * EOS_PANEL, g_m);
     vflush_end(mode);
 }

@@ -28,8 +28,9 @@ typedef struct {
     real *carry_k, *carry_d; /* (2, Kp), (Dp) sums over M * G */
 } lcsm_chunk_back;
 
-/* Flows from M to the chunk's end, for the gradients of row, row_phase and col. */
-void K_(lcsm_chunk_carry)(lcsm_chunk_back *b);
+/* Flows from M to the chunk's end in one panel, for the gradients of row, row_phase and col. The
+ * first panel begins their sums. */
+void K_(lcsm_chunk_carry)(lcsm_chunk_back *b, ptrdiff_t panel);
 
 /* Gradients of e, s, erase, row and row_phase from those of E, Q and N. */
 void K_(lcsm_chunk_grad_rows)(lcsm_chunk_back *b);

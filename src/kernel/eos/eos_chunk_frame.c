@@ -1,17 +1,13 @@
 /*
- * eos_chunk_frame.c - the frame of a chunk: its length, its decays, and the operands in it.
+ * eos_chunk_frame.c - the operands in the frame of a chunk, and the memory in panels.
  * eos_chunk.h has the equations.
  */
 #include "kernel/eos/eos_chunk.h"
 
-typedef R_(lcsm_view)     view;
-typedef R_(lcsm_eos_seq)  seq;
-typedef lcsm_chunk_factor factor;
+typedef R_(lcsm_view)    view;
+typedef R_(lcsm_eos_seq) seq;
 
-/* Steps whose decays are computed before the floor is looked at again. */
-enum { LOOK_AHEAD = 8 };
-
-/* ---- memory ----------------------------------------------------------------------------- */
+enum { ONES, STATIC, TOKEN }; /* kinds of a factor */
 
 real *K_(lcsm_chunk_take)(lcsm_chunk_arena *a, ptrdiff_t rows, ptrdiff_t cols)
 {
@@ -20,243 +16,255 @@ real *K_(lcsm_chunk_take)(lcsm_chunk_arena *a, ptrdiff_t rows, ptrdiff_t cols)
     return p;
 }
 
-static factor factor_open(const view *v, ptrdiff_t stride, ptrdiff_t width, ptrdiff_t pad,
-                          ptrdiff_t C, lcsm_chunk_arena *a)
+/* A triangle, zeros above its diagonal. */
+static real *take_lower(lcsm_chunk_arena *a, const lcsm_chunk *c)
 {
-    factor f = {.log = v->p, .t = v->t, .stride = stride, .width = width, .pad = pad};
-    if (f.log == NULL) f.t = 0;
-    f.up    = K_(lcsm_chunk_take)(a, C, pad);
-    f.down  = K_(lcsm_chunk_take)(a, C, pad);
-    f.first = K_(lcsm_chunk_take)(a, 1, pad);
-    return f;
+    real *p = K_(lcsm_chunk_take)(a, c->C, c->Cp);
+    if (p != NULL) memset(p, 0, (size_t)(c->C * c->Cp) * sizeof(real));
+    return p;
 }
 
-lcsm_chunk K_(lcsm_chunk_open)(const seq *x, ptrdiff_t C, lcsm_chunk_arena *a)
+lcsm_chunk K_(lcsm_chunk_open)(const seq *x, ptrdiff_t C, bool back, lcsm_chunk_arena *a)
 {
-    lcsm_chunk c = {.x = x, .C = C < x->T ? C : x->T, .K = x->K, .D = x->D};
+    lcsm_chunk c = {.x = x, .C = C < x->T ? C : x->T, .K = x->K, .D = x->D, .back = back};
     c.Cp         = lcsm_vec_pad(c.C);
     c.Kp         = lcsm_vec_pad(c.K);
     c.R          = x->complex ? c.Kp + c.K : c.K;
     c.Rp         = x->complex ? 2 * c.Kp : c.Kp;
     c.panels     = (c.D + EOS_PANEL - 1) / EOS_PANEL;
     c.Dp         = c.panels * EOS_PANEL;
-
-    c.row = factor_open(&x->row, x->row.k, c.K, c.Kp, c.C, a);
-    if (x->col.p != NULL) c.col = factor_open(&x->col, x->col.d, c.D, c.Dp, c.C, a);
+    K_(lcsm_chunk_decays)(&c, a);
     if (x->complex) {
         c.cos = K_(lcsm_chunk_take)(a, c.C, c.Kp);
         c.sin = K_(lcsm_chunk_take)(a, c.C, c.Kp);
     }
-    c.Q  = K_(lcsm_chunk_take)(a, c.C, c.Rp);
-    c.E  = K_(lcsm_chunk_take)(a, c.C, c.Rp);
-    c.ET = K_(lcsm_chunk_take)(a, c.Rp, c.Cp);
-    c.P  = K_(lcsm_chunk_take)(a, c.C, c.Cp);
+    c.Q     = K_(lcsm_chunk_take)(a, c.C, c.Rp);
+    c.E     = K_(lcsm_chunk_take)(a, c.C, back ? c.Rp : 2 * VW);
+    c.ET    = K_(lcsm_chunk_take)(a, c.Rp, c.Cp);
+    c.P     = take_lower(a, &c);
+    c.decay = K_(lcsm_chunk_take)(a, 1, c.Rp);
     if (x->erase.p != NULL) {
         c.N    = K_(lcsm_chunk_take)(a, c.C, c.Rp);
-        c.L    = K_(lcsm_chunk_take)(a, c.C, c.Cp);
+        c.L    = take_lower(a, &c);
         c.junk = K_(lcsm_chunk_take)(a, 1, c.C);
     }
-    c.decay = K_(lcsm_chunk_take)(a, 1, c.Rp);
     return c;
 }
 
-/* ---- decays ----------------------------------------------------------------------------- */
+/* ---- operands along K ------------------------------------------------------------------- */
 
-/* Row r of a factor: the product so far times exp(log), and its inverse. */
-static void factor_row(factor *f, ptrdiff_t t, ptrdiff_t r, bool skip)
+/* Where one vector of lanes of the rows is read and written. */
+typedef struct {
+    const real *s, *e, *b, *log;
+    real       *Q, *E, *N;
+    ptrdiff_t   er;   /* of E */
+    ptrdiff_t   half; /* from the real to the imaginary plane of Q, and of E */
+    ptrdiff_t   e_half;
+    ptrdiff_t   n; /* lanes that exist */
+} lanes;
+
+/* The products of a factor's decays up to step r, from those up to the step before. */
+VEC_INLINE vec next_product(vec product, const real *log, ptrdiff_t stride, ptrdiff_t n, bool mild)
 {
-    real       *up = f->up + r * f->pad, *down = f->down + r * f->pad;
-    const real *log = f->log == NULL ? NULL : f->log + (t + r) * f->t;
-    vec         e   = vset1(1);
-    for (ptrdiff_t j = 0; j < f->pad; j += VW) {
-        if (log != NULL && !(skip && r == 0)) {
-            if (f->stride != 0) e = vexp(lcsm_lanes(log + j, f->stride, f->width - j));
-            else if (j == 0) e = vexp(vset1(*log));
+    vec x = lcsm_lanes(log, stride, n);
+    return product * (mild ? lcsm_exp_mild(x) : vexp(x));
+}
+
+VEC_INLINE void complex_lanes(const lcsm_chunk *c, const lanes *l, ptrdiff_t r, ptrdiff_t k, vec up,
+                              vec down)
+{
+    const seq  *x  = c->x;
+    vec         cs = vload(c->cos + r * c->Kp + k), sn = vload(c->sin + r * c->Kp + k);
+    const real *s = l->s + r * x->s.t, *e = l->e + r * x->e.t;
+    real       *Q = l->Q + r * c->Rp, *E = l->E + r * l->er;
+    vec         re = lcsm_lanes(s, x->s.k, l->n), im = vzero();
+    if (x->complex_s) im = lcsm_lanes(s + 1, x->s.k, l->n);
+    vstore(Q, (re * cs - im * sn) * up);
+    vstore(Q + l->half, -(re * sn + im * cs) * up);
+    re = lcsm_lanes(e, x->e.k, l->n);
+    im = x->complex_e ? lcsm_lanes(e + 1, x->e.k, l->n) : vzero();
+    vstore(E, (re * cs + im * sn) * down);
+    vstore(E + l->e_half, (im * cs - re * sn) * down);
+}
+
+/* q, k and -b of all steps, one vector of lanes. `whole`: every stride is 1 and no lane missing. */
+VEC_INLINE void rows_lanes(lcsm_chunk *c, const lanes *l, ptrdiff_t k, int kind, bool whole,
+                           bool complex)
+{
+    const seq      *x = c->x;
+    const ptrdiff_t n = whole ? VW : l->n, ss = whole ? 1 : x->s.k, es = whole ? 1 : x->e.k;
+    const ptrdiff_t st = x->s.t, et = x->e.t, rt = c->row.t, rs = whole ? 1 : c->row.stride;
+    const ptrdiff_t Kp = c->Kp, Rp = c->Rp, er = l->er;
+    const real     *s = l->s, *e = l->e, *log = l->log;
+    const bool      mild = c->row.least >= EOS_MILD, skip = c->scaled;
+    real           *Q = l->Q, *E = l->E, *keep_up = NULL, *keep_down = NULL;
+    vec             up = vset1(1), down = vset1(1), product = vset1(1);
+    const vec       scale = vset1(x->scale);
+    if (kind != ONES && c->row.up != NULL) {
+        keep_up   = c->row.up + k;
+        keep_down = c->row.down + k;
+    }
+    for (ptrdiff_t r = 0; r < c->n; r++) {
+        if (kind == STATIC) {
+            up   = vload(keep_up + r * Kp);
+            down = vload(keep_down + r * Kp);
         }
-        vec product = r == 0 ? e : e * vload(up - f->pad + j);
-        vstore(up + j, product);
-        vstore(down + j, 1 / product);
-    }
-}
-
-/* Makes the first `rows` rows hold for the chunk at t. */
-static void factor_extend(factor *f, ptrdiff_t t, ptrdiff_t rows, bool skip)
-{
-    for (; f->valid < rows; f->valid++) factor_row(f, t, f->valid, skip);
-}
-
-static void factor_begin(factor *f, bool skip)
-{
-    if (f->t != 0 || f->valid_skips != skip) f->valid = 0;
-    f->valid_skips = skip;
-}
-
-/* The strongest decay of a row; logs are at most 0, so the last row of a run has the least. */
-static real factor_low(const factor *f, ptrdiff_t r)
-{
-    if (f->log == NULL) return 1;
-    const real *up  = f->up + r * f->pad;
-    vec         low = vload(up);
-    for (ptrdiff_t j = VW; j < f->pad; j += VW) low = vmin(low, vload(up + j));
-    return vhmin(low);
-}
-
-static bool above_floor(const lcsm_chunk *c, ptrdiff_t r)
-{
-    return factor_low(&c->row, r) * factor_low(&c->col, r) >= EOS_CHUNK_FLOOR;
-}
-
-/* How many of the n steps from t stay above the floor. */
-static ptrdiff_t measure(lcsm_chunk *c, ptrdiff_t t, ptrdiff_t n, bool skip)
-{
-    bool fixed = c->row.t == 0 && c->col.t == 0;
-    factor_begin(&c->row, skip);
-    factor_begin(&c->col, skip);
-    for (ptrdiff_t from = 0, to; from < n; from = to) {
-        to = fixed || n - from < LOOK_AHEAD ? n : from + LOOK_AHEAD;
-        factor_extend(&c->row, t, to, skip);
-        if (c->col.log != NULL) factor_extend(&c->col, t, to, skip);
-        if (above_floor(c, to - 1)) continue;
-        while (from < to && above_floor(c, from)) from++;
-        return from;
-    }
-    return n;
-}
-
-/* M = exp(row) exp(col) * M for the decays of the first step, which are kept. */
-static void scale_memory(lcsm_chunk *c, real *M)
-{
-    memcpy(c->row.first, c->row.up, (size_t)c->row.pad * sizeof(real));
-    if (c->col.log != NULL) memcpy(c->col.first, c->col.up, (size_t)c->col.pad * sizeof(real));
-    K_(lcsm_chunk_scale)(c, c->row.first, c->col.log == NULL ? NULL : c->col.first, M);
-}
-
-void K_(lcsm_chunk_scale)(const lcsm_chunk *c, const real *row, const real *col, real *M)
-{
-    for (ptrdiff_t p = 0; p < c->panels; p++)
-        for (ptrdiff_t k = 0; k < c->R; k++, M += EOS_PANEL) {
-            real by = row[k % c->Kp];
-            for (ptrdiff_t j = 0; j < EOS_PANEL; j += VW) {
-                vec v = vload(M + j) * by;
-                vstore(M + j, col == NULL ? v : v * vload(col + p * EOS_PANEL + j));
+        if (kind == TOKEN) {
+            if (r > 0 || !skip) product = next_product(product, log + r * rt, rs, n, mild);
+            up   = product;
+            down = vrcp(product);
+            if (keep_up != NULL) {
+                vstore(keep_up + r * Kp, up);
+                vstore(keep_down + r * Kp, down);
             }
         }
+        if (complex) {
+            complex_lanes(c, l, r, k, up * scale, down);
+            continue;
+        }
+        vstore(Q + r * Rp, lcsm_lanes(s + r * st, ss, n) * (up * scale));
+        vstore(E + r * er, lcsm_lanes(e + r * et, es, n) * down);
+        if (l->b != NULL)
+            vstore(l->N + r * Rp, lcsm_lanes(l->b + r * x->erase.t, x->erase.k, n) * -up);
+    }
+    vstore(c->decay + k, up);
+    if (complex) vstore(c->decay + Kp + k, up);
 }
 
-static void phase_row(lcsm_chunk *c, ptrdiff_t r)
+static void rows_kind(lcsm_chunk *c, const lanes *l, ptrdiff_t k, int kind, bool whole)
 {
-    const view *phase = &c->x->row_phase;
-    for (ptrdiff_t k = 0; k < c->Kp; k += VW) {
-        vec   re = vset1(1), im = vzero();
-        real *cs = c->cos + r * c->Kp + k, *sn = c->sin + r * c->Kp + k;
-        if (phase->p != NULL)
-            vsincos(lcsm_lanes(phase->p + (c->t + r) * phase->t + k * phase->k, phase->k, c->K - k),
-                    &im, &re);
-        if (r > 0) {
-            vec a = vload(cs - c->Kp), b = vload(sn - c->Kp), x = re;
-            re = x * a - im * b;
-            im = x * b + im * a;
-        }
-        vstore(cs, re);
-        vstore(sn, im);
+    bool complex = c->x->complex;
+    if (complex) {
+        if (kind == TOKEN) rows_lanes(c, l, k, TOKEN, false, true);
+        else rows_lanes(c, l, k, kind, false, true);
+    } else if (!whole) {
+        rows_lanes(c, l, k, kind, false, false);
+    } else {
+        if (kind == ONES) rows_lanes(c, l, k, ONES, true, false);
+        if (kind == STATIC) rows_lanes(c, l, k, STATIC, true, false);
+        if (kind == TOKEN) rows_lanes(c, l, k, TOKEN, true, false);
     }
 }
 
-void K_(lcsm_chunk_begin)(lcsm_chunk *c, ptrdiff_t t, ptrdiff_t end, real *M)
+static const real *at(const view *v, ptrdiff_t t, ptrdiff_t k)
+{
+    return v->p == NULL ? NULL : v->p + t * v->t + k * v->k;
+}
+
+static void rows(lcsm_chunk *c)
+{
+    const seq *x    = c->x;
+    int        kind = c->row.log == NULL ? ONES : c->row.t == 0 ? STATIC : TOKEN;
+    bool       unit = x->s.k == 1 && x->e.k == 1 && (kind != TOKEN || c->row.stride == 1)
+             && (x->erase.p == NULL || x->erase.k == 1);
+    for (ptrdiff_t k = 0; k < c->K; k += VW) {
+        lanes l  = {.s    = at(&x->s, c->t, k),
+                    .e    = at(&x->e, c->t, k),
+                    .b    = at(&x->erase, c->t, k),
+                    .log  = at(&x->row, c->t, k),
+                    .Q    = c->Q + k,
+                    .N    = c->N == NULL ? NULL : c->N + k,
+                    .E    = c->back ? c->E + k : c->E,
+                    .er   = c->back ? c->Rp : 2 * VW,
+                    .half = c->Kp,
+                    .n    = c->K - k};
+        l.e_half = c->back ? c->Kp : VW;
+        rows_kind(c, &l, k, kind, unit && l.n >= VW);
+        K_(lcsm_transpose)(c->n, VW, l.E, l.er, c->ET + k * c->Cp, c->Cp);
+        if (x->complex)
+            K_(lcsm_transpose)(c->n, VW, l.E + l.e_half, l.er, c->ET + (c->Kp + k) * c->Cp, c->Cp);
+    }
+    c->q  = c->Q;
+    c->qr = c->Rp;
+}
+
+/* Whether q and k are s and e as they lie, in whole vectors. */
+static bool plain(const lcsm_chunk *c)
 {
     const seq *x = c->x;
-    ptrdiff_t  n = 1;
-    while (t + n < end && !R_(lcsm_eos_resets)(x, t + n)) n++;
-    c->t     = t;
-    c->empty = R_(lcsm_eos_resets)(x, t);
-    if (c->empty) memset(M, 0, (size_t)(c->panels * c->R * EOS_PANEL) * sizeof(real));
-
-    c->n      = measure(c, t, n, false);
-    c->scaled = c->n == 0;
-    if (c->scaled) {
-        scale_memory(c, M);
-        c->n = measure(c, t, n, true);
-    }
-    if (!x->complex) return;
-    if (x->row_phase.p != NULL && x->row_phase.t != 0) c->phases = 0;
-    for (; c->phases < c->n; c->phases++) phase_row(c, c->phases);
+    return !c->back && !x->complex && x->erase.p == NULL && c->row.log == NULL && x->scale == 1
+        && c->K == c->Kp && x->s.k == 1 && x->e.k == 1;
 }
 
-/* ---- operands --------------------------------------------------------------------------- */
-
-/* Rows of q and k; the comments of eos_chunk.h name the parts. */
-static void rows_real(lcsm_chunk *c, ptrdiff_t r)
+static void rows_plain(lcsm_chunk *c)
 {
-    const seq *x    = c->x;
-    ptrdiff_t  step = c->t + r, row = r * c->Rp;
-    for (ptrdiff_t k = 0; k < c->K; k += VW) {
-        vec up = vload(c->row.up + r * c->Kp + k), down = vload(c->row.down + r * c->Kp + k);
-        vec s = lcsm_lanes(x->s.p + step * x->s.t + k * x->s.k, x->s.k, c->K - k);
-        vec e = lcsm_lanes(x->e.p + step * x->e.t + k * x->e.k, x->e.k, c->K - k);
-        vstore(c->Q + row + k, s * x->scale * up);
-        vstore(c->E + row + k, e * down);
-        if (c->N == NULL) continue;
-        vec b = lcsm_lanes(x->erase.p + step * x->erase.t + k * x->erase.k, x->erase.k, c->K - k);
-        vstore(c->N + row + k, -b * up);
-    }
-}
-
-static void lanes_complex(const view *v, bool complex, ptrdiff_t t, ptrdiff_t k, ptrdiff_t n,
-                          vec *re, vec *im)
-{
-    const real *p = v->p + t * v->t + k * v->k;
-    *re           = lcsm_lanes(p, v->k, n);
-    *im           = complex ? lcsm_lanes(p + 1, v->k, n) : vzero();
-}
-
-static void rows_complex(lcsm_chunk *c, ptrdiff_t r)
-{
-    const seq *x    = c->x;
-    ptrdiff_t  step = c->t + r, row = r * c->Rp;
-    for (ptrdiff_t k = 0; k < c->K; k += VW) {
-        ptrdiff_t at = r * c->Kp + k;
-        vec       up = vload(c->row.up + at), down = vload(c->row.down + at);
-        vec       cs = vload(c->cos + at), sn = vload(c->sin + at), re, im;
-        lanes_complex(&x->s, x->complex_s, step, k, c->K - k, &re, &im);
-        up *= x->scale;
-        vstore(c->Q + row + k, (re * cs - im * sn) * up);
-        vstore(c->Q + row + c->Kp + k, -(re * sn + im * cs) * up);
-        lanes_complex(&x->e, x->complex_e, step, k, c->K - k, &re, &im);
-        vstore(c->E + row + k, (re * cs + im * sn) * down);
-        vstore(c->E + row + c->Kp + k, (im * cs - re * sn) * down);
-    }
+    const seq *x = c->x;
+    K_(lcsm_transpose)(c->n, c->K, at(&x->e, c->t, 0), x->e.t, c->ET, c->Cp);
+    c->q  = at(&x->s, c->t, 0);
+    c->qr = x->s.t;
+    for (ptrdiff_t k = 0; k < c->Kp; k += VW) vstore(c->decay + k, vset1(1));
 }
 
 void K_(lcsm_chunk_operands)(lcsm_chunk *c, real *diag)
 {
-    for (ptrdiff_t r = 0; r < c->n; r++)
-        if (c->x->complex) rows_complex(c, r);
-        else rows_real(c, r);
-    K_(lcsm_transpose)(c->n, c->Rp, c->E, c->Rp, c->ET, c->Cp);
-
-    lcsm_product p = {.a = c->Q, .ar = c->Rp, .ad = 1, .b = c->ET, .bd = c->Cp, .depth = c->R};
+    if (plain(c)) rows_plain(c);
+    else rows(c);
+    lcsm_product p = {.a = c->q, .ar = c->qr, .ad = 1, .b = c->ET, .bd = c->Cp, .depth = c->R};
     K_(lcsm_tiles_lower)(c->n, &p, c->P, c->Cp, diag);
-    if (c->N != NULL) {
-        p.a = c->N;
-        K_(lcsm_tiles_lower)(c->n, &p, c->L, c->Cp, c->junk);
-    }
-    for (ptrdiff_t k = 0; k < c->Rp; k++) c->decay[k] = c->row.up[(c->n - 1) * c->Kp + k % c->Kp];
+    if (c->N == NULL) return;
+    p.a  = c->N;
+    p.ar = c->Rp;
+    K_(lcsm_tiles_lower)(c->n, &p, c->L, c->Cp, c->junk);
 }
 
-void K_(lcsm_chunk_input)(const lcsm_chunk *c, ptrdiff_t panel, real *V)
+/* ---- operands along D ------------------------------------------------------------------- */
+
+/* V of one vector of lanes, cols of which exist, with the column decays of a factor by token. */
+VEC_INLINE void input_lanes(const lcsm_chunk *c, const real *in, const real *log, ptrdiff_t cols,
+                            int kind, ptrdiff_t j, real *V)
 {
-    const view *in = &c->x->i;
-    ptrdiff_t   d = panel * EOS_PANEL, cols = lcsm_chunk_cols(c, panel);
-    const real *down = c->col.down;
-    for (ptrdiff_t r = 0; r < c->n; r++, V += EOS_PANEL)
-        for (ptrdiff_t j = 0; j < EOS_PANEL; j += VW) {
-            vec v = lcsm_lanes(in->p + (c->t + r) * in->t + d + j, 1, cols - j);
-            if (down != NULL) v *= vload(down + r * c->Dp + d + j);
-            vstore(V + j, v);
+    const ptrdiff_t it = c->x->i.t, lt = c->col.t, ls = c->col.stride, cr = c->col.r;
+    const bool      mild = c->col.least >= EOS_MILD, skip = c->scaled, back = c->back;
+    real           *up = c->col.up + j, *down = c->col.down + j;
+    vec             product = vset1(1);
+    for (ptrdiff_t r = 0; r < c->n; r++) {
+        vec v = lcsm_lanes(in + r * it, 1, cols);
+        if (kind == STATIC) v *= vload(down + r * cr);
+        if (kind == TOKEN) {
+            if (r > 0 || !skip) product = next_product(product, log + r * lt, ls, cols, mild);
+            vec inverse = vrcp(product);
+            vstore(up + r * EOS_PANEL, product);
+            if (back) vstore(down + r * EOS_PANEL, inverse);
+            v *= inverse;
         }
+        vstore(V + r * EOS_PANEL + j, v);
+    }
+}
+
+void K_(lcsm_chunk_input)(lcsm_chunk *c, ptrdiff_t panel, real *V)
+{
+    const seq *x = c->x;
+    ptrdiff_t  d = panel * EOS_PANEL, cols = lcsm_chunk_cols(c, panel);
+    int        kind = c->col.log == NULL ? ONES : c->col.t == 0 ? STATIC : TOKEN;
+    if (kind == STATIC) {
+        ptrdiff_t from = d + (c->scaled ? 0 : c->col.pad);
+        c->col.up      = c->col.table + from;
+        c->col.down    = c->col.inverse + from;
+    }
+    for (ptrdiff_t j = 0; j < EOS_PANEL; j += VW) {
+        const real *in    = x->i.p + c->t * x->i.t + d + j;
+        const real *log   = kind == ONES ? NULL : x->col.p + c->t * x->col.t + (d + j) * x->col.d;
+        bool        whole = cols - j >= VW && (kind != TOKEN || x->col.d == 1);
+        if (kind == ONES && whole) input_lanes(c, in, log, VW, ONES, j, V);
+        else if (kind == STATIC && whole) input_lanes(c, in, log, VW, STATIC, j, V);
+        else if (whole) input_lanes(c, in, log, VW, TOKEN, j, V);
+        else input_lanes(c, in, log, cols - j, kind, j, V);
+    }
 }
 
 /* ---- the memory ------------------------------------------------------------------------- */
+
+void K_(lcsm_chunk_scale)(const lcsm_chunk *c, const real *row, const real *col, real *M)
+{
+    if (row == NULL && col == NULL) return;
+    for (ptrdiff_t k = 0; k < c->R; k++, M += EOS_PANEL) {
+        real by = row == NULL ? 1 : row[k < c->Kp ? k : k - c->Kp];
+        for (ptrdiff_t j = 0; j < EOS_PANEL; j += VW) {
+            vec v = vload(M + j) * by;
+            vstore(M + j, col == NULL ? v : v * vload(col + j));
+        }
+    }
+}
 
 void K_(lcsm_chunk_rotate)(const lcsm_chunk *c, real sign, real *M)
 {
@@ -272,33 +280,44 @@ void K_(lcsm_chunk_rotate)(const lcsm_chunk *c, real sign, real *M)
 
 void K_(lcsm_chunk_advance)(const lcsm_chunk *c, ptrdiff_t panel, const real *V, real *M)
 {
-    const real  *up = c->col.up;
-    lcsm_product p  = {.a = c->E, .ar = 1, .ad = c->Rp, .b = V, .bd = EOS_PANEL, .depth = c->n};
-    lcsm_target  t  = {.c = M, .cr = EOS_PANEL, .op = TILE_DECAY, .row = c->decay};
-    if (up != NULL) t.col = up + (c->n - 1) * c->Dp + panel * EOS_PANEL;
+    lcsm_product p = {.a = c->ET, .ar = c->Cp, .ad = 1, .b = V, .bd = EOS_PANEL, .depth = c->n};
+    lcsm_target  t = {.c = M, .cr = EOS_PANEL, .op = TILE_ADD, .row = c->decay};
+    if (c->row.log != NULL) t.op = TILE_DECAY;
+    if (c->col.log != NULL) {
+        t.op  = TILE_DECAY2;
+        t.col = c->col.up + (c->n - 1) * c->col.r;
+    }
     K_(lcsm_tiles)(c->R, lcsm_chunk_vecs(c, panel), &p, 1, &t);
     if (c->x->complex) K_(lcsm_chunk_rotate)(c, 1, M);
 }
 
-void K_(lcsm_chunk_pack)(const lcsm_chunk *c, const real *m, real *M)
+/* Where row k of the memory lies in its planes; -1 for a row between the planes. */
+static ptrdiff_t plane_row(const lcsm_chunk *c, ptrdiff_t k)
 {
-    for (ptrdiff_t p = 0; p < c->panels; p++) {
-        ptrdiff_t cols = lcsm_chunk_cols(c, p);
-        for (ptrdiff_t k = 0; k < c->R; k++, M += EOS_PANEL) {
-            ptrdiff_t plane = k / c->Kp, at = (plane * c->K + k % c->Kp) * c->D + p * EOS_PANEL;
-            for (ptrdiff_t j = 0; j < EOS_PANEL; j += VW)
-                vstore(M + j, k % c->Kp < c->K ? lcsm_lanes(m + at + j, 1, cols - j) : vzero());
-        }
+    if (k < c->K) return k;
+    return k < c->Kp ? -1 : c->K + k - c->Kp;
+}
+
+void K_(lcsm_chunk_pack)(const lcsm_chunk *c, ptrdiff_t panel, const real *m, real *M)
+{
+    ptrdiff_t cols = lcsm_chunk_cols(c, panel);
+    for (ptrdiff_t k = 0; k < c->R; k++, M += EOS_PANEL) {
+        ptrdiff_t   row  = plane_row(c, k);
+        const real *from = m + row * c->D + panel * EOS_PANEL;
+        for (ptrdiff_t j = 0; j < EOS_PANEL; j += VW)
+            vstore(M + j, row < 0 ? vzero() : lcsm_lanes(from + j, 1, cols - j));
     }
 }
 
-void K_(lcsm_chunk_unpack)(const lcsm_chunk *c, const real *M, real *m)
+void K_(lcsm_chunk_unpack)(const lcsm_chunk *c, ptrdiff_t panel, const real *M, real *m)
 {
-    for (ptrdiff_t p = 0; p < c->panels; p++) {
-        size_t bytes = (size_t)lcsm_chunk_cols(c, p) * sizeof(real);
-        for (ptrdiff_t k = 0; k < c->R; k++, M += EOS_PANEL) {
-            ptrdiff_t plane = k / c->Kp, at = (plane * c->K + k % c->Kp) * c->D + p * EOS_PANEL;
-            if (k % c->Kp < c->K) memcpy(m + at, M, bytes);
-        }
+    ptrdiff_t cols = lcsm_chunk_cols(c, panel);
+    for (ptrdiff_t k = 0; k < c->R; k++, M += EOS_PANEL) {
+        ptrdiff_t row = plane_row(c, k);
+        real     *to  = m + row * c->D + panel * EOS_PANEL;
+        if (row < 0) continue;
+        for (ptrdiff_t j = 0; j < cols; j += VW)
+            if (cols - j >= VW) vstore(to + j, vload(M + j));
+            else vstore_n(to + j, vload(M + j), cols - j);
     }
 }

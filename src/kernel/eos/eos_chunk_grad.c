@@ -110,13 +110,15 @@ static void complete(back *b)
     }
 }
 
-/* a = a * by * factor, (C, Rp) by (C, Kp), in place. */
+/* a = a * by * factor, (C, Rp) by (C, Kp), in place; by NULL is 1. */
 static void scale_rows(const lcsm_chunk *c, real *a, const real *by, real factor)
 {
+    if (by == NULL && factor == 1) return;
     for (ptrdiff_t r = 0; r < c->n; r++)
         for (ptrdiff_t k = 0; k < c->Rp; k += VW) {
             real *p = a + r * c->Rp + k;
-            vstore(p, vload(p) * vload(by + r * c->Kp + k % c->Kp) * factor);
+            vec   x = vload(p) * factor;
+            vstore(p, by == NULL ? x : x * vload(by + r * c->Kp + (k < c->Kp ? k : k - c->Kp)));
         }
 }
 
@@ -203,7 +205,7 @@ void K_(lcsm_chunk_grad_cols)(back *b, ptrdiff_t panel, real *X)
     for (ptrdiff_t r = 0; r < c->n; r++)
         for (ptrdiff_t j = 0; j < EOS_PANEL; j += VW) {
             vec v = vload(X + r * EOS_PANEL + j);
-            if (c->col.down != NULL) v *= vload(c->col.down + r * c->Dp + d + j);
+            if (c->col.log != NULL) v *= vload(c->col.down + r * c->col.r + j);
             vstore(g + r * EOS_PANEL + j, v);
         }
     o = b->g->i;
@@ -213,26 +215,26 @@ void K_(lcsm_chunk_grad_cols)(back *b, ptrdiff_t panel, real *X)
 
 /* ---- from M to the end ------------------------------------------------------------------ */
 
-void K_(lcsm_chunk_carry)(back *b)
+void K_(lcsm_chunk_carry)(back *b, ptrdiff_t panel)
 {
     const lcsm_chunk *c    = &b->c;
     ptrdiff_t         half = c->x->complex ? c->Kp * EOS_PANEL : 0;
+    real             *d    = b->carry_d + panel * EOS_PANEL;
     bool              row  = b->g->row.p != NULL || b->g->row_phase.p != NULL;
     if (!row && b->g->col.p == NULL) return;
-    memset(b->carry_k, 0, (size_t)(2 * c->Kp) * sizeof(real));
-    memset(b->carry_d, 0, (size_t)c->Dp * sizeof(real));
-    for (ptrdiff_t p = 0; p < c->panels; p++)
-        for (ptrdiff_t k = 0; k < c->K; k++) {
-            const real *M = c->M + (p * c->R + k) * EOS_PANEL,
-                       *G = b->G + (p * c->R + k) * EOS_PANEL;
-            real *d       = b->carry_d + p * EOS_PANEL;
-            vec   u = pair(M, G, half, false), v = pair(M + VW, G + VW, half, false);
-            vstore(d, vload(d) + u);
-            vstore(d + VW, vload(d + VW) + v);
-            if (!row) continue;
-            b->carry_k[k] += vsum(u + v);
-            if (half != 0)
-                b->carry_k[c->Kp + k] +=
-                    vsum(pair(M, G, half, true) + pair(M + VW, G + VW, half, true));
+    if (panel == 0) memset(b->carry_k, 0, (size_t)(2 * c->Kp) * sizeof(real));
+    memset(d, 0, EOS_PANEL * sizeof(real));
+    for (ptrdiff_t k = 0; k < c->K; k++) {
+        ptrdiff_t at   = (panel * c->R + k) * EOS_PANEL;
+        vec       dots = vzero(), crosses = vzero();
+        for (ptrdiff_t j = 0; j < EOS_PANEL; j += VW) {
+            vec v = pair(c->M + at + j, b->G + at + j, half, false);
+            vstore(d + j, vload(d + j) + v);
+            dots += v;
+            if (half != 0) crosses += pair(c->M + at + j, b->G + at + j, half, true);
         }
+        if (!row) continue;
+        b->carry_k[k] += vsum(dots);
+        if (half != 0) b->carry_k[c->Kp + k] += vsum(crosses);
+    }
 }

@@ -13,19 +13,18 @@
 static void substitute(real *X, ptrdiff_t r, const real *a, ptrdiff_t stride, ptrdiff_t from,
                        ptrdiff_t to)
 {
-    vec u = vload(X + r * EOS_PANEL), v = vload(X + r * EOS_PANEL + VW);
+    vec sum[TILE_VECS];
+    for (int v = 0; v < TILE_VECS; v++) sum[v] = vload(X + r * EOS_PANEL + v * VW);
     for (ptrdiff_t j = from; j < to; j++) {
         vec w = vset1(a[j * stride]);
-        u += w * vload(X + j * EOS_PANEL);
-        v += w * vload(X + j * EOS_PANEL + VW);
+        for (int v = 0; v < TILE_VECS; v++) sum[v] += w * vload(X + j * EOS_PANEL + v * VW);
     }
-    vstore(X + r * EOS_PANEL, u);
-    vstore(X + r * EOS_PANEL + VW, v);
+    for (int v = 0; v < TILE_VECS; v++) vstore(X + r * EOS_PANEL + v * VW, sum[v]);
 }
 
 void K_(lcsm_delta_solve)(const lcsm_chunk *c, const real *M, real *V)
 {
-    ptrdiff_t    tiles = lcsm_tile_count(c->n), first = 0;
+    ptrdiff_t    tiles = lcsm_tile_count(c->n, TILE_VECS), first = 0;
     lcsm_product p[] = {
         {.a = c->N, .ar = c->Rp, .ad = 1, .b = M, .bd = EOS_PANEL, .depth = c->R},
         {.a = c->L, .ar = c->Cp, .ad = 1, .b = V, .bd = EOS_PANEL, .part = TILE_BELOW},
@@ -42,7 +41,7 @@ void K_(lcsm_delta_solve)(const lcsm_chunk *c, const real *M, real *V)
 
 void K_(lcsm_delta_solve_back)(const lcsm_chunk *c, real *X)
 {
-    ptrdiff_t    tiles = lcsm_tile_count(c->n), next = c->n;
+    ptrdiff_t    tiles = lcsm_tile_count(c->n, TILE_VECS), next = c->n;
     lcsm_product p = {.a     = c->L,
                       .ar    = 1,
                       .ad    = c->Cp,

@@ -6,143 +6,192 @@
  */
 #include "kernel/gemm/tile.h"
 
-/* X(row): every row of the largest tile. */
-#if TILE_ROWS == 12
-#define ROWS(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11)
+/* X(row, g, o): every row of the highest tile. Row 3g + o of A is addressed as row o of the g-th
+ * pointer, so that a few pointers and one stride reach all of them. ROWS_n: the rows of tiles n
+ * vectors wide. */
+#define ROWS_6(X) X(0, 0, 0) X(1, 0, 1) X(2, 0, 2) X(3, 1, 0) X(4, 1, 1) X(5, 1, 2)
+#if VW == 16
+#define ROWS_9(X)  ROWS_6(X) X(6, 2, 0) X(7, 2, 1) X(8, 2, 2)
+#define ROWS_14(X) ROWS_9(X) X(9, 3, 0) X(10, 3, 1) X(11, 3, 2) X(12, 4, 0) X(13, 4, 1)
+#define ROWS       ROWS_14
 #else
-#define ROWS(X) X(0) X(1) X(2) X(3) X(4) X(5)
+#define ROWS ROWS_6
 #endif
 
-/* C = f(C, S) for a row: p points to it in C. */
+/* The vectors of a row: Y(vector, its number). */
+#define VECS(Y, i) Y(s##i, 0) Y(t##i, 1) Y(u##i, 2) Y(w##i, 3)
+
+#if VW == 16
+#define LANES 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
+#elif VW == 8
+#define LANES 0, 1, 2, 3, 4, 5, 6, 7
+#elif VW == 4
+#define LANES 0, 1, 2, 3
+#else
+#define LANES 0, 1
+#endif
+
+/* Writes one vector of C. */
 VEC_INLINE void put(real *p, vec sum, lcsm_tile_op op, const lcsm_target *t, ptrdiff_t row,
                     ptrdiff_t lane)
 {
-    switch (op) {
-    case TILE_SET: break;
-    case TILE_ADD: sum += vload(p); break;
-    case TILE_SCALE: sum *= vload(t->col + row * t->col_r + lane); break;
-    case TILE_DECAY:
-        sum = (sum + vload(p)) * t->row[row];
-        if (t->col != NULL) sum *= vload(t->col + lane);
-        break;
+    if (op == TILE_ADD || op == TILE_DECAY || op == TILE_DECAY2) sum += vload(p);
+    if (op == TILE_SCALE) sum *= vload(t->col + row * t->col_r + lane);
+    if (op == TILE_DECAY || op == TILE_DECAY2) sum *= t->row[row];
+    if (op == TILE_DECAY2) sum *= vload(t->col + lane);
+    if (op == TILE_TRIANGLE) {
+        ivec column = (ivec){LANES} + (ireal)(lane + t->col_r);
+        sum         = (vec)((ivec)sum & (column <= (ireal)row));
     }
     vstore(p, sum);
 }
 
-VEC_INLINE void tile(int rows, int vecs, ptrdiff_t first, const lcsm_product *p, int count,
-                     const lcsm_target *t)
+/* `tiles` tiles of `rows` rows each, from row `first` on. */
+VEC_INLINE void tile(int rows, int vecs, ptrdiff_t first, ptrdiff_t tiles, const lcsm_product *p,
+                     int count, const lcsm_target *t)
 {
-#define X(i) vec s##i = vzero(), t##i = vzero();
-    ROWS(X)
+    const ptrdiff_t cr = t->cr;
+    real           *c  = t->c + first * cr;
+    for (; tiles > 0; tiles--, first += rows, c += rows * cr) {
+#define Y(v, j)    vec v = vzero();
+#define X(i, g, o) VECS(Y, i)
+        ROWS(X)
 #undef X
-    for (const lcsm_product *end = p + count; p < end; p++) {
-        ptrdiff_t   ar = p->ar, ad = p->ad, bd = p->bd, blocks = p->blocks;
-        const real *a = p->a + first * ar, *b = p->b;
-        ptrdiff_t   from = 0, to = p->depth;
-        if (p->part == TILE_LOWER) to = first + rows;
-        if (p->part == TILE_BELOW) to = first;
-        if (p->part == TILE_UPPER) from = first;
-        if (p->part == TILE_ABOVE) from = first + rows;
-        a += from * ad;
-        b += from * bd;
-        do {
-            const real *q = a;
-            for (ptrdiff_t n = to - from; n > 0; n--) {
-                vec u = vload(b), v = vecs > 1 ? vload(b + VW) : u;
-#define X(i)                                                                                       \
+#undef Y
+        for (const lcsm_product *q = p; q < p + count; q++) {
+            ptrdiff_t   ar = q->ar, ad = q->ad, bd = q->bd, blocks = q->blocks;
+            const real *a = q->a + first * ar, *b = q->b;
+            ptrdiff_t   from = 0, to = q->depth;
+            if (q->part == TILE_LOWER) to = first + rows;
+            if (q->part == TILE_BELOW) to = first;
+            if (q->part == TILE_UPPER) from = first;
+            if (q->part == TILE_ABOVE) from = first + rows;
+            a += from * ad;
+            b += from * bd;
+            do {
+                const real *q0 = a, *q1 = a + 3 * ar, *q2 = a + 6 * ar, *q3 = a + 9 * ar,
+                           *q4 = a + 12 * ar;
+                for (ptrdiff_t n = to - from; n > 0; n--) {
+                    vec b0 = vload(b), b1 = b0, b2 = b0, b3 = b0;
+                    if (vecs > 1) b1 = vload(b + VW);
+                    if (vecs > 2) b2 = vload(b + 2 * VW);
+                    if (vecs > 3) b3 = vload(b + 3 * VW);
+#define Y(v, j)                                                                                    \
+    if (j < vecs) v += e * b##j;
+#define X(i, g, o)                                                                                 \
     if (i < rows) {                                                                                \
-        vec w = vset1(q[i * ar]);                                                                  \
-        s##i += w * u;                                                                             \
-        if (vecs > 1) t##i += w * v;                                                               \
+        vec e = vset1(q##g[o * ar]);                                                               \
+        VECS(Y, i)                                                                                 \
     }
-                ROWS(X)
+                    ROWS(X)
 #undef X
-                q += ad;
-                b += bd;
-            }
-            a += p->a_block;
-        } while (--blocks > 0);
-    }
-    real        *c  = t->c + first * t->cr;
-    ptrdiff_t    cr = t->cr;
-    lcsm_tile_op op = t->op;
-#define X(i)                                                                                       \
+#undef Y
+                    q0 += ad, q1 += ad, q2 += ad, q3 += ad, q4 += ad;
+                    b += bd;
+                }
+                a += q->a_block;
+            } while (--blocks > 0);
+        }
+#define Y(v, j)                                                                                    \
+    if (j < vecs) put(to + j * VW, v, OP, t, row, j * VW);
+#define X(i, g, o)                                                                                 \
     if (i < rows) {                                                                                \
-        put(c + i * cr, s##i, op, t, first + i, 0);                                                \
-        if (vecs > 1) put(c + i * cr + VW, t##i, op, t, first + i, VW);                            \
+        real     *to  = c + i * cr;                                                                \
+        ptrdiff_t row = first + i;                                                                 \
+        VECS(Y, i)                                                                                 \
     }
-    switch (op) {
-    case TILE_SET: op = TILE_SET; ROWS(X) break;
-    case TILE_ADD: op = TILE_ADD; ROWS(X) break;
-    case TILE_SCALE: op = TILE_SCALE; ROWS(X) break;
-    case TILE_DECAY: op = TILE_DECAY; ROWS(X) break;
-    }
+        switch (t->op) {
+#define OP TILE_SET
+        case OP: ROWS(X) break;
+#undef OP
+#define OP TILE_ADD
+        case OP: ROWS(X) break;
+#undef OP
+#define OP TILE_SCALE
+        case OP: ROWS(X) break;
+#undef OP
+#define OP TILE_DECAY
+        case OP: ROWS(X) break;
+#undef OP
+#define OP TILE_DECAY2
+        case OP: ROWS(X) break;
+#undef OP
+#define OP TILE_TRIANGLE
+        case OP: ROWS(X) break;
+#undef OP
+        }
 #undef X
+#undef Y
+    }
 }
 
-typedef void tile_fn(ptrdiff_t first, const lcsm_product *p, int count, const lcsm_target *t);
+typedef void tile_fn(ptrdiff_t first, ptrdiff_t tiles, const lcsm_product *p, int count,
+                     const lcsm_target *t);
 
-#define X(i)                                                                                       \
-    static void tile_##i##_1(ptrdiff_t first, const lcsm_product *p, int count,                    \
-                             const lcsm_target *t)                                                 \
+/* The functions of tiles n vectors wide, for X in their rows. */
+#define TILE_FN(i, n)                                                                              \
+    static void tile_##i##_##n(ptrdiff_t first, ptrdiff_t tiles, const lcsm_product *p, int count, \
+                               const lcsm_target *t)                                               \
     {                                                                                              \
-        tile(i + 1, 1, first, p, count, t);                                                        \
-    }                                                                                              \
-    static void tile_##i##_2(ptrdiff_t first, const lcsm_product *p, int count,                    \
-                             const lcsm_target *t)                                                 \
-    {                                                                                              \
-        tile(i + 1, 2, first, p, count, t);                                                        \
+        tile(i + 1, n, first, tiles, p, count, t);                                                 \
     }
-ROWS(X)
-#undef X
 
-#define X(i) {tile_##i##_1, tile_##i##_2},
-static tile_fn *const TILES[TILE_ROWS][TILE_VECS] = {ROWS(X)};
-#undef X
+#define X1(i, g, o) TILE_FN(i, 1)
+#define X2(i, g, o) TILE_FN(i, 2)
+#define N1(i, g, o) tile_##i##_1,
+#define N2(i, g, o) tile_##i##_2,
+ROWS(X1)
+ROWS(X2)
+#if VW == 16
+#define X3(i, g, o) TILE_FN(i, 3)
+#define X4(i, g, o) TILE_FN(i, 4)
+#define N3(i, g, o) tile_##i##_3,
+#define N4(i, g, o) tile_##i##_4,
+ROWS_9(X3)
+ROWS_6(X4)
+static tile_fn *const TILES[TILE_VECS][14] = {{ROWS(N1)}, {ROWS(N2)}, {ROWS_9(N3)}, {ROWS_6(N4)}};
+#else
+static tile_fn *const TILES[TILE_VECS][6] = {{ROWS(N1)}, {ROWS(N2)}};
+#endif
 
 void K_(lcsm_tile)(ptrdiff_t first, ptrdiff_t next, int vecs, const lcsm_product *p, int count,
                    const lcsm_target *t)
 {
-    TILES[next - first - 1][vecs - 1](first, p, count, t);
+    TILES[vecs - 1][next - first - 1](first, 1, p, count, t);
+}
+
+/* Rows first .. first + rows - 1. */
+static void tiles_from(ptrdiff_t first, ptrdiff_t rows, int vecs, const lcsm_product *p, int count,
+                       const lcsm_target *t)
+{
+    ptrdiff_t       tiles = lcsm_tile_count(rows, vecs), size = rows / tiles, more = rows % tiles;
+    tile_fn *const *fn = TILES[vecs - 1];
+    if (more > 0) fn[size](first, more, p, count, t);
+    fn[size - 1](first + more * (size + 1), tiles - more, p, count, t);
 }
 
 void K_(lcsm_tiles)(ptrdiff_t rows, int vecs, const lcsm_product *p, int count,
                     const lcsm_target *t)
 {
-    ptrdiff_t tiles = lcsm_tile_count(rows), first = 0;
-    for (ptrdiff_t j = 0; j < tiles; j++) {
-        ptrdiff_t next = lcsm_tile_first(rows, tiles, j + 1);
-        TILES[next - first - 1][vecs - 1](first, p, count, t);
-        first = next;
-    }
-}
-
-/* Zeros above the diagonal of rows first .. next - 1, in their own columns only. */
-static void clear_upper(real *c, ptrdiff_t cr, ptrdiff_t first, ptrdiff_t next, real *diag)
-{
-    for (ptrdiff_t r = first; r < next; r++) {
-        real *row = c + r * cr;
-        for (ptrdiff_t s = r + 1; s < next; s++) row[s] = 0;
-        if (diag == NULL) continue;
-        diag[r] = row[r];
-        row[r]  = 0;
-    }
+    tiles_from(0, rows, vecs, p, count, t);
 }
 
 void K_(lcsm_tiles_lower)(ptrdiff_t rows, const lcsm_product *p, real *c, ptrdiff_t cr, real *diag)
 {
-    ptrdiff_t tiles = lcsm_tile_count(rows), first = 0;
-    for (ptrdiff_t j = 0; j < tiles; j++) {
-        ptrdiff_t next = lcsm_tile_first(rows, tiles, j + 1);
+    ptrdiff_t strips = lcsm_tile_count(rows, 1), first = 0;
+    for (ptrdiff_t j = 0; j < strips; j++) {
+        ptrdiff_t next = lcsm_tile_first(rows, strips, j + 1);
         for (ptrdiff_t lane = 0; lane < next; lane += TILE_COLS) {
-            int          vecs = next - lane > VW ? 2 : 1;
-            lcsm_product q    = *p;
+            lcsm_product q = *p;
+            lcsm_target  t = {.c = c + lane, .cr = cr, .op = TILE_TRIANGLE, .col_r = lane};
             q.b += lane;
-            lcsm_target t = {.c = c + lane, .cr = cr, .op = TILE_SET};
-            TILES[next - first - 1][vecs - 1](first, &q, 1, &t);
+            tiles_from(first, next - first, lcsm_tile_vecs(next - lane), &q, 1, &t);
         }
-        clear_upper(c, cr, first, next, diag);
         first = next;
+    }
+    for (ptrdiff_t r = 0; diag != NULL && r < rows; r++) {
+        diag[r]       = c[r * cr + r];
+        c[r * cr + r] = 0;
     }
 }
 

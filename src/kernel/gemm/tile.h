@@ -4,25 +4,35 @@
  *     C = sum over products of A B,   A (rows, depth),   B (depth, lanes)
  *
  * Elements of A are broadcast from memory at any two strides, so A and its transpose are the
- * same thing. Rows of B and C are one panel wide: one or two vectors, contiguous. Callers pad
- * panels with zeros, so no load here is partial. Rows that TILE_ROWS does not divide are split
- * evenly: 32 rows are three tiles of 11, 11 and 10, never two full ones and a poor remainder.
+ * same thing. Rows of B and C are one panel wide: 1 .. TILE_VECS vectors, contiguous. Callers pad
+ * panels with zeros, so no load here is partial. Rows that a tile's height does not divide are
+ * split evenly: 32 rows are six tiles of 6, 6, 5, 5, 5 and 5, never five and a poor remainder.
  */
 #ifndef LCSM_KERNEL_TILE_H
 #define LCSM_KERNEL_TILE_H
 #include "kernel/vec.h"
 
-/* TILE_ROWS x TILE_VECS accumulators leave room for a row of B and one broadcast. */
+/* The accumulators leave room for a row of B and one broadcast. With 512-bit vectors the
+ * processor loads one vector, or broadcasts one element, a cycle while it does two
+ * multiply-adds; so a tile is wide, that height + width <= height * width / 2. */
 #if VW == 16
-#define TILE_ROWS 12
+#define TILE_VECS    4
+#define TILE_HEIGHTS 14, 14, 9, 6
 #else
-#define TILE_ROWS 6
+#define TILE_VECS    2
+#define TILE_HEIGHTS 6, 6
 #endif
-#define TILE_VECS 2
 #define TILE_COLS (TILE_VECS * VW)
 
-/* Which part of A is not zero: a triangle is skipped tile by tile. Inside the tiles on the
- * diagonal, where both bounds lie, the caller's zeros count. */
+/* The most rows of a tile that is vecs vectors wide. */
+static inline ptrdiff_t lcsm_tile_height(int vecs)
+{
+    static const signed char heights[TILE_VECS] = {TILE_HEIGHTS};
+    return heights[vecs - 1];
+}
+
+/* Which part of A is not zero: a triangle is skipped tile by tile. In tiles on the diagonal A has
+ * zeros beyond it. */
 typedef enum {
     TILE_FULL,
     TILE_LOWER, /* depth <= row */
@@ -43,10 +53,12 @@ typedef struct {
 } lcsm_product;
 
 typedef enum {
-    TILE_SET,   /* C = S */
-    TILE_ADD,   /* C = C + S */
-    TILE_SCALE, /* C = S * col[row * col_r + lane] */
-    TILE_DECAY, /* C = (C + S) * row[row] * col[lane]; col NULL is 1 */
+    TILE_SET,      /* C = S */
+    TILE_ADD,      /* C = C + S */
+    TILE_SCALE,    /* C = S * col[row * col_r + lane] */
+    TILE_DECAY,    /* C = (C + S) * row[row] */
+    TILE_DECAY2,   /* C = (C + S) * row[row] * col[lane] */
+    TILE_TRIANGLE, /* C = S where lane + col_r <= row, else 0 */
 } lcsm_tile_op;
 
 typedef struct {
@@ -57,16 +69,16 @@ typedef struct {
     ptrdiff_t    col_r;
 } lcsm_target;
 
-/* Rows 0 .. rows - 1 of the sum of count products, vecs (1 or 2) vectors wide. */
+/* Rows 0 .. rows - 1 of the sum of count products, vecs vectors wide. */
 void K_(lcsm_tiles)(ptrdiff_t rows, int vecs, const lcsm_product *p, int count,
                     const lcsm_target *t);
 
-/* One tile of it: rows first .. next - 1, at most TILE_ROWS. */
+/* One tile of it: rows first .. next - 1, at most lcsm_tile_height(vecs). */
 void K_(lcsm_tile)(ptrdiff_t first, ptrdiff_t next, int vecs, const lcsm_product *p, int count,
                    const lcsm_target *t);
 
-/* The lower triangle of C = A B, rows x rows, lanes along the columns of C. In a tile's own
- * columns, elements above the diagonal are set to 0. With diag the diagonal is moved there. */
+/* The lower triangle of C = A B, rows x rows, lanes along the columns of C. Above the diagonal C
+ * is left alone or set to 0. With diag the diagonal is moved there. */
 void K_(lcsm_tiles_lower)(ptrdiff_t rows, const lcsm_product *p, real *c, ptrdiff_t cr, real *diag);
 
 /* dst[col][row] = src[row][col]. Blocks of VW x VW: src rows are read and dst rows written in
@@ -74,15 +86,23 @@ void K_(lcsm_tiles_lower)(ptrdiff_t rows, const lcsm_product *p, real *c, ptrdif
 void K_(lcsm_transpose)(ptrdiff_t rows, ptrdiff_t cols, const real *src, ptrdiff_t sr, real *dst,
                         ptrdiff_t dr);
 
-static inline ptrdiff_t lcsm_tile_count(ptrdiff_t rows)
+/* Tiles are as equal as they can be, the larger ones first. Tile j begins at this row; the one
+ * after the last at `rows`. */
+static inline ptrdiff_t lcsm_tile_count(ptrdiff_t rows, int vecs)
 {
-    return (rows + TILE_ROWS - 1) / TILE_ROWS;
+    return (rows + lcsm_tile_height(vecs) - 1) / lcsm_tile_height(vecs);
 }
 
-/* The first row of tile j; that of the tile after the last is `rows`. */
 static inline ptrdiff_t lcsm_tile_first(ptrdiff_t rows, ptrdiff_t tiles, ptrdiff_t j)
 {
-    return rows * j / tiles;
+    ptrdiff_t more = rows % tiles;
+    return rows / tiles * j + (j < more ? j : more);
+}
+
+/* Vectors of a panel that hold its n columns from here on. */
+static inline int lcsm_tile_vecs(ptrdiff_t n)
+{
+    return n >= TILE_COLS ? TILE_VECS : (int)((n + VW - 1) / VW);
 }
 
 static inline ptrdiff_t lcsm_vec_pad(ptrdiff_t n)

@@ -1,0 +1,180 @@
+/*
+ * eos_chunk_decay.c - the decays of the chunked form: how long a chunk may be, and what its first
+ * step does to the memory. eos_chunk.h has the equations.
+ */
+#include "kernel/eos/eos_chunk.h"
+
+typedef R_(lcsm_view)     view;
+typedef R_(lcsm_eos_seq)  seq;
+typedef lcsm_chunk_factor factor;
+
+/* ---- factors ---------------------------------------------------------------------------- */
+
+/* The table of a static factor: running products of exp(log). */
+static void fill_table(factor *f, ptrdiff_t C)
+{
+    f->least = 0;
+    for (ptrdiff_t j = 0; j < f->pad; j += VW) {
+        vec   log = lcsm_lanes(f->log + j * f->stride, f->stride, f->width - j), product = vset1(1);
+        real *up = f->table + j, *down = f->inverse + j;
+        real  low = vhmin(log);
+        if (low < f->least) f->least = low;
+        for (ptrdiff_t r = 0; r <= C; r++, up += f->pad, down += f->pad) {
+            vstore(up, product);
+            vstore(down, vrcp(product));
+            product *= vexp(log);
+        }
+    }
+}
+
+static bool by_token(const factor *f)
+{
+    return f->log != NULL && f->t != 0;
+}
+
+static factor factor_open(const view *v, ptrdiff_t stride, ptrdiff_t width, ptrdiff_t pad,
+                          ptrdiff_t C, lcsm_chunk_arena *a)
+{
+    factor f = {.log = v->p, .t = v->t, .stride = stride, .width = width, .pad = pad, .r = pad};
+    if (f.log == NULL) return f;
+    f.first = K_(lcsm_chunk_take)(a, 1, pad);
+    if (by_token(&f)) {
+        f.sum = K_(lcsm_chunk_take)(a, 1, pad);
+    } else {
+        f.table   = K_(lcsm_chunk_take)(a, C + 1, pad);
+        f.inverse = K_(lcsm_chunk_take)(a, C + 1, pad);
+        if (a->base != NULL) fill_table(&f, C);
+    }
+    return f;
+}
+
+void K_(lcsm_chunk_decays)(lcsm_chunk *c, lcsm_chunk_arena *a)
+{
+    const seq *x = c->x;
+    c->row       = factor_open(&x->row, x->row.k, c->K, c->Kp, c->C, a);
+    c->col       = factor_open(&x->col, x->col.d, c->D, c->Dp, c->C, a);
+    if (by_token(&c->row) && (c->back || x->complex)) {
+        c->row.up   = K_(lcsm_chunk_take)(a, c->C, c->Kp);
+        c->row.down = K_(lcsm_chunk_take)(a, c->C, c->Kp);
+    }
+    if (by_token(&c->col)) {
+        c->col.r    = EOS_PANEL;
+        c->col.up   = K_(lcsm_chunk_take)(a, c->C, EOS_PANEL);
+        c->col.down = K_(lcsm_chunk_take)(a, c->C, EOS_PANEL);
+    }
+}
+
+/* ---- the length of a chunk -------------------------------------------------------------- */
+
+/* Adds the logs of steps from .. to - 1 to the sums of one vector of lanes; their least is kept. */
+VEC_INLINE vec add_lanes(const real *log, ptrdiff_t t, ptrdiff_t stride, ptrdiff_t n,
+                         ptrdiff_t from, ptrdiff_t to, vec sum, vec *least)
+{
+    for (ptrdiff_t r = from; r < to; r++) {
+        vec x  = lcsm_lanes(log + r * t, stride, n);
+        sum    = sum + x;
+        *least = vmin(x, *least);
+    }
+    return sum;
+}
+
+/* The least sum of logs after steps from .. to - 1 of the chunk at t, which are added; `from` 0
+ * begins with sums of 0. */
+static real add_steps(factor *f, ptrdiff_t t, ptrdiff_t from, ptrdiff_t to)
+{
+    vec low = vzero(), least = from == 0 ? vzero() : vset1(f->least);
+    for (ptrdiff_t j = 0; j < (f->stride == 0 ? VW : f->pad); j += VW) {
+        const real *log = f->log + t * f->t + j * f->stride;
+        vec         sum = from == 0 ? vzero() : vload(f->sum + j);
+        if (f->stride == 1 && f->width - j >= VW)
+            sum = add_lanes(log, f->t, 1, VW, from, to, sum, &least);
+        else sum = add_lanes(log, f->t, f->stride, f->width - j, from, to, sum, &least);
+        vstore(f->sum + j, sum);
+        low = vmin(sum, low);
+    }
+    f->least = vhmin(least);
+    return vhmin(low);
+}
+
+/* The same for any factor; `skip` leaves the first step out. */
+static real lowest(factor *f, ptrdiff_t t, ptrdiff_t from, ptrdiff_t to, bool skip)
+{
+    if (f->log == NULL || (skip && to == 1)) return 0;
+    if (!by_token(f)) return f->least * (real)(skip ? to - 1 : to);
+    return skip ? add_steps(f, t + 1, from == 0 ? 0 : from - 1, to - 1) : add_steps(f, t, from, to);
+}
+
+/* How many of the n steps from t stay within the limit: all of them, as a rule. */
+static ptrdiff_t measure(lcsm_chunk *c, ptrdiff_t t, ptrdiff_t n, bool skip)
+{
+    const real limit = -EOS_CHUNK_LIMIT;
+    if (lowest(&c->row, t, 0, n, skip) + lowest(&c->col, t, 0, n, skip) >= limit) return n;
+    for (ptrdiff_t r = 0; r < n; r++)
+        if (!(lowest(&c->row, t, r, r + 1, skip) + lowest(&c->col, t, r, r + 1, skip) >= limit))
+            return r;
+    return n;
+}
+
+/* ---- the first step --------------------------------------------------------------------- */
+
+static void keep_first(factor *f, ptrdiff_t t)
+{
+    if (f->log == NULL) return;
+    const real *log = f->log + t * f->t;
+    for (ptrdiff_t j = 0; j < f->pad; j += VW)
+        vstore(f->first + j, vexp(lcsm_lanes(log + j * f->stride, f->stride, f->width - j)));
+}
+
+void K_(lcsm_chunk_scale_first)(const lcsm_chunk *c, real *M)
+{
+    for (ptrdiff_t p = 0; p < c->panels; p++) K_(lcsm_chunk_scale)
+    (c, c->row.first, c->col.first == NULL ? NULL : c->col.first + p * EOS_PANEL,
+     M + (size_t)p * lcsm_chunk_panel_size(c));
+}
+
+static void phase_row(lcsm_chunk *c, ptrdiff_t r)
+{
+    const view *phase = &c->x->row_phase;
+    for (ptrdiff_t k = 0; k < c->Kp; k += VW) {
+        vec   re = vset1(1), im = vzero();
+        real *cs = c->cos + r * c->Kp + k, *sn = c->sin + r * c->Kp + k;
+        if (phase->p != NULL)
+            vsincos(lcsm_lanes(phase->p + (c->t + r) * phase->t + k * phase->k, phase->k, c->K - k),
+                    &im, &re);
+        if (r > 0) {
+            vec a = vload(cs - c->Kp), b = vload(sn - c->Kp), x = re;
+            re = x * a - im * b;
+            im = x * b + im * a;
+        }
+        vstore(cs, re);
+        vstore(sn, im);
+    }
+}
+
+void K_(lcsm_chunk_begin)(lcsm_chunk *c, ptrdiff_t t, ptrdiff_t end, real *M)
+{
+    const seq *x = c->x;
+    ptrdiff_t  n = 1;
+    if (x->reset == NULL) n = end - t;
+    while (t + n < end && !R_(lcsm_eos_resets)(x, t + n)) n++;
+    c->t     = t;
+    c->empty = R_(lcsm_eos_resets)(x, t);
+    if (c->empty) memset(M, 0, (size_t)c->panels * lcsm_chunk_panel_size(c) * sizeof(real));
+
+    c->n      = measure(c, t, n, false);
+    c->scaled = c->n == 0;
+    if (c->scaled) {
+        keep_first(&c->row, t);
+        keep_first(&c->col, t);
+        K_(lcsm_chunk_scale_first)(c, M);
+        c->n = measure(c, t, n, true);
+    }
+    if (c->row.table != NULL) {
+        ptrdiff_t at = c->scaled ? 0 : c->row.pad;
+        c->row.up    = c->row.table + at;
+        c->row.down  = c->row.inverse + at;
+    }
+    if (!x->complex) return;
+    if (x->row_phase.p != NULL && x->row_phase.t != 0) c->phases = 0;
+    for (; c->phases < c->n; c->phases++) phase_row(c, c->phases);
+}
