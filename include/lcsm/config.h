@@ -33,6 +33,31 @@ typedef enum {
 
 typedef enum { LCSM_PHASE_NONE, LCSM_PHASE_FIXED, LCSM_PHASE_LEARNED, LCSM_PHASE_DATA } lcsm_phase;
 
+typedef enum {
+    LCSM_CHANNEL_AUTO,
+    LCSM_CHANNEL_GLU,
+    LCSM_CHANNEL_SGLU,
+    LCSM_CHANNEL_FFN,
+    LCSM_CHANNEL_RWKV,
+    LCSM_CHANNEL_NONE
+} lcsm_channel;
+typedef enum {
+    LCSM_BLOCK_NORM_AUTO,
+    LCSM_BLOCK_NORM_LAYER,
+    LCSM_BLOCK_NORM_RMS,
+    LCSM_BLOCK_NORM_SIMPLE
+} lcsm_block_norm;
+typedef enum {
+    LCSM_FEATURE_AUTO,
+    LCSM_FEATURE_ELU1,
+    LCSM_FEATURE_DPFP,
+    LCSM_FEATURE_L2
+} lcsm_feature;
+typedef enum { LCSM_S4_DIAGONAL, LCSM_S4_DPLR, LCSM_S4_DENSE } lcsm_s4_kind;
+typedef enum { LCSM_S4_LEGS, LCSM_S4_LIN, LCSM_S4_INV, LCSM_S4_REAL } lcsm_s4_init;
+typedef enum { LCSM_DSS_EXP, LCSM_DSS_SOFTMAX } lcsm_dss_kind;
+typedef enum { LCSM_DISC_ZOH, LCSM_DISC_BILINEAR } lcsm_disc;
+
 typedef struct {
     char      method[64]; /* a name of the method table, or "code", or "custom" */
     char      code[64];   /* e-o-s-a, or "0" for the SSM parameterisation */
@@ -42,11 +67,11 @@ typedef struct {
     double    tau;
     int       activation; /* code 0..7 */
 
-    int expand_from, shrink_from; /* lcsm_from, of custom models */
-    int oscillation;              /* lcsm_oscillation */
-    int oscillation_k, oscillation_d, oscillation_kd;
-    int phase;       /* lcsm_phase */
-    int o_init;      /* 0 random, 1 ALiBi */
+    int  expand_from, shrink_from; /* lcsm_from, of custom models */
+    int  oscillation;              /* lcsm_oscillation */
+    int  oscillation_k, oscillation_d, oscillation_kd;
+    int  phase;  /* lcsm_phase */
+    int  o_init; /* 0 random, 1 ALiBi */
     bool o_learned;
 
     int       channel_mixer, norm;

@@ -1,16 +1,29 @@
 /* config.c - the table of a model's settings. */
 #include "model/config.h"
 
+#include "eos/code.h"
+#include "eos/method.h"
+
 #define INT(key, field, low, high, standard, help)                                                 \
-    {key, LCSM_KEY_INT, offsetof(lcsm_model_config, field), low, high, standard, NULL, help}
+    {                                                                                              \
+        key, LCSM_KEY_INT, offsetof(lcsm_model_config, field), low, high, standard, NULL, help     \
+    }
 #define REAL(key, field, low, high, standard, help)                                                \
-    {key, LCSM_KEY_REAL, offsetof(lcsm_model_config, field), low, high, standard, NULL, help}
+    {                                                                                              \
+        key, LCSM_KEY_REAL, offsetof(lcsm_model_config, field), low, high, standard, NULL, help    \
+    }
 #define BOOL(key, field, standard, help)                                                           \
-    {key, LCSM_KEY_BOOL, offsetof(lcsm_model_config, field), 0, 1, standard, NULL, help}
+    {                                                                                              \
+        key, LCSM_KEY_BOOL, offsetof(lcsm_model_config, field), 0, 1, standard, NULL, help         \
+    }
 #define TEXT(key, field, standard, help)                                                           \
-    {key, LCSM_KEY_TEXT, offsetof(lcsm_model_config, field), 0, 0, standard, NULL, help}
+    {                                                                                              \
+        key, LCSM_KEY_TEXT, offsetof(lcsm_model_config, field), 0, 0, standard, NULL, help         \
+    }
 #define WORD(key, field, standard, words, help)                                                    \
-    {key, LCSM_KEY_CHOICE, offsetof(lcsm_model_config, field), 0, 0, standard, words, help}
+    {                                                                                              \
+        key, LCSM_KEY_CHOICE, offsetof(lcsm_model_config, field), 0, 0, standard, words, help      \
+    }
 
 #define SOURCES "data|static|fixed"
 
@@ -79,4 +92,15 @@ lcsm_status lcsm_model_config_set(lcsm_model_config *cfg, const char *key, const
 bool lcsm_model_config_has(const char *key)
 {
     return lcsm_keys_find(&LCSM_MODEL_KEYS, key) != NULL;
+}
+
+/* A code or a method that exists; what only the sizes can show comes from the builders. */
+lcsm_status lcsm_model_config_check(const lcsm_model_config *cfg, lcsm_error *err)
+{
+    lcsm_code_states c;
+    if (cfg->code[0] != 0) return lcsm_code_parse(cfg->code, &c, err);
+    if (lcsm_method_find(cfg->method) == NULL)
+        return lcsm_fail(err, LCSM_ERR_CONFIG, "there is no method \"%s\"; the nearest is %s",
+                         cfg->method, lcsm_method_nearest(cfg->method));
+    return LCSM_OK;
 }

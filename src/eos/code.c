@@ -1,0 +1,261 @@
+/* code.c - the oscillation table, and the EOS layer's states from it. */
+#include "eos/code.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "eos/tables.h"
+
+/* Oscillation codes (paper: oscillation table). gate(z) = sigmoid(z)^(1/tau). */
+/* clang-format off */
+const lcsm_osc_row LCSM_OSC_TABLE[LCSM_OSC_CODES] = {
+/*    notation     construction of o[a][b]              k            d            kd           product phase */
+    { "W kd",      "gate(P[a][b])",                     PART_NONE,   PART_NONE,   PART_STATIC, false,  LCSM_PHASE_NONE },
+    { "X k, X d",  "gate(z1[b]) gate(z2[a])",           PART_DATA,   PART_DATA,   PART_NONE,   false,  LCSM_PHASE_NONE },
+    { "X d",       "gate(z[b])",                        PART_NONE,   PART_DATA,   PART_NONE,   false,  LCSM_PHASE_NONE },
+    { "X k",       "gate(z[a])",                        PART_DATA,   PART_NONE,   PART_NONE,   false,  LCSM_PHASE_NONE },
+    { "W k",       "gate(P[a])",                        PART_STATIC, PART_NONE,   PART_NONE,   false,  LCSM_PHASE_NONE },
+    { "W d",       "gate(P[b])",                        PART_NONE,   PART_STATIC, PART_NONE,   false,  LCSM_PHASE_NONE },
+    { "X k, W kd", "gate(z[a] P[a][b])",                PART_DATA,   PART_NONE,   PART_STATIC, true,   LCSM_PHASE_NONE },
+    { "X d, W kd", "gate(z[b] P[a][b])",                PART_NONE,   PART_DATA,   PART_STATIC, true,   LCSM_PHASE_NONE },
+    { "W k, X d",  "gate(P[a] z[b])",                   PART_STATIC, PART_DATA,   PART_NONE,   true,   LCSM_PHASE_NONE },
+    { "X k, W d",  "gate(z[a] P[b])",                   PART_DATA,   PART_STATIC, PART_NONE,   true,   LCSM_PHASE_NONE },
+    { "1",         "1",                                 PART_NONE,   PART_NONE,   PART_NONE,   false,  LCSM_PHASE_NONE },
+    { "exp(i th)", "exp(i th[a])",                      PART_NONE,   PART_NONE,   PART_NONE,   false,  LCSM_PHASE_FIXED },
+};
+/* clang-format on */
+
+/* ---- from words to choices -------------------------------------------------------------- */
+
+static lcsm_status bad_code(const char *code, const char *why, lcsm_error *err)
+{
+    return lcsm_fail(err, LCSM_ERR_CONFIG,
+                     "code \"%.30s\": %s; want e-o-s-a with e, s in 0..1, o in 0..11, a in 0..7, "
+                     "as 1-1-1-0, or 0 for the SSM",
+                     code, why);
+}
+
+lcsm_status lcsm_code_parse(const char *code, lcsm_code_states *out, lcsm_error *err)
+{
+    long        part[4] = {0}, most[4] = {1, LCSM_OSC_CODES - 1, 1, 7};
+    const char *p = code;
+    if (strcmp(code, "0") == 0 || strcmp(code, "ssm") == 0) {
+        *out = (lcsm_code_states){.ssm = true, .data_e = true, .data_s = true};
+        return LCSM_OK;
+    }
+    for (int j = 0; j < 4; j++) {
+        char *end;
+        if (*p < '0' || *p > '9') return bad_code(code, "a number is missing", err);
+        part[j] = strtol(p, &end, 10);
+        if (part[j] > most[j]) return bad_code(code, "a number is too large", err);
+        if (*end != (j < 3 ? '-' : 0)) return bad_code(code, "it has other letters", err);
+        p = end + 1;
+    }
+    *out = (lcsm_code_states){.data_e = part[0] == 1,
+                              .data_s = part[2] == 1,
+                              .act    = (lcsm_act)part[3],
+                              .o      = LCSM_OSC_TABLE[part[1]]};
+    return LCSM_OK;
+}
+
+static lcsm_part part_of(int from)
+{
+    return from == LCSM_FROM_DATA ? PART_DATA
+                                  : (from == LCSM_FROM_STATIC ? PART_STATIC : PART_FIXED);
+}
+
+/* Custom models: which parts each structure has. */
+static lcsm_code_states custom(const lcsm_model_config *cfg)
+{
+    lcsm_code_states c = {.data_e = cfg->expand_from == LCSM_FROM_DATA,
+                          .data_s = cfg->shrink_from == LCSM_FROM_DATA,
+                          .act    = (lcsm_act)cfg->activation};
+    lcsm_part        k = part_of(cfg->oscillation_k), d = part_of(cfg->oscillation_d);
+    lcsm_part        kd = cfg->oscillation_kd == 0 ? PART_STATIC : PART_FIXED;
+    switch (cfg->oscillation) {
+    case LCSM_OSC_SCALAR:
+        c.scalar = true;
+        c.o.k    = k;
+        break;
+    case LCSM_OSC_ROW: c.o.k = k; break;
+    case LCSM_OSC_COL: c.o.d = d; break;
+    case LCSM_OSC_OUTER:
+        c.o.k = k;
+        c.o.d = d;
+        break;
+    case LCSM_OSC_FULL: c.o.kd = kd; break;
+    case LCSM_OSC_PRODUCT:
+        c.o.k       = k;
+        c.o.d       = d;
+        c.o.product = true;
+        break;
+    default: break;
+    }
+    c.o.phase = cfg->phase;
+    return c;
+}
+
+lcsm_status lcsm_code_of_config(const lcsm_model_config *cfg, lcsm_code_states *out,
+                                lcsm_error *err)
+{
+    lcsm_status st = LCSM_OK;
+    if (cfg->code[0] == 0) *out = custom(cfg);
+    else st = lcsm_code_parse(cfg->code, out, err);
+    if (st != LCSM_OK) return st;
+    if (!cfg->o_learned) {
+        lcsm_part *parts[] = {&out->o.k, &out->o.d, &out->o.kd};
+        for (size_t j = 0; j < COUNT(parts); j++)
+            if (*parts[j] == PART_STATIC && !out->o.product) *parts[j] = PART_FIXED;
+    }
+    if (cfg->phase != LCSM_PHASE_NONE) out->o.phase = cfg->phase;
+    return LCSM_OK;
+}
+
+ptrdiff_t lcsm_code_frozen(const lcsm_code_states *c, ptrdiff_t K, ptrdiff_t D)
+{
+    bool ones = !c->ssm && c->o.k == PART_NONE && c->o.d == PART_NONE && c->o.kd == PART_NONE;
+    if (!ones) return 0;
+    return c->o.phase == LCSM_PHASE_NONE ? K * D : 2 * K * D;
+}
+
+/* ---- from choices to tensors ------------------------------------------------------------ */
+
+LCSM_FILL(fill_log_alibi)
+{
+    lcsm_alibi_slopes(count, v);
+    for (size_t j = 0; j < count; j++) v[j] = -v[j];
+}
+
+/* The z for which gate(z) is the ALiBi decay; a is tau. */
+LCSM_FILL(fill_gate_alibi)
+{
+    lcsm_alibi_slopes(count, v);
+    for (size_t j = 0; j < count; j++) v[j] = lcsm_alibi_gate(v[j], init->a);
+}
+
+/* 10000^(-2 a / D); a is D. */
+LCSM_FILL(fill_theta)
+{
+    lcsm_thetas(count, (size_t)init->a, v);
+}
+
+/* log(a + 1) in row a. */
+LCSM_FILL(fill_log_rows)
+{
+    size_t row = (size_t)shape->dim[shape->rank - 1];
+    for (size_t j = 0; j < count; j++) v[j] = log((double)(j / row + 1));
+}
+
+static lcsm_init static_init(const lcsm_mixer *m)
+{
+    if (m->cfg->o_init == 0) return lcsm_init_normal(0.1);
+    return (lcsm_init){.kind = LCSM_INIT_FILL, .a = m->cfg->tau, .fill = fill_gate_alibi};
+}
+
+/* z of a part of o before its gate, from the data or a parameter. */
+static lcsm_tensor *raw_part(const lcsm_mixer *m, lcsm_part part, const char *name,
+                             lcsm_shape shape)
+{
+    if (part == PART_DATA) return lcsm_mix_project(m, m->x, name, shape.dim[1], false);
+    return lcsm_mix_param(m, name, shape, static_init(m), LCSM_PARAM_NO_DECAY);
+}
+
+/* The log decay of a part. shape: (1, size) with the axes it has beside T. */
+static lcsm_operand decay_part(const lcsm_mixer *m, lcsm_part part, const char *name,
+                               lcsm_shape shape, unsigned axes)
+{
+    lcsm_init slopes = {.kind = LCSM_INIT_FILL, .fill = fill_log_alibi};
+    if (part == PART_NONE) return (lcsm_operand){0};
+    if (part == PART_FIXED)
+        return lcsm_static(lcsm_mix_param(m, name, shape, slopes, LCSM_PARAM_FROZEN), axes);
+    lcsm_tensor *z = lcsm_gate(m->g, raw_part(m, part, name, shape), m->cfg->tau);
+    return lcsm_static(z, axes | (part == PART_DATA ? LCSM_AXIS_T : 0));
+}
+
+static lcsm_operand factor_part(const lcsm_mixer *m, lcsm_part part, const char *name,
+                                lcsm_shape shape, unsigned axes)
+{
+    return lcsm_static(raw_part(m, part, name, shape),
+                       axes | (part == PART_DATA ? LCSM_AXIS_T : 0));
+}
+
+static lcsm_operand phase_part(const lcsm_mixer *m, int phase, ptrdiff_t K)
+{
+    lcsm_init    init  = {.kind = LCSM_INIT_FILL, .a = (double)m->D, .fill = fill_theta};
+    unsigned     fixed = phase == LCSM_PHASE_FIXED ? LCSM_PARAM_FROZEN : LCSM_PARAM_NO_DECAY;
+    lcsm_tensor *theta;
+    if (phase == LCSM_PHASE_NONE) return (lcsm_operand){0};
+    if (phase == LCSM_PHASE_DATA)
+        return lcsm_per_token_k(lcsm_mix_project(m, m->x, "theta", K, false));
+    theta = lcsm_mix_param(m, "theta", lcsm_dims(1, K), init, fixed);
+    return lcsm_static(theta, LCSM_AXIS_K);
+}
+
+static void oscillate(const lcsm_mixer *m, const lcsm_code_states *c, lcsm_states *s)
+{
+    const lcsm_osc_row *o = &c->o;
+    lcsm_shape          k = lcsm_dims(1, c->scalar ? 1 : s->K), d = lcsm_dims(1, s->D);
+    lcsm_shape          kd  = lcsm_dims(1, s->K, s->D);
+    unsigned            row = c->scalar ? 0 : LCSM_AXIS_K;
+    s->row_phase            = phase_part(m, o->phase, s->K);
+    if (!o->product) {
+        s->row  = decay_part(m, o->k, "o_k", k, row);
+        s->col  = decay_part(m, o->d, "o_d", d, LCSM_AXIS_D);
+        s->full = decay_part(m, o->kd, "o_kd", kd, LCSM_AXIS_K | LCSM_AXIS_D);
+        return;
+    }
+    lcsm_operand parts[3];
+    int          n = 0;
+    if (o->k != PART_NONE) parts[n++] = factor_part(m, o->k, "o_k", k, row);
+    if (o->d != PART_NONE) parts[n++] = factor_part(m, o->d, "o_d", d, LCSM_AXIS_D);
+    if (o->kd != PART_NONE)
+        parts[n++] = factor_part(m, o->kd, "o_kd", kd, LCSM_AXIS_K | LCSM_AXIS_D);
+    s->u   = parts[0];
+    s->w   = parts[1];
+    s->gen = LCSM_GEN_GATE;
+    s->tau = m->cfg->tau;
+}
+
+/* e or s: activated, from the data or a learned matrix. */
+static lcsm_operand state_of(const lcsm_mixer *m, bool data, lcsm_act act, const char *name,
+                             ptrdiff_t K)
+{
+    lcsm_tensor *z = data
+                       ? lcsm_mix_project(m, m->x, name, K, false)
+                       : lcsm_mix_param(m, name, lcsm_dims(1, K, m->D), lcsm_init_normal(0.1), 0);
+    lcsm_tensor *f = act == LCSM_ACT_NONE ? z : lcsm_activate(m->g, act, z);
+    return data ? lcsm_per_token_k(f) : lcsm_static(f, LCSM_AXIS_K | LCSM_AXIS_D);
+}
+
+/* dt = softplus(W2 W1 x), o = exp(-dt exp(L)), i = dt W x. */
+static void ssm(const lcsm_mixer *m, lcsm_states *s)
+{
+    ptrdiff_t    rank = lcsm_mix_or(m->cfg->rank, m->D / 16 > 0 ? m->D / 16 : 1);
+    lcsm_init    rows = {.kind = LCSM_INIT_FILL, .fill = fill_log_rows};
+    lcsm_tensor *low  = lcsm_mix_project(m, m->x, "dt_down", rank, false);
+    lcsm_tensor *raw  = lcsm_mix_project(m, low, "dt_up", m->D, false);
+    lcsm_tensor *dt   = lcsm_activate(m->g, LCSM_ACT_SOFTPLUS, raw);
+    lcsm_tensor *L =
+        lcsm_mix_param(m, "log_a", lcsm_dims(1, s->K, s->D), rows, LCSM_PARAM_NO_DECAY);
+    s->gen = LCSM_GEN_EXP;
+    s->u   = lcsm_per_token_d(dt);
+    s->w = lcsm_static(lcsm_activate_scaled(m->g, LCSM_ACT_EXP, L, -1), LCSM_AXIS_K | LCSM_AXIS_D);
+    s->i.x = lcsm_mul(m->g, s->i.x, dt);
+}
+
+bool lcsm_code_build(const lcsm_mixer *m, lcsm_states *s)
+{
+    lcsm_code_states c;
+    lcsm_error       err;
+    if (lcsm_code_of_config(m->cfg, &c, &err) != LCSM_OK)
+        return lcsm_graph_fail(m->g, err.status, "%s", err.text) != NULL;
+    *s   = (lcsm_states){.H = 1, .K = lcsm_mix_expand(m, 128), .D = m->D};
+    s->i = lcsm_per_token_d(lcsm_mix_project(m, m->x, "i", m->D, false));
+    s->e = state_of(m, c.data_e, c.act, "e", s->K);
+    s->s = state_of(m, c.data_s, c.act, "s", s->K);
+    if (c.ssm) ssm(m, s);
+    else oscillate(m, &c, s);
+    return s->i.x != NULL && s->e.x != NULL && s->s.x != NULL;
+}

@@ -1,0 +1,53 @@
+/* linear_attention.c - linear attention, and softmax attention as the baseline. */
+#include "eos/method.h"
+
+static bool native(const lcsm_mixer *m)
+{
+    return m->cfg->flavour == LCSM_FLAVOUR_NATIVE;
+}
+
+/* q = f(W x), k = f(W x), v = W x, o = 1, with f = 1 + elu. */
+bool lcsm_linear_attention_states(const lcsm_mixer *m, lcsm_states *s)
+{
+    ptrdiff_t    H = lcsm_mix_heads(m, 1), K = lcsm_mix_expand(m, m->D / H);
+    lcsm_tensor *q = lcsm_mix_project(m, m->x, "q", H * K, native(m));
+    lcsm_tensor *k = lcsm_mix_project(m, m->x, "k", H * K, native(m));
+    lcsm_tensor *v = lcsm_mix_project(m, m->x, "v", m->D, native(m));
+    *s             = (lcsm_states){.H = H,
+                                   .K = K,
+                                   .D = lcsm_mix_split(m, "d_model", m->D, H),
+                                   .i = lcsm_per_token_d(v),
+                                   .e = lcsm_per_token_k(lcsm_activate(m->g, LCSM_ACT_ELU1, k)),
+                                   .s = lcsm_per_token_k(lcsm_activate(m->g, LCSM_ACT_ELU1, q))};
+    return s->e.x != NULL && s->s.x != NULL;
+}
+
+/* y / (q . z + 1e-6) per head; without the denominator a LayerNorm keeps the size. */
+lcsm_tensor *lcsm_linear_attention_mixer(const lcsm_mixer *m)
+{
+    lcsm_tensor *y = lcsm_mix_recurrence(m, lcsm_linear_attention_states);
+    if (!m->cfg->denominator) return lcsm_mix_bare_end(m, y);
+    lcsm_tensor *den = lcsm_mix_denominator(m, lcsm_linear_attention_states);
+    y                = lcsm_mix_divide(m, y, den, 1e-6, false);
+    return lcsm_mix_project(m, y, "out", m->D, true);
+}
+
+lcsm_tensor *lcsm_attention_mixer(const lcsm_mixer *m)
+{
+    ptrdiff_t           H = lcsm_mix_heads(m, m->D % 64 == 0 ? m->D / 64 : 1);
+    lcsm_attention_attr a = {.heads  = H,
+                             .causal = !m->cfg->bidirectional,
+                             .cache  = m->cfg->bidirectional ? 0 : m->cfg->max_length};
+    lcsm_mix_split(m, "d_model", m->D, H);
+    lcsm_tensor     *q     = lcsm_mix_project(m, m->x, "q", m->D, false);
+    lcsm_tensor     *k     = lcsm_mix_project(m, m->x, "k", m->D, false);
+    lcsm_tensor     *v     = lcsm_mix_project(m, m->x, "v", m->D, false);
+    lcsm_rotate_attr r     = {.kind = LCSM_ROTATE_HALVES, .heads = H};
+    lcsm_tensor     *theta = lcsm_mix_angles(m, "theta", m->D / H / 2, m->D / H, false);
+    if (m->D / H >= 2 && m->D / H % 2 == 0) {
+        q = lcsm_rotation(m->g, &r, q, theta);
+        k = lcsm_rotation(m->g, &r, k, theta);
+    }
+    return lcsm_mix_project(m, lcsm_softmax_attention(m->g, &a, q, k, v, m->reset), "out", m->D,
+                            false);
+}

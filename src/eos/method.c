@@ -1,0 +1,67 @@
+/* method.c - the method table. */
+#include "eos/method.h"
+
+#include <string.h>
+
+#include "base/strdist.h"
+#include "eos/code.h"
+
+#define LA  "linear attention"
+#define FW  "fast weights"
+#define SSM "state space"
+#define RNN "linear RNN"
+
+/* Methods (paper: method table). x marks a product of each element, @ a product of matrices. */
+/* clang-format off */
+const lcsm_method LCSM_METHODS[] = {
+/*   name                family  input      expand     oscillation           shrink    psi  memory     states                         native                       channel             norm */
+    {"linear-attention", LA,     "v",       "f(k)",    "1",                  "f(q)",   "x", "k d",     lcsm_linear_attention_states,  lcsm_linear_attention_mixer, LCSM_CHANNEL_GLU,   LCSM_BLOCK_NORM_LAYER},
+    {"retnet",           LA,     "v",       "rot(k)",  "gamma_h",            "rot(q)", "x", "k d",     lcsm_retnet_states,            lcsm_retnet_mixer,           LCSM_CHANNEL_GLU,   LCSM_BLOCK_NORM_RMS},
+    {"tnl",              LA,     "v",       "silu(k)", "lambda_h",           "silu(q)","x", "k d",     lcsm_tnl_states,               lcsm_tnl_mixer,              LCSM_CHANNEL_SGLU,  LCSM_BLOCK_NORM_SIMPLE},
+    {"cosformer",        LA,     "v",       "relu(k)", "exp(i theta)",       "relu(q)","x", "2 k d",   lcsm_cosformer_states,         lcsm_cosformer_mixer,        LCSM_CHANNEL_GLU,   LCSM_BLOCK_NORM_LAYER},
+    {"lrpe",             LA,     "v",       "k",       "exp(i theta_a)",     "q",      "x", "2 k d",   lcsm_lrpe_states,              lcsm_lrpe_mixer,             LCSM_CHANNEL_GLU,   LCSM_BLOCK_NORM_LAYER},
+    {"gla",              LA,     "v",       "k",       "g_t 1^T",            "q",      "x", "k d",     lcsm_gla_states,               lcsm_gla_mixer,              LCSM_CHANNEL_GLU,   LCSM_BLOCK_NORM_RMS},
+    {"gateloop",         LA,     "v",       "k",       "g_t exp(i b_t) 1^T", "q",      "x", "2 k d",   lcsm_gateloop_states,          lcsm_gateloop_mixer,         LCSM_CHANNEL_GLU,   LCSM_BLOCK_NORM_RMS},
+    {"dur",              FW,     "v",       "k",       "g_t h_t^T",          "q",      "x", "k d",     lcsm_dur_states,               lcsm_dur_mixer,              LCSM_CHANNEL_GLU,   LCSM_BLOCK_NORM_LAYER},
+    {"gfw",              FW,     "h v",     "g k",     "1 - g_t h_t^T",      "q",      "x", "k d",     lcsm_gfw_states,               lcsm_gfw_mixer,              LCSM_CHANNEL_GLU,   LCSM_BLOCK_NORM_LAYER},
+    {"fwp",              FW,     "v",       "beta k",  "I - beta k k^T",     "q",      "@", "k d",     lcsm_fwp_states,               lcsm_fwp_mixer,              LCSM_CHANNEL_GLU,   LCSM_BLOCK_NORM_LAYER},
+    {"m1",               FW,     "v",       "k",       "I - k k^T",          "q",      "@", "k d",     lcsm_m1_states,                NULL,                        LCSM_CHANNEL_GLU,   LCSM_BLOCK_NORM_LAYER},
+    {"m2",               FW,     "v",       "k",       "I - k b^T",          "q",      "@", "k d",     lcsm_m2_states,                NULL,                        LCSM_CHANNEL_GLU,   LCSM_BLOCK_NORM_LAYER},
+    {"m3",               FW,     "v",       "k",       "I - diag(k)",        "q",      "x", "k d",     lcsm_m3_states,                NULL,                        LCSM_CHANNEL_GLU,   LCSM_BLOCK_NORM_LAYER},
+    {"mamba",            SSM,    "dt u",    "B_t",     "exp(dt_t A)",        "C_t",    "x", "N 2D",    lcsm_mamba_states,             lcsm_mamba_mixer,            LCSM_CHANNEL_NONE,  LCSM_BLOCK_NORM_RMS},
+    {"code",             "EOS",  "x",       "by code", "by code",            "by code","x", "k D",     lcsm_code_build,               NULL,                        LCSM_CHANNEL_GLU,   LCSM_BLOCK_NORM_LAYER},
+    {"custom",           "EOS",  "x",       "by keys", "by keys",            "by keys","x", "k D",     lcsm_code_build,               NULL,                        LCSM_CHANNEL_GLU,   LCSM_BLOCK_NORM_LAYER},
+    {"attention",        "softmax attention", "v", "k", "-",                 "q",      "-", "T 2 D",   NULL,                          lcsm_attention_mixer,        LCSM_CHANNEL_GLU,   LCSM_BLOCK_NORM_RMS},
+};
+/* clang-format on */
+const size_t LCSM_METHOD_COUNT = COUNT(LCSM_METHODS);
+
+const lcsm_method *lcsm_method_find(const char *name)
+{
+    for (size_t j = 0; j < LCSM_METHOD_COUNT; j++)
+        if (strcmp(LCSM_METHODS[j].name, name) == 0) return &LCSM_METHODS[j];
+    return NULL;
+}
+
+const char *lcsm_method_nearest(const char *name)
+{
+    const char *best = LCSM_METHODS[0].name;
+    for (size_t j = 1; j < LCSM_METHOD_COUNT; j++)
+        if (lcsm_strdist(LCSM_METHODS[j].name, name) < lcsm_strdist(best, name))
+            best = LCSM_METHODS[j].name;
+    return best;
+}
+
+lcsm_tensor *lcsm_mixer_build(const lcsm_mixer *m)
+{
+    const lcsm_method *method = lcsm_method_find(m->cfg->code[0] != 0 ? "code" : m->cfg->method);
+    bool               bare   = m->cfg->flavour == LCSM_FLAVOUR_BARE;
+    if (method == NULL)
+        return lcsm_graph_fail(m->g, LCSM_ERR_CONFIG,
+                               "there is no method \"%s\"; the nearest is %s", m->cfg->method,
+                               lcsm_method_nearest(m->cfg->method));
+    if (bare && method->states == NULL)
+        return lcsm_graph_fail(m->g, LCSM_ERR_CONFIG, "%s has no bare flavour", method->name);
+    if (!bare && method->native != NULL) return method->native(m);
+    return lcsm_mix_bare_end(m, lcsm_mix_recurrence(m, method->states));
+}

@@ -1,0 +1,193 @@
+/* mixer.c - what the methods' builders share. */
+#include "eos/mixer.h"
+
+#include <math.h>
+
+#include "eos/tables.h"
+
+ptrdiff_t lcsm_mix_or(ptrdiff_t value, ptrdiff_t standard)
+{
+    return value > 0 ? value : standard;
+}
+
+ptrdiff_t lcsm_mix_heads(const lcsm_mixer *m, ptrdiff_t standard)
+{
+    return lcsm_mix_or(m->cfg->heads, standard);
+}
+
+ptrdiff_t lcsm_mix_expand(const lcsm_mixer *m, ptrdiff_t standard)
+{
+    return lcsm_mix_or(m->cfg->expand, standard);
+}
+
+ptrdiff_t lcsm_mix_split(const lcsm_mixer *m, const char *what, ptrdiff_t width, ptrdiff_t heads)
+{
+    if (heads < 1 || width % heads != 0 || width < heads) {
+        lcsm_graph_fail(m->g, LCSM_ERR_CONFIG, "%s %td does not split into %td heads", what, width,
+                        heads);
+        return 1;
+    }
+    return width / heads;
+}
+
+lcsm_init lcsm_mix_init(const lcsm_mixer *m, ptrdiff_t in)
+{
+    double bound = 1 / sqrt((double)in);
+    return m->cfg->wiring == LCSM_WIRING_LM ? lcsm_init_uniform(-bound, bound)
+                                            : lcsm_init_normal(0.02);
+}
+
+lcsm_init lcsm_mix_xavier(ptrdiff_t in, ptrdiff_t out, double gain)
+{
+    double bound = gain * sqrt(6 / (double)(in + out));
+    return lcsm_init_uniform(-bound, bound);
+}
+
+lcsm_tensor *lcsm_mix_param(const lcsm_mixer *m, const char *name, lcsm_shape shape, lcsm_init init,
+                            unsigned flags)
+{
+    return lcsm_param_tensor(m->g, name, shape, init, flags);
+}
+
+lcsm_tensor *lcsm_mix_project_init(const lcsm_mixer *m, lcsm_tensor *x, const char *name,
+                                   ptrdiff_t out, bool bias, lcsm_init init)
+{
+    if (x == NULL) return NULL;
+    lcsm_scope_push(m->g, "%s", name);
+    lcsm_tensor *w = lcsm_mix_param(m, "weight", lcsm_dims(out, x->cols), init, 0);
+    lcsm_tensor *b =
+        bias ? lcsm_mix_param(m, "bias", lcsm_dims(out), lcsm_init_constant(0), 0) : NULL;
+    lcsm_tensor *y = lcsm_linear(m->g, x, w, b);
+    lcsm_scope_pop(m->g);
+    return y;
+}
+
+lcsm_tensor *lcsm_mix_project(const lcsm_mixer *m, lcsm_tensor *x, const char *name, ptrdiff_t out,
+                              bool bias)
+{
+    return lcsm_mix_project_init(m, x, name, out, bias, lcsm_mix_init(m, x == NULL ? 1 : x->cols));
+}
+
+LCSM_FILL(fill_angles)
+{
+    lcsm_thetas(count, (size_t)init->a, v);
+}
+
+lcsm_tensor *lcsm_mix_angles(const lcsm_mixer *m, const char *name, ptrdiff_t n, ptrdiff_t width,
+                             bool learned)
+{
+    lcsm_init init = {.kind = LCSM_INIT_FILL, .a = (double)width, .fill = fill_angles};
+    return lcsm_mix_param(m, name, lcsm_dims(n), init,
+                          learned ? LCSM_PARAM_NO_DECAY : LCSM_PARAM_FROZEN);
+}
+
+/* a is the mix, b the layer, c the number of layers. */
+LCSM_FILL(fill_rwkv_mu)
+{
+    lcsm_rwkv4_mixes((lcsm_rwkv4_mix)init->a, count, (size_t)init->b, (size_t)init->c, v);
+}
+
+lcsm_tensor *lcsm_mix_rwkv_mu(const lcsm_mixer *m, const char *name, lcsm_rwkv4_mix mix)
+{
+    lcsm_init init = {
+        .kind = LCSM_INIT_FILL, .a = mix, .b = m->layer, .c = m->layers, .fill = fill_rwkv_mu};
+    return lcsm_mix_param(m, name, lcsm_dims(m->D), init, LCSM_PARAM_NO_DECAY);
+}
+
+lcsm_tensor *lcsm_mix_constant(const lcsm_mixer *m, const char *name, lcsm_shape shape,
+                               lcsm_init init)
+{
+    return lcsm_mix_param(m, name, shape, init, LCSM_PARAM_FROZEN);
+}
+
+/* ---- both directions -------------------------------------------------------------------- */
+
+/* s . e i, the term of the step itself: the recurrence of an o that forgets everything. */
+static lcsm_tensor *self_term(const lcsm_mixer *m, const lcsm_states *s)
+{
+    lcsm_states  only = {.H         = s->H,
+                         .K         = s->K,
+                         .D         = s->D,
+                         .i         = s->i,
+                         .e         = s->e,
+                         .s         = s->s,
+                         .complex_e = s->complex_e,
+                         .complex_s = s->complex_s,
+                         .scale     = s->scale};
+    lcsm_tensor *none = lcsm_mix_param(m, "nothing_before", lcsm_dims(s->H),
+                                       lcsm_init_constant(-1e30), LCSM_PARAM_FROZEN);
+    only.row          = lcsm_static(none, 0);
+    return lcsm_recurrence(m->g, &only, NULL);
+}
+
+/* The input replaced by ones of one column a head. */
+static void take_ones(const lcsm_mixer *m, lcsm_states *s)
+{
+    lcsm_tensor *head =
+        lcsm_slice(m->g, s->i.x, s->i.x == NULL ? 0 : s->i.x->shape.rank - 1, 0, s->H);
+    s->i = lcsm_per_token_d(lcsm_affine(m->g, head, 0, 1));
+    s->D = 1;
+}
+
+static lcsm_tensor *run(const lcsm_mixer *m, lcsm_states_fn *states, bool ones)
+{
+    lcsm_states s = {0};
+    if (!states(m, &s)) return NULL;
+    if (ones) take_ones(m, &s);
+    s.reset        = m->reset;
+    lcsm_tensor *y = lcsm_recurrence(m->g, &s, NULL);
+    if (!m->cfg->bidirectional) return y;
+
+    lcsm_mixer back = *m;
+    back.x          = lcsm_reverse(m->g, m->x);
+    back.side       = NULL;
+    if (m->reset != NULL)
+        return lcsm_graph_fail(m->g, LCSM_ERR_UNSUPPORTED,
+                               "packed sequences run forward in time only");
+    lcsm_states r = {0};
+    if (!states(&back, &r)) return NULL;
+    if (ones) take_ones(&back, &r);
+    lcsm_tensor *z = lcsm_reverse(m->g, lcsm_recurrence(m->g, &r, NULL));
+    return lcsm_add(m->g, lcsm_add(m->g, y, z), lcsm_scale(m->g, self_term(m, &s), -1));
+}
+
+lcsm_tensor *lcsm_mix_recurrence(const lcsm_mixer *m, lcsm_states_fn *states)
+{
+    return run(m, states, false);
+}
+
+lcsm_tensor *lcsm_mix_denominator(const lcsm_mixer *m, lcsm_states_fn *states)
+{
+    return run(m, states, true);
+}
+
+lcsm_tensor *lcsm_mix_divide(const lcsm_mixer *m, lcsm_tensor *y, lcsm_tensor *den, double eps,
+                             bool at_least)
+{
+    if (y == NULL || den == NULL) return NULL;
+    ptrdiff_t    H = den->cols, D = y->cols / H;
+    lcsm_tensor *a = lcsm_reshape(m->g, y, lcsm_dims(m->B, m->T, H, D));
+    lcsm_tensor *b = lcsm_reshape(m->g, den, lcsm_dims(m->B, m->T, H, 1));
+    return lcsm_reshape(m->g, lcsm_div(m->g, a, b, eps, at_least), lcsm_dims(m->B, m->T, H * D));
+}
+
+/* ---- ends ------------------------------------------------------------------------------- */
+
+lcsm_tensor *lcsm_mix_bare_end(const lcsm_mixer *m, lcsm_tensor *y)
+{
+    if (y == NULL) return NULL;
+    lcsm_tensor *w = lcsm_mix_param(m, "norm.weight", lcsm_dims(y->cols), lcsm_init_constant(1), 0);
+    lcsm_tensor *b = lcsm_mix_param(m, "norm.bias", lcsm_dims(y->cols), lcsm_init_constant(0), 0);
+    return lcsm_mix_project(m, lcsm_layer_norm(m->g, y, w, b, 1e-5), "out", m->D, false);
+}
+
+lcsm_tensor *lcsm_mix_gated_end(const lcsm_mixer *m, lcsm_tensor *y, lcsm_tensor *gate,
+                                const lcsm_norm_attr *norm, bool affine)
+{
+    if (y == NULL || gate == NULL) return NULL;
+    lcsm_tensor *w = affine ? lcsm_mix_param(m, "norm.weight", lcsm_dims(y->cols / norm->heads),
+                                             lcsm_init_constant(1), 0)
+                            : NULL;
+    lcsm_tensor *n = lcsm_head_norm(m->g, norm, y, w, NULL);
+    return lcsm_mix_project(m, lcsm_glu(m->g, LCSM_ACT_SILU, gate, n), "out", m->D, false);
+}

@@ -1,0 +1,110 @@
+/*
+ * eos/mixer.h - what a sequence mixer is built from.
+ *
+ * A method makes states from x and hands them to the operator:
+ *
+ *     x (B, T, D) -> i, e, o, s -> eos -> y (B, T, H D') -> the method's surroundings -> (B, T, D)
+ *
+ * `bare` models end with LayerNorm and one projection; `native` ones with what their method has.
+ * All builders follow the graph's rule: after a failure they return NULL and do nothing.
+ */
+#ifndef LCSM_EOS_MIXER_H
+#define LCSM_EOS_MIXER_H
+#include <lcsm/config.h>
+
+#include "eos/tables.h"
+#include "graph/graph.h"
+#include "graph/layers.h"
+
+/* One layer's place in a model. */
+typedef struct {
+    lcsm_graph              *g;
+    const lcsm_model_config *cfg;
+    lcsm_tensor             *x;     /* (B, T, D), normed */
+    lcsm_tensor             *reset; /* I32 (B, T), or NULL */
+    ptrdiff_t                B, T, D;
+    int                      layer, layers;
+    lcsm_tensor            **side; /* NULL, or four places where states leave what the end needs */
+} lcsm_mixer;
+
+typedef lcsm_eos_operands lcsm_states;
+
+/* x -> states; false once the graph has failed. */
+typedef bool lcsm_states_fn(const lcsm_mixer *m, lcsm_states *s);
+
+/* ---- sizes ---- */
+
+ptrdiff_t lcsm_mix_heads(const lcsm_mixer *m, ptrdiff_t standard);
+ptrdiff_t lcsm_mix_expand(const lcsm_mixer *m, ptrdiff_t standard); /* k of a head */
+ptrdiff_t lcsm_mix_or(ptrdiff_t value, ptrdiff_t standard);         /* standard if value is 0 */
+/* width / heads; the graph fails if that leaves a rest. */
+ptrdiff_t lcsm_mix_split(const lcsm_mixer *m, const char *what, ptrdiff_t width, ptrdiff_t heads);
+
+/* ---- parameters ---- */
+
+/* A function for LCSM_INIT_FILL: writes v[0 .. count - 1]. */
+#define LCSM_FILL(name)                                                                            \
+    static void name(double *v, const lcsm_shape *shape __attribute__((unused)), size_t count,     \
+                     const lcsm_init *init __attribute__((unused)),                                \
+                     uint64_t         seed __attribute__((unused)),                                \
+                     uint32_t         purpose __attribute__((unused)))
+
+/* The first values of a projection: uniform by its inputs, or N(0, 0.02^2) in the MQAR model. */
+lcsm_init    lcsm_mix_init(const lcsm_mixer *m, ptrdiff_t in);
+lcsm_init    lcsm_mix_xavier(ptrdiff_t in, ptrdiff_t out, double gain);
+lcsm_tensor *lcsm_mix_param(const lcsm_mixer *m, const char *name, lcsm_shape shape, lcsm_init init,
+                            unsigned flags);
+/* name.weight [out, in] and, if bias, name.bias [out]. */
+lcsm_tensor *lcsm_mix_project(const lcsm_mixer *m, lcsm_tensor *x, const char *name, ptrdiff_t out,
+                              bool bias);
+lcsm_tensor *lcsm_mix_project_init(const lcsm_mixer *m, lcsm_tensor *x, const char *name,
+                                   ptrdiff_t out, bool bias, lcsm_init init);
+
+/* Angles [n], 10000^(-2 j / width): learned, or frozen. */
+lcsm_tensor *lcsm_mix_angles(const lcsm_mixer *m, const char *name, ptrdiff_t n, ptrdiff_t width,
+                             bool learned);
+
+/* RWKV's mixing weights [D], with their first values. */
+lcsm_tensor *lcsm_mix_rwkv_mu(const lcsm_mixer *m, const char *name, lcsm_rwkv4_mix mix);
+
+/* A frozen parameter [n] of given values. */
+lcsm_tensor *lcsm_mix_constant(const lcsm_mixer *m, const char *name, lcsm_shape shape,
+                               lcsm_init init);
+
+/* ---- operands ---- */
+
+static inline lcsm_operand lcsm_per_token_k(lcsm_tensor *x)
+{
+    return (lcsm_operand){x, LCSM_AXIS_T | LCSM_AXIS_K};
+}
+
+static inline lcsm_operand lcsm_per_token_d(lcsm_tensor *x)
+{
+    return (lcsm_operand){x, LCSM_AXIS_T | LCSM_AXIS_D};
+}
+
+static inline lcsm_operand lcsm_static(lcsm_tensor *x, unsigned axes)
+{
+    return (lcsm_operand){x, axes};
+}
+
+/* ---- running and finishing ---- */
+
+/* The recurrence of the states, in one direction of time or in both: then
+ * y = F(x) + reverse(F(reverse x)) - self, where self is the term that both have. */
+lcsm_tensor *lcsm_mix_recurrence(const lcsm_mixer *m, lcsm_states_fn *states);
+
+/* The same with ones for the input: the sum of the scores, (B, T, H). */
+lcsm_tensor *lcsm_mix_denominator(const lcsm_mixer *m, lcsm_states_fn *states);
+
+/* y (B, T, H D) by den (B, T, H): plus eps, or at least eps. */
+lcsm_tensor *lcsm_mix_divide(const lcsm_mixer *m, lcsm_tensor *y, lcsm_tensor *den, double eps,
+                             bool at_least);
+
+/* LayerNorm over all channels and the output projection. */
+lcsm_tensor *lcsm_mix_bare_end(const lcsm_mixer *m, lcsm_tensor *y);
+
+/* norm(y in heads) * silu(gate), projected to D. */
+lcsm_tensor *lcsm_mix_gated_end(const lcsm_mixer *m, lcsm_tensor *y, lcsm_tensor *gate,
+                                const lcsm_norm_attr *norm, bool affine);
+#endif

@@ -1,0 +1,224 @@
+/* model.c - embedding, blocks, final norm, head. */
+#include "model/model.h"
+
+#include <math.h>
+
+#include "eos/method.h"
+#include "eos/tables.h"
+
+/* What building a model carries along. */
+typedef struct {
+    lcsm_graph              *g;
+    const lcsm_model_config *cfg;
+    const lcsm_method       *method;
+    ptrdiff_t                B, T, D;
+    lcsm_tensor             *reset;
+    int                      layer;
+} builder;
+
+static lcsm_mixer mixer_of(const builder *b, lcsm_tensor *x)
+{
+    return (lcsm_mixer){.g      = b->g,
+                        .cfg    = b->cfg,
+                        .x      = x,
+                        .reset  = b->reset,
+                        .B      = b->B,
+                        .T      = b->T,
+                        .D      = b->D,
+                        .layer  = b->layer,
+                        .layers = (int)b->cfg->layers};
+}
+
+/* ---- norms ------------------------------------------------------------------------------ */
+
+static lcsm_block_norm norm_kind(const builder *b)
+{
+    bool paper = b->cfg->wiring != LCSM_WIRING_LM || b->cfg->flavour == LCSM_FLAVOUR_BARE;
+    if (b->cfg->norm != LCSM_BLOCK_NORM_AUTO) return (lcsm_block_norm)b->cfg->norm;
+    return paper ? LCSM_BLOCK_NORM_LAYER : (lcsm_block_norm)b->method->norm;
+}
+
+static lcsm_tensor *norm(const builder *b, const char *name, lcsm_tensor *x)
+{
+    lcsm_block_norm kind = norm_kind(b);
+    double          eps  = b->cfg->norm_eps;
+    if (eps == 0) eps = kind == LCSM_BLOCK_NORM_LAYER ? 1e-5 : 1e-6;
+    if (kind == LCSM_BLOCK_NORM_SIMPLE) return lcsm_rms_norm(b->g, x, NULL, eps);
+    lcsm_scope_push(b->g, "%s", name);
+    lcsm_tensor *w = lcsm_param_tensor(b->g, "weight", lcsm_dims(b->D), lcsm_init_constant(1), 0);
+    lcsm_tensor *y;
+    if (kind == LCSM_BLOCK_NORM_LAYER)
+        y = lcsm_layer_norm(
+            b->g, x, w, lcsm_param_tensor(b->g, "bias", lcsm_dims(b->D), lcsm_init_constant(0), 0),
+            eps);
+    else y = lcsm_rms_norm(b->g, x, w, eps);
+    lcsm_scope_pop(b->g);
+    return y;
+}
+
+/* ---- channel mixers --------------------------------------------------------------------- */
+
+static lcsm_channel channel_kind(const builder *b)
+{
+    if (b->cfg->channel_mixer != LCSM_CHANNEL_AUTO) return (lcsm_channel)b->cfg->channel_mixer;
+    if (b->cfg->wiring != LCSM_WIRING_LM) return LCSM_CHANNEL_NONE;
+    return b->cfg->flavour == LCSM_FLAVOUR_BARE ? LCSM_CHANNEL_GLU
+                                                : (lcsm_channel)b->method->channel;
+}
+
+/* W3 (f(W1 x) * W2 x). */
+static lcsm_tensor *glu(const lcsm_mixer *m, lcsm_act act)
+{
+    ptrdiff_t hidden = lcsm_mix_or(m->cfg->hidden, act == LCSM_ACT_NONE ? 2 * m->D : 4 * m->D / 3);
+    lcsm_tensor *a   = lcsm_mix_project(m, m->x, "w1", hidden, false);
+    lcsm_tensor *b   = lcsm_mix_project(m, m->x, "w2", hidden, false);
+    return lcsm_mix_project(m, lcsm_glu(m->g, act, a, b), "w3", m->D, false);
+}
+
+static lcsm_tensor *feed_forward(const lcsm_mixer *m)
+{
+    lcsm_tensor *h = lcsm_mix_project(m, m->x, "w1", lcsm_mix_or(m->cfg->hidden, 4 * m->D), true);
+    return lcsm_mix_project(m, lcsm_activate(m->g, LCSM_ACT_GELU, h), "w2", m->D, true);
+}
+
+/* mu x_t + (1 - mu) x_{t-1} with RWKV's first values. */
+static lcsm_tensor *shifted(const lcsm_mixer *m, const char *name)
+{
+    lcsm_shift_attr a  = {0};
+    lcsm_tensor    *mu = lcsm_mix_rwkv_mu(m, name, LCSM_RWKV4_MIX_FFN);
+    return lcsm_token_shift(m->g, &a, m->x, mu, m->reset);
+}
+
+/* sigmoid(W xr) * W relu(W xk)^2. */
+static lcsm_tensor *rwkv_channel(const lcsm_mixer *m)
+{
+    lcsm_init    zero = lcsm_init_constant(0);
+    lcsm_tensor *k    = lcsm_mix_project(m, shifted(m, "mix_k"), "key",
+                                         lcsm_mix_or(m->cfg->hidden, 4 * m->D), false);
+    lcsm_tensor *v = lcsm_mix_project_init(m, lcsm_activate(m->g, LCSM_ACT_RELU2, k), "value", m->D,
+                                           false, zero);
+    lcsm_tensor *r = lcsm_mix_project_init(m, shifted(m, "mix_r"), "receptance", m->D, false, zero);
+    return lcsm_glu(m->g, LCSM_ACT_SIGMOID, r, v);
+}
+
+static lcsm_tensor *channel(const builder *b, lcsm_channel kind, lcsm_tensor *x)
+{
+    lcsm_mixer m = mixer_of(b, x);
+    switch (kind) {
+    case LCSM_CHANNEL_SGLU: return glu(&m, LCSM_ACT_NONE);
+    case LCSM_CHANNEL_FFN: return feed_forward(&m);
+    case LCSM_CHANNEL_RWKV: return rwkv_channel(&m);
+    default: return glu(&m, LCSM_ACT_SILU);
+    }
+}
+
+/* ---- blocks ----------------------------------------------------------------------------- */
+
+static lcsm_tensor *mix(const builder *b, lcsm_tensor *x)
+{
+    lcsm_mixer m = mixer_of(b, x);
+    lcsm_scope_push(b->g, "mixer");
+    lcsm_tensor *y = lcsm_mixer_build(&m);
+    lcsm_scope_pop(b->g);
+    return y;
+}
+
+static lcsm_tensor *branch(const builder *b, lcsm_tensor *x, lcsm_tensor *y)
+{
+    if (b->cfg->dropout > 0) y = lcsm_dropout(b->g, y, b->cfg->dropout);
+    return lcsm_add(b->g, x, y);
+}
+
+static lcsm_tensor *lm_block(const builder *b, lcsm_tensor *x)
+{
+    lcsm_channel kind = channel_kind(b);
+    x                 = branch(b, x, mix(b, norm(b, "norm1", x)));
+    if (kind == LCSM_CHANNEL_NONE) return x;
+    lcsm_tensor *n = norm(b, "norm2", x);
+    lcsm_scope_push(b->g, "channel");
+    lcsm_tensor *y = channel(b, kind, n);
+    lcsm_scope_pop(b->g);
+    return branch(b, x, y);
+}
+
+/* r is the residual stream, *h the branch that the next layer adds. */
+static lcsm_tensor *mqar_block(const builder *b, lcsm_tensor *r, lcsm_tensor **h)
+{
+    if (*h != NULL) r = lcsm_add(b->g, r, *h);
+    r  = lcsm_add(b->g, r, mix(b, norm(b, "norm1", r)));
+    *h = norm(b, "norm2", r);
+    return r;
+}
+
+static lcsm_tensor *blocks(builder *b, lcsm_tensor *x)
+{
+    lcsm_tensor *h    = NULL;
+    bool         mqar = b->cfg->wiring == LCSM_WIRING_MQAR;
+    for (b->layer = 0; b->layer < b->cfg->layers; b->layer++) {
+        lcsm_scope_push(b->g, "layers.%d", b->layer);
+        lcsm_block_begin(b->g);
+        x = mqar ? mqar_block(b, x, &h) : lm_block(b, x);
+        lcsm_block_end(b->g);
+        lcsm_scope_pop(b->g);
+    }
+    return mqar ? lcsm_add(b->g, x, h) : x;
+}
+
+/* ---- ends ------------------------------------------------------------------------------- */
+
+static lcsm_tensor *embedding(const builder *b, lcsm_tensor *tokens, lcsm_tensor **table)
+{
+    bool      lm    = b->cfg->wiring == LCSM_WIRING_LM;
+    double    scale = b->cfg->embed_scale, root = sqrt((double)b->D);
+    lcsm_init init = lcsm_init_normal(lm ? 1 / root : 0.02);
+    if (scale == 0) scale = lm ? root : 1;
+    *table = lcsm_param_tensor(b->g, "embedding.weight", lcsm_dims(b->cfg->vocab, b->D), init, 0);
+    lcsm_tensor *x = lcsm_embed(b->g, tokens, *table, scale);
+    return b->cfg->dropout > 0 ? lcsm_dropout(b->g, x, b->cfg->dropout) : x;
+}
+
+static void head(const builder *b, const lcsm_model_want *want, lcsm_tensor *table,
+                 lcsm_model_io *io)
+{
+    double         bound = 1 / sqrt((double)b->D);
+    lcsm_init      init  = lcsm_init_uniform(-bound, bound);
+    lcsm_loss_attr a     = {.ignore = want->ignore, .details = true};
+    lcsm_tensor   *w = table, *details[2] = {0};
+    if (!b->cfg->tied)
+        w = lcsm_param_tensor(b->g, "head.weight", lcsm_dims(b->cfg->vocab, b->D), init, 0);
+    if (want->logits) {
+        io->logits = lcsm_linear(b->g, io->hidden, w, NULL);
+        lcsm_keep(b->g, io->logits);
+    }
+    if (!want->loss) return;
+    io->targets  = lcsm_input(b->g, "targets", LCSM_I32, lcsm_dims(b->B, b->T));
+    io->loss     = lcsm_linear_cross_entropy(b->g, &a, io->hidden, w, io->targets, details);
+    io->row_loss = details[0];
+    io->right    = details[1];
+    lcsm_keep(b->g, io->loss);
+    lcsm_keep(b->g, io->row_loss);
+    lcsm_keep(b->g, io->right);
+    lcsm_loss(b->g, io->loss);
+}
+
+lcsm_status lcsm_model_build(lcsm_graph *g, const lcsm_model_config *cfg, ptrdiff_t B, ptrdiff_t T,
+                             const lcsm_model_want *want, lcsm_model_io *io, lcsm_error *err)
+{
+    lcsm_status st = lcsm_model_config_check(cfg, err);
+    if (st != LCSM_OK) return st;
+    lcsm_tensor *table;
+    builder      b = {.g      = g,
+                      .cfg    = cfg,
+                      .B      = B,
+                      .T      = T,
+                      .D      = cfg->d_model,
+                      .method = lcsm_method_find(cfg->code[0] != 0 ? "code" : cfg->method)};
+    *io            = (lcsm_model_io){0};
+    io->tokens     = lcsm_input(g, "tokens", LCSM_I32, lcsm_dims(B, T));
+    if (want->packed) b.reset = io->reset = lcsm_input(g, "reset", LCSM_I32, lcsm_dims(B, T));
+    lcsm_tensor *x = blocks(&b, embedding(&b, io->tokens, &table));
+    io->hidden     = norm(&b, "norm", x);
+    lcsm_keep(g, io->hidden);
+    head(&b, want, table, io);
+    return LCSM_OK;
+}

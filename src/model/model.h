@@ -1,0 +1,34 @@
+/*
+ * model/model.h - a whole model as a graph: embedding, blocks, final norm, head.
+ *
+ *     lm     x = x + mixer(norm x);  x = x + channel(norm x);  ...  logits = head(norm x)
+ *     mqar   the reference wiring of the recall model (methods' sheet 7.3), where every layer also
+ *            adds norm2(r) to the residual stream
+ *
+ * The same definition at T = n trains and reads a prompt, and at T = 1 decodes: parameters are
+ * shared by name, states carry over.
+ */
+#ifndef LCSM_MODEL_MODEL_H
+#define LCSM_MODEL_MODEL_H
+#include <lcsm/config.h>
+
+#include "graph/graph.h"
+
+typedef struct {
+    bool    packed; /* a reset input says where sequences begin */
+    bool    logits; /* (B, T, V), kept */
+    bool    loss;   /* from a targets input, with details */
+    int32_t ignore; /* a target that does not count */
+} lcsm_model_want;
+
+typedef struct {
+    lcsm_tensor *tokens, *targets, *reset; /* I32 (B, T) inputs; NULL if not wanted */
+    lcsm_tensor *hidden;                   /* (B, T, D) before the head */
+    lcsm_tensor *logits, *loss;
+    lcsm_tensor *row_loss, *right; /* details of the loss */
+} lcsm_model_io;
+
+/* Adds the model to an empty graph. */
+lcsm_status lcsm_model_build(lcsm_graph *g, const lcsm_model_config *cfg, ptrdiff_t B, ptrdiff_t T,
+                             const lcsm_model_want *want, lcsm_model_io *io, lcsm_error *err);
+#endif
