@@ -80,12 +80,21 @@ static lcsm_tensor *normed(const lcsm_mixer *m, lcsm_tensor *x, ptrdiff_t H, lcs
     return lcsm_head_norm(m->g, &a, x, NULL, NULL);
 }
 
+/* DPFP with nu = 1 in each head: 2 K features. */
+static lcsm_tensor *dpfp(const lcsm_mixer *m, lcsm_tensor *x, ptrdiff_t H)
+{
+    if (x == NULL) return NULL;
+    ptrdiff_t    K = x->cols / H;
+    lcsm_tensor *y = lcsm_dpfp(m->g, lcsm_reshape(m->g, x, lcsm_dims(m->B, m->T, H, K)), 1);
+    return lcsm_reshape(m->g, y, lcsm_dims(m->B, m->T, 2 * H * K));
+}
+
 /* The feature map of fast weights: 1+elu or DPFP, summing to 1; or silu of length 1. */
 static lcsm_tensor *feature(const lcsm_mixer *m, lcsm_tensor *x, ptrdiff_t H)
 {
     if (m->cfg->feature == LCSM_FEATURE_L2)
         return normed(m, lcsm_activate(m->g, LCSM_ACT_SILU, x), H, LCSM_NORM_L2);
-    if (m->cfg->feature == LCSM_FEATURE_DPFP) x = lcsm_dpfp(m->g, x, H, 1);
+    if (m->cfg->feature == LCSM_FEATURE_DPFP) x = dpfp(m, x, H);
     else x = lcsm_activate(m->g, LCSM_ACT_ELU1, x);
     return normed(m, x, H, LCSM_NORM_SUM);
 }

@@ -168,7 +168,7 @@ lcsm_tensor *lcsm_mix_divide(const lcsm_mixer *m, lcsm_tensor *y, lcsm_tensor *d
     ptrdiff_t    H = den->cols, D = y->cols / H;
     lcsm_tensor *a = lcsm_reshape(m->g, y, lcsm_dims(m->B, m->T, H, D));
     lcsm_tensor *b = lcsm_reshape(m->g, den, lcsm_dims(m->B, m->T, H, 1));
-    return lcsm_reshape(m->g, lcsm_div(m->g, a, b, eps, at_least), lcsm_dims(m->B, m->T, H * D));
+    return lcsm_reshape(m->g, lcsm_divide(m->g, a, b, eps, at_least), lcsm_dims(m->B, m->T, H * D));
 }
 
 /* ---- ends ------------------------------------------------------------------------------- */

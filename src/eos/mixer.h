@@ -15,6 +15,7 @@
 #include "eos/tables.h"
 #include "graph/graph.h"
 #include "graph/layers.h"
+#include "graph/mixers.h"
 
 /* One layer's place in a model. */
 typedef struct {
