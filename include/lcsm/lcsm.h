@@ -3,9 +3,11 @@
 #define LCSM_LCSM_H
 #include <lcsm/bench.h>
 #include <lcsm/check.h>
+#include <lcsm/config.h>
 #include <lcsm/context.h>
 #include <lcsm/eos.h>
 #include <lcsm/export.h>
+#include <lcsm/model.h>
 #include <lcsm/status.h>
 #include <lcsm/suggest.h>
 

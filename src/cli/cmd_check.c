@@ -1,6 +1,7 @@
 /* cmd_check.c - lcsm check: prove the library on this machine. */
 #include <jansson.h>
 #include <lcsm/check.h>
+#include <lcsm/model.h>
 #include <math.h>
 #include <string.h>
 
@@ -9,12 +10,14 @@
 static const char HELP[] =
     "lcsm check - prove the library on this machine\n"
     "\n"
-    "usage: lcsm check [eos|ops|all|NAME] [--full] [--threads N] [--json] [--quiet]\n"
+    "usage: lcsm check [eos|ops|methods|codes|all|NAME] [--full] [--threads N] [--json] [--quiet]\n"
     "       lcsm check --oracle FILE... [--json] [--quiet]\n"
     "\n"
     "Without --oracle: gradients of the operator (eos) and of the operations of the graph (ops)\n"
     "against finite differences in double, float against double, all forms of the computation and\n"
-    "all splits of a sequence against each other. NAME takes the cases whose name contains it.\n"
+    "all splits of a sequence against each other; the same for two-layer models of every method "
+    "and\n"
+    "code. NAME takes the cases whose name contains it.\n"
     "\n"
     "  --full        every size; the default is a selection of a few seconds\n"
     "  --oracle      the words are files of recorded cases: inputs, outputs, gradients. Each case\n"
@@ -143,10 +146,25 @@ static void print_summary(show *s)
 typedef lcsm_status a_check(const lcsm_context *ctx, const lcsm_check_options *options,
                             lcsm_check_sink *sink, void *user, lcsm_error *err);
 
+static lcsm_status check_methods(const lcsm_context *ctx, const lcsm_check_options *options,
+                                 lcsm_check_sink *sink, void *user, lcsm_error *err)
+{
+    return lcsm_check_models(ctx, "methods", options, sink, user, err);
+}
+
+static lcsm_status check_codes(const lcsm_context *ctx, const lcsm_check_options *options,
+                               lcsm_check_sink *sink, void *user, lcsm_error *err)
+{
+    return lcsm_check_models(ctx, "codes", options, sink, user, err);
+}
+
 static const struct {
     const char *name;
     a_check    *run;
-} CHECKS[] = {{"eos", lcsm_check_eos}, {"ops", lcsm_check_ops}};
+} CHECKS[] = {{"eos", lcsm_check_eos},
+              {"ops", lcsm_check_ops},
+              {"methods", check_methods},
+              {"codes", check_codes}};
 
 enum { CHECK_COUNT = sizeof CHECKS / sizeof CHECKS[0] };
 

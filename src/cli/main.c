@@ -16,7 +16,9 @@ static cli_command help, version;
 static const command COMMANDS[] = {
     {"bench", "time the operator beside this machine's peak", cmd_bench},
     {"check", "prove the library on this machine", cmd_check},
+    {"describe", "one model: states, parameters, memory, cost", cmd_describe},
     {"help", "this page", help},
+    {"methods", "the method table and the oscillation codes", cmd_methods},
     {"version", "the version of the program", version},
 };
 

@@ -1,0 +1,69 @@
+/*
+ * lcsm/model.h - the models: the method table, and what a model would be.
+ *
+ * Ownership  Strings of the tables live as long as the program. What a description hands to a
+ *            function is borrowed for the time of the call.
+ * Threads    Everything here may be called from any thread.
+ * Errors     A function that can fail returns lcsm_status and, if err is not NULL, says why.
+ */
+#ifndef LCSM_MODEL_H
+#define LCSM_MODEL_H
+#include <lcsm/check.h>
+#include <lcsm/config.h>
+#include <lcsm/context.h>
+
+LCSM_BEGIN_DECLS
+
+/* A row of the paper's method table, as the code has it. */
+typedef struct {
+    const char *name, *family;
+    const char *input, *expand, *oscillation, *shrink;
+    const char *psi;    /* "x" each element, "@" a matrix product, "-" neither */
+    const char *memory; /* numbers of a layer */
+    bool        bare;   /* has the bare flavour */
+} lcsm_method_info;
+
+/* A row of the oscillation table of the codes. */
+typedef struct {
+    int         code;
+    const char *notation, *construction;
+} lcsm_code_info;
+
+LCSM_API size_t           lcsm_method_count(void);
+LCSM_API lcsm_method_info lcsm_method_at(size_t row);
+LCSM_API size_t           lcsm_code_count(void);
+LCSM_API lcsm_code_info   lcsm_code_at(size_t row);
+
+typedef struct {
+    const char *name;
+    const char *shape; /* "[128, 64]" */
+    size_t      count;
+    bool        frozen;
+} lcsm_parameter_info;
+
+typedef struct {
+    size_t parameters;       /* all, the frozen ones too */
+    size_t frozen;           /* of these, not trained */
+    size_t reference_frozen; /* constants that the paper's layer stores and counts, and we do not */
+    size_t memory_floats;    /* carried by one sequence */
+    double train_flops;      /* a token, forward and backward, at the length given */
+    double decode_flops;     /* a token at T = 1 */
+    size_t layers;
+    char   form[16], reason[96]; /* of the recurrence of layer 0; "" if it has none */
+} lcsm_model_summary;
+
+typedef void lcsm_parameter_fn(void *user, const lcsm_parameter_info *row);
+
+/* What a model of this config is; nothing of its size is allocated. each may be NULL. */
+LCSM_API lcsm_status lcsm_model_describe(const lcsm_context *ctx, const lcsm_model_config *cfg,
+                                         ptrdiff_t length, lcsm_model_summary *out,
+                                         lcsm_parameter_fn *each, void *user, lcsm_error *err);
+
+/* Proves methods and codes in two-layer models on this machine. name is a method, a code, "methods"
+ * (every method and flavour) or "codes" (all 384 and the SSM; a selection unless options->full). */
+LCSM_API lcsm_status lcsm_check_models(const lcsm_context *ctx, const char *name,
+                                       const lcsm_check_options *options, lcsm_check_sink *sink,
+                                       void *user, lcsm_error *err);
+
+LCSM_END_DECLS
+#endif

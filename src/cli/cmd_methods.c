@@ -1,0 +1,82 @@
+/* cmd_methods.c - lcsm methods: the paper's tables, as the code has them. */
+#include <jansson.h>
+#include <lcsm/model.h>
+
+#include "cli.h"
+
+static const char HELP[] =
+    "lcsm methods - the method table and the oscillation codes\n"
+    "\n"
+    "usage: lcsm methods [--json]\n"
+    "\n"
+    "Every model is m_t = psi(o_t, m_{t-1}) + e_t i_t^T, y_t = m_t^T s_t with its own states. psi "
+    "is\n"
+    "x for a product of each element and @ for a product of matrices; k and d are the rows and\n"
+    "columns of a head's memory, D the model's width.\n"
+    "\n"
+    "  --json    {\"methods\": [{\"name\", \"family\", \"psi\", ...}], \"codes\": [...]}\n"
+    "\n"
+    "  lcsm describe gla      one of them: parameters, memory, cost\n";
+
+static void print_methods(const cli_colours *c)
+{
+    printf("%s%-17s %-18s %-7s %-8s %-19s %-8s %-4s %s%s\n", c->bold, "method", "family", "input",
+           "expand", "oscillation", "shrink", "psi", "memory", c->off);
+    for (size_t j = 0; j < lcsm_method_count(); j++) {
+        lcsm_method_info m = lcsm_method_at(j);
+        printf("%-17s %-18s %-7s %-8s %-19s %-8s %-4s %s\n", m.name, m.family, m.input, m.expand,
+               m.oscillation, m.shrink, m.psi, m.memory);
+    }
+}
+
+static void print_codes(const cli_colours *c)
+{
+    printf("\n%scodes e-o-s-a%s: e, s 1 from the data or 0 learned (k x D); a 0 none, 1 relu, 2 "
+           "sigmoid, 3 1+elu,\n4 silu, 5 elu, 6 relu^2, 7 square; \"0\" alone is the SSM. o is\n",
+           c->bold, c->off);
+    for (size_t j = 0; j < lcsm_code_count(); j++) {
+        lcsm_code_info o = lcsm_code_at(j);
+        printf("  %2d  %-10s %s\n", o.code, o.notation, o.construction);
+    }
+}
+
+static void print_json(void)
+{
+    json_t *all = json_object(), *methods = json_array(), *codes = json_array();
+    for (size_t j = 0; j < lcsm_method_count(); j++) {
+        lcsm_method_info m = lcsm_method_at(j);
+        json_array_append_new(methods,
+                              json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:b}", "name",
+                                        m.name, "family", m.family, "input", m.input, "expand",
+                                        m.expand, "oscillation", m.oscillation, "shrink", m.shrink,
+                                        "psi", m.psi, "memory", m.memory, "bare", (int)m.bare));
+    }
+    for (size_t j = 0; j < lcsm_code_count(); j++) {
+        lcsm_code_info o = lcsm_code_at(j);
+        json_array_append_new(codes, json_pack("{s:i, s:s, s:s}", "code", o.code, "notation",
+                                               o.notation, "construction", o.construction));
+    }
+    json_object_set_new(all, "methods", methods);
+    json_object_set_new(all, "codes", codes);
+    json_dumpf(all, stdout, JSON_INDENT(2));
+    fputc('\n', stdout);
+    json_decref(all);
+}
+
+int cmd_methods(int argc, char **argv)
+{
+    bool             help = false, json = false;
+    int              count;
+    cli_colours      c         = cli_colours_of(stdout);
+    const cli_option options[] = {{"--help", CLI_FLAG, &help, 0, 0},
+                                  {"--json", CLI_FLAG, &json, 0, 0},
+                                  {NULL, CLI_FLAG, NULL, 0, 0}};
+    if (!cli_parse(argc, argv, options, &count)) return EXIT_USAGE;
+    if (help) fputs(HELP, stdout);
+    else if (json) print_json();
+    else {
+        print_methods(&c);
+        print_codes(&c);
+    }
+    return EXIT_OK;
+}
