@@ -99,11 +99,15 @@ static lcsm_tensor *feature(const lcsm_mixer *m, lcsm_tensor *x, ptrdiff_t H)
     return normed(m, x, H, LCSM_NORM_SUM);
 }
 
-/* One write strength for each head: sigmoid(W x), spread over the head's rows. */
-static lcsm_tensor *strength(const lcsm_mixer *m, ptrdiff_t H, ptrdiff_t K)
+/* beta k with one write strength beta = sigmoid(W x) for each head. */
+static lcsm_tensor *strengthened(const lcsm_mixer *m, lcsm_tensor *k, ptrdiff_t H)
 {
-    lcsm_tensor *beta = lcsm_mix_project(m, m->x, "beta", H, false);
-    return lcsm_repeat(m->g, lcsm_activate(m->g, LCSM_ACT_SIGMOID, beta), K);
+    if (k == NULL) return NULL;
+    lcsm_tensor *z    = lcsm_mix_project(m, m->x, "beta", H, false);
+    lcsm_tensor *beta = lcsm_activate(m->g, LCSM_ACT_SIGMOID, z);
+    lcsm_tensor *rows = lcsm_reshape(m->g, k, lcsm_dims(m->B, m->T, H, k->cols / H));
+    beta              = lcsm_reshape(m->g, beta, lcsm_dims(m->B, m->T, H, 1));
+    return lcsm_reshape(m->g, lcsm_scale_rows(m->g, rows, beta), lcsm_dims(m->B, m->T, k->cols));
 }
 
 /* W = W + beta k (v - W^T k)^T, y = W^T q / sqrt(K). */
@@ -114,7 +118,7 @@ bool lcsm_fwp_states(const lcsm_mixer *m, lcsm_states *s)
     s->K           = k == NULL ? 1 : k->cols / s->H;
     s->s.x         = feature(m, s->s.x, s->H);
     s->erase       = lcsm_per_token_k(k);
-    s->e.x         = lcsm_mul(m->g, k, strength(m, s->H, s->K));
+    s->e.x         = strengthened(m, k, s->H);
     s->scale       = 1 / sqrt((double)s->K);
     return s->e.x != NULL;
 }
@@ -141,7 +145,7 @@ bool lcsm_m2_states(const lcsm_mixer *m, lcsm_states *s)
     if (!m->cfg->raw) {
         b      = normed(m, lcsm_activate(m->g, LCSM_ACT_ELU1, b), s->H, LCSM_NORM_SUM);
         s->e.x = normed(m, lcsm_activate(m->g, LCSM_ACT_ELU1, s->e.x), s->H, LCSM_NORM_SUM);
-        s->e.x = lcsm_mul(m->g, s->e.x, strength(m, s->H, s->K));
+        s->e.x = strengthened(m, s->e.x, s->H);
     }
     s->erase = lcsm_per_token_k(b);
     return b != NULL;

@@ -15,9 +15,10 @@ typedef struct {
     const char *input, *expand, *oscillation, *shrink, *psi, *memory;
     /* i, e, o, s; NULL: the mixer is not one call of the operator, and has no bare flavour. */
     lcsm_states_fn *states;
-    lcsm_native_fn *native;  /* the whole mixer; NULL: as bare */
-    int             channel; /* lcsm_channel of the native block */
-    int             norm;    /* lcsm_block_norm of the native block */
+    lcsm_native_fn *native;     /* the whole mixer; NULL: as bare */
+    int             channel;    /* lcsm_channel of the native block */
+    int             norm;       /* lcsm_block_norm of the native block */
+    bool            embed_norm; /* a norm right after the embedding */
 } lcsm_method;
 
 extern const lcsm_method LCSM_METHODS[];
@@ -30,11 +31,19 @@ const char        *lcsm_method_nearest(const char *name);
 lcsm_tensor *lcsm_mixer_build(const lcsm_mixer *m);
 
 /* ---- builders, one file a family ---- */
-lcsm_states_fn lcsm_linear_attention_states, lcsm_retnet_states, lcsm_tnl_states,
-    lcsm_cosformer_states, lcsm_lrpe_states, lcsm_gla_states, lcsm_gateloop_states, lcsm_dur_states,
-    lcsm_gfw_states, lcsm_fwp_states, lcsm_m1_states, lcsm_m2_states, lcsm_m3_states,
-    lcsm_mamba_states;
-lcsm_native_fn lcsm_linear_attention_mixer, lcsm_retnet_mixer, lcsm_tnl_mixer, lcsm_cosformer_mixer,
-    lcsm_lrpe_mixer, lcsm_gla_mixer, lcsm_gateloop_mixer, lcsm_dur_mixer, lcsm_gfw_mixer,
-    lcsm_fwp_mixer, lcsm_attention_mixer, lcsm_mamba_mixer;
+#define LCSM_STATES_LIST(X)                                                                        \
+    X(linear_attention)                                                                            \
+    X(retnet) X(tnl) X(cosformer) X(lrpe) X(gla) X(gateloop) X(dur) X(gfw) X(fwp) X(m1) X(m2)      \
+        X(m3) X(mamba) X(rwkv4_eos) X(hgrn) X(lrn)
+#define LCSM_MIXER_LIST(X)                                                                         \
+    X(linear_attention)                                                                            \
+    X(retnet) X(tnl) X(cosformer) X(lrpe) X(gla) X(gateloop) X(dur) X(gfw) X(fwp) X(attention)     \
+        X(mamba) X(rwkv4) X(rwkv4_eos) X(hgrn) X(lrn)
+
+#define X(name) lcsm_states_fn lcsm_##name##_states;
+LCSM_STATES_LIST(X)
+#undef X
+#define X(name) lcsm_native_fn lcsm_##name##_mixer;
+LCSM_MIXER_LIST(X)
+#undef X
 #endif

@@ -134,6 +134,10 @@ static const char *scope_text(lcsm_graph *g)
 /* The scope, a dot and the name. */
 static void full_name(const lcsm_graph *g, char out[2 * LCSM_NAME_SIZE], const char *name)
 {
+    if (name[0] == '/') {
+        (void)snprintf(out, 2 * LCSM_NAME_SIZE, "%s", name + 1);
+        return;
+    }
     snprintf(out, 2 * LCSM_NAME_SIZE, "%s%s%.*s", g->scope, g->scope[0] != '\0' ? "." : "",
              LCSM_NAME_SIZE - 2, name);
 }

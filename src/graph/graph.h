@@ -51,6 +51,7 @@ void lcsm_block_end(lcsm_graph *g);
 
 /* dtype LCSM_I32 or the graph's. */
 lcsm_tensor *lcsm_input(lcsm_graph *g, const char *name, lcsm_dtype dtype, lcsm_shape shape);
+/* A name that starts with a slash is the whole name, without the scope. */
 lcsm_tensor *lcsm_param_tensor(lcsm_graph *g, const char *name, lcsm_shape shape, lcsm_init init,
                                unsigned flags);
 

@@ -216,8 +216,10 @@ lcsm_status lcsm_model_build(lcsm_graph *g, const lcsm_model_config *cfg, ptrdif
     *io            = (lcsm_model_io){0};
     io->tokens     = lcsm_input(g, "tokens", LCSM_I32, lcsm_dims(B, T));
     if (want->packed) b.reset = io->reset = lcsm_input(g, "reset", LCSM_I32, lcsm_dims(B, T));
-    lcsm_tensor *x = blocks(&b, embedding(&b, io->tokens, &table));
-    io->hidden     = norm(&b, "norm", x);
+    lcsm_tensor *x = embedding(&b, io->tokens, &table);
+    if (b.method->embed_norm && cfg->flavour == LCSM_FLAVOUR_NATIVE) x = norm(&b, "norm0", x);
+    x          = blocks(&b, x);
+    io->hidden = norm(&b, "norm", x);
     lcsm_keep(g, io->hidden);
     head(&b, want, table, io);
     return LCSM_OK;

@@ -1,0 +1,84 @@
+/* rwkv4.c - RWKV-4, and the simplified form of the paper's table. */
+#include <math.h>
+
+#include "eos/method.h"
+
+/* a is the layer, b the number of layers. */
+LCSM_FILL(fill_decay)
+{
+    lcsm_rwkv4_decay(count, (size_t)init->a, (size_t)init->b, v);
+}
+
+LCSM_FILL(fill_first)
+{
+    lcsm_rwkv4_first(count, v);
+}
+
+static lcsm_tensor *shifted(const lcsm_mixer *m, const char *name, lcsm_rwkv4_mix mix)
+{
+    lcsm_shift_attr a = {0};
+    return lcsm_token_shift(m->g, &a, m->x, lcsm_mix_rwkv_mu(m, name, mix), m->reset);
+}
+
+static lcsm_tensor *decay(const lcsm_mixer *m)
+{
+    lcsm_init init = {.kind = LCSM_INIT_FILL, .a = m->layer, .b = m->layers, .fill = fill_decay};
+    return lcsm_mix_param(m, "time_decay", lcsm_dims(m->D), init, LCSM_PARAM_NO_DECAY);
+}
+
+/* k, v and r of the shifted input; k and r start at zero, as in the reference. */
+static void receive(const lcsm_mixer *m, lcsm_tensor **k, lcsm_tensor **v, lcsm_tensor **r)
+{
+    lcsm_init zero = lcsm_init_constant(0);
+    *k = lcsm_mix_project_init(m, shifted(m, "time_mix_k", LCSM_RWKV4_MIX_K), "key", m->D, false,
+                               zero);
+    *v = lcsm_mix_project(m, shifted(m, "time_mix_v", LCSM_RWKV4_MIX_V), "value", m->D, false);
+    *r = lcsm_mix_project_init(m, shifted(m, "time_mix_r", LCSM_RWKV4_MIX_R), "receptance", m->D,
+                               false, zero);
+}
+
+/* W (sigmoid(r) * wkv(k, v)); in both directions of time the two wkv are added. */
+lcsm_tensor *lcsm_rwkv4_mixer(const lcsm_mixer *m)
+{
+    lcsm_init     first = {.kind = LCSM_INIT_FILL, .fill = fill_first};
+    lcsm_wkv_attr a     = {0};
+    lcsm_tensor  *k, *v, *r;
+    receive(m, &k, &v, &r);
+    lcsm_tensor *u = lcsm_mix_param(m, "time_first", lcsm_dims(m->D), first, LCSM_PARAM_NO_DECAY);
+    lcsm_tensor *y = lcsm_wkv(m->g, &a, k, v, decay(m), u, m->reset);
+    if (m->cfg->bidirectional) {
+        a.reverse = true;
+        y         = lcsm_add(m->g, y, lcsm_wkv(m->g, &a, k, v, decay(m), u, NULL));
+    }
+    return lcsm_mix_project_init(m, lcsm_glu(m->g, LCSM_ACT_SIGMOID, r, y), "output", m->D, false,
+                                 lcsm_init_constant(0));
+}
+
+/* m = exp(-w) m + exp(k) v for each channel: K = 1, the decay a static column. side: r. */
+bool lcsm_rwkv4_eos_states(const lcsm_mixer *m, lcsm_states *s)
+{
+    lcsm_tensor *k, *v, *r;
+    receive(m, &k, &v, &r);
+    if (m->side != NULL) m->side[0] = r;
+    lcsm_tensor *one = lcsm_mix_constant(m, "one", lcsm_dims(1, 1), lcsm_init_constant(1));
+    lcsm_tensor *w   = lcsm_activate_scaled(m->g, LCSM_ACT_EXP, decay(m), -1);
+    *s               = (lcsm_states){.H   = 1,
+                                     .K   = 1,
+                                     .D   = m->D,
+                                     .e   = lcsm_static(one, LCSM_AXIS_K),
+                                     .s   = lcsm_static(one, LCSM_AXIS_K),
+                                     .col = lcsm_static(w, LCSM_AXIS_D)};
+    s->i             = lcsm_per_token_d(lcsm_mul(m->g, lcsm_activate(m->g, LCSM_ACT_EXP, k), v));
+    return s->i.x != NULL;
+}
+
+/* A norm keeps the size that the missing denominator would. */
+lcsm_tensor *lcsm_rwkv4_eos_mixer(const lcsm_mixer *m)
+{
+    lcsm_tensor *side[4] = {0};
+    lcsm_mixer   own     = *m;
+    own.side             = side;
+    lcsm_tensor *y       = lcsm_mix_recurrence(&own, lcsm_rwkv4_eos_states);
+    y                    = lcsm_rms_norm(m->g, y, NULL, 1e-6);
+    return lcsm_mix_project(m, lcsm_glu(m->g, LCSM_ACT_SIGMOID, side[0], y), "output", m->D, false);
+}

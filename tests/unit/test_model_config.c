@@ -1,0 +1,104 @@
+/* Settings of models: keys, codes, and the parameter counts of the paper. */
+#include <lcsm/model.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "eos/code.h"
+#include "format/keys.h"
+#include "model/config.h"
+#include "test.h"
+
+static void refused(const char *key, const char *value, const char *word)
+{
+    lcsm_model_config cfg;
+    lcsm_error        err = {0};
+    lcsm_model_config_defaults(&cfg);
+    assert_int_equal(lcsm_model_config_set(&cfg, key, value, &err), LCSM_ERR_CONFIG);
+    if (strstr(err.text, word) == NULL) fail_msg("'%s' does not say '%s'", err.text, word);
+}
+
+TEST(keys_that_are_wrong_are_refused_in_words)
+{
+    refused("d_modle", "8", "nearest is d_model");
+    refused("d_model", "0", "want a whole number 1..65536");
+    refused("d_model", "1.5", "want a whole number");
+    refused("layers", "many", "want a number");
+    refused("tau", "nan", "tau is nan");
+    refused("flavour", "sweet", "want one of native|bare");
+    refused("tied", "perhaps", "want true or false");
+}
+
+TEST(keys_take_dashes_and_underscores_alike)
+{
+    lcsm_model_config cfg;
+    lcsm_model_config_defaults(&cfg);
+    assert_int_equal(lcsm_model_config_set(&cfg, "d-model", "96", NULL), LCSM_OK);
+    assert_int_equal(lcsm_model_config_set(&cfg, "norm_eps", "1e-5", NULL), LCSM_OK);
+    assert_true(cfg.d_model == 96 && cfg.norm_eps == 1e-5);
+}
+
+TEST(keys_written_as_json_read_back_the_same)
+{
+    lcsm_model_config a, b;
+    lcsm_model_config_defaults(&a);
+    lcsm_model_config_defaults(&b);
+    assert_int_equal(lcsm_model_config_set(&a, "method", "retnet", NULL), LCSM_OK);
+    assert_int_equal(lcsm_model_config_set(&a, "tau", "0.1", NULL), LCSM_OK);
+    assert_int_equal(lcsm_model_config_set(&a, "phase", "learned", NULL), LCSM_OK);
+    json_t *o = json_object();
+    assert_true(lcsm_keys_write(&LCSM_MODEL_KEYS, &a, o));
+    assert_int_equal(lcsm_keys_read(&LCSM_MODEL_KEYS, NULL, &b, o, "file", NULL), LCSM_OK);
+    assert_memory_equal(&a, &b, sizeof a);
+    lcsm_error err;
+    json_object_set_new(o, "tau", json_string("x"));
+    assert_int_equal(lcsm_keys_read(&LCSM_MODEL_KEYS, NULL, &b, o, "f.json", &err),
+                     LCSM_ERR_CONFIG);
+    assert_non_null(strstr(err.text, "f.json: tau has the wrong type"));
+    json_decref(o);
+}
+
+TEST(codes_that_do_not_exist_are_refused)
+{
+    const char *bad[] = {"",        "1",         "1-1-1", "2-0-0-0", "1-12-1-0",
+                         "1-1-1-8", "1-1-1-0-0", "a-b",   "1-1-1-0x"};
+    for (size_t j = 0; j < sizeof bad / sizeof bad[0]; j++) {
+        lcsm_code_states c;
+        lcsm_error       err;
+        assert_int_equal(lcsm_code_parse(bad[j], &c, &err), LCSM_ERR_CONFIG);
+        assert_non_null(strstr(err.text, "want e-o-s-a"));
+    }
+}
+
+/* The paper's language model: vocabulary 50265, D 512, k 128, GLU 682, SSM rank 32. */
+TEST(parameter_counts_of_the_paper_come_out_to_the_unit)
+{
+    const struct {
+        const char *code;
+        ptrdiff_t   layers;
+        size_t      count;
+    } rows[] = {
+        {"0-0-0-0", 10, 43451904},  {"1-1-1-0", 9, 44039680},  {"1-1-1-0", 10, 46073344},
+        {"1-2-1-0", 9, 43449856},   {"1-3-1-0", 10, 43451904}, {"1-4-1-0", 11, 44503936},
+        {"1-5-1-0", 11, 44508160},  {"1-6-1-0", 10, 44107264}, {"1-7-1-0", 9, 44039680},
+        {"1-8-1-0", 9, 43451008},   {"1-9-1-0", 10, 43457024}, {"1-10-1-0", 10, 43451904},
+        {"1-11-1-0", 10, 44108544}, {"0", 10, 43779584},
+    };
+    lcsm_context *ctx;
+    lcsm_error    err;
+    assert_int_equal(lcsm_context_create(&ctx, NULL, &err), LCSM_OK);
+    for (size_t j = 0; j < sizeof rows / sizeof rows[0]; j++) {
+        lcsm_model_config  cfg;
+        lcsm_model_summary m;
+        lcsm_model_config_defaults(&cfg);
+        snprintf(cfg.code, sizeof cfg.code, "%s", rows[j].code);
+        cfg.vocab      = 50265;
+        cfg.d_model    = 512;
+        cfg.expand     = 128;
+        cfg.hidden     = 682;
+        cfg.layers     = rows[j].layers;
+        lcsm_status st = lcsm_model_describe(ctx, &cfg, 8, &m, NULL, NULL, &err);
+        if (st != LCSM_OK) fail_msg("%s: %s", rows[j].code, err.text);
+        assert_int_equal(m.parameters + m.reference_frozen, rows[j].count);
+    }
+    lcsm_context_free(ctx);
+}
