@@ -11,6 +11,8 @@
 
 #include "kernel/gemm/tile.h"
 
+_Static_assert(GEMM_PANEL % TILE_COLS == 0, "scratch is counted in panels");
+
 typedef R_(lcsm_gemm) gemm;
 
 static ptrdiff_t least(ptrdiff_t a, ptrdiff_t b)
@@ -67,7 +69,7 @@ static void pack_a(const gemm *x, ptrdiff_t i0, ptrdiff_t mc, ptrdiff_t k0, ptrd
 static void sweep(ptrdiff_t mc, ptrdiff_t n, const real *rows, ptrdiff_t kc, const real *panel,
                   bool add, real *c, ptrdiff_t ldc, real *spare)
 {
-    int          vecs = n > VW ? 2 : 1;
+    int          vecs = (int)((n + VW - 1) / VW);
     bool         all  = n == vecs * VW;
     lcsm_product p    = {.a = rows, .ar = kc, .ad = 1, .b = panel, .bd = TILE_COLS, .depth = kc};
     lcsm_target  t    = {.c = c, .cr = ldc, .op = add ? TILE_ADD : TILE_SET};

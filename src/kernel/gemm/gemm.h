@@ -35,16 +35,19 @@ extern const R_(lcsm_gemm_kernels) K_(lcsm_gemm_products);
 /* Rows, depth and columns of what is packed at a time. */
 enum { GEMM_MC = 192, GEMM_KC = 256, GEMM_NC = 1024, GEMM_DOT_ROWS = 4 };
 
+/* A multiple of every panel's width, in any set. */
+enum { GEMM_PANEL = 64 };
+
 static inline ptrdiff_t lcsm_gemm_part(ptrdiff_t n, ptrdiff_t most)
 {
-    ptrdiff_t padded = (n + 31) / 32 * 32; /* a multiple of every panel's width */
+    ptrdiff_t padded = (n + GEMM_PANEL - 1) / GEMM_PANEL * GEMM_PANEL;
     return padded < most ? padded : most;
 }
 
 static inline size_t lcsm_gemm_scratch(ptrdiff_t M, ptrdiff_t N, ptrdiff_t K)
 {
     ptrdiff_t m = lcsm_gemm_part(M, GEMM_MC), n = lcsm_gemm_part(N, GEMM_NC);
-    return (size_t)(lcsm_gemm_part(K, GEMM_KC) * (m + n) + m * 32);
+    return (size_t)(lcsm_gemm_part(K, GEMM_KC) * (m + n) + m * GEMM_PANEL);
 }
 
 #endif
