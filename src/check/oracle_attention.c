@@ -280,6 +280,7 @@ void lcsm_lab_delta_core(lcsm_lab *lab)
     x.m0 = lcsm_lab_in(lab, "W0");
     lcsm_lab_out(lab, "y", lcsm_lab_eos_add(lab, &x, &last));
     lcsm_lab_out(lab, "W_final", last);
+    lcsm_lab_out_erased(lab, "u", &x);
 }
 
 /* O = I - k k^T, or I - k kbar^T with separate keys. */

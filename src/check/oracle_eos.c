@@ -112,19 +112,41 @@ static lcsm_tensor *step_of(lcsm_lab *lab, lcsm_tensor *x, ptrdiff_t T, ptrdiff_
     return lcsm_slice(lab->g, x, 0, t, 1);
 }
 
+static lcsm_lab_eos one_step(lcsm_lab *lab, const lcsm_lab_eos *x, ptrdiff_t t, lcsm_tensor *m)
+{
+    lcsm_lab_eos one = *x;
+    one.desc.T       = 1;
+    one.m0           = m;
+    for (int j = 0; j < EOS_OPERANDS; j++)
+        if (operand_of(&one.desc, j)->axes & LCSM_AXIS_T)
+            one.in[j] = step_of(lab, x->in[j], x->desc.T, t);
+    return one;
+}
+
 void lcsm_lab_out_memories(lcsm_lab *lab, const char *name, const lcsm_lab_eos *x)
 {
     lcsm_tensor *m = x->m0;
     if (!lcsm_lab_wants(lab, name)) return;
     for (ptrdiff_t t = 0; t < x->desc.T; t++) {
-        lcsm_lab_eos one = *x;
-        one.desc.T       = 1;
-        one.m0           = m;
-        for (int j = 0; j < EOS_OPERANDS; j++)
-            if (operand_of(&one.desc, j)->axes & LCSM_AXIS_T)
-                one.in[j] = step_of(lab, x->in[j], x->desc.T, t);
+        lcsm_lab_eos one = one_step(lab, x, t, m);
         (void)add(lab, &one, LCSM_FORM_AUTO, 0, &m);
         lcsm_lab_out_part(lab, name, m, t);
+    }
+}
+
+void lcsm_lab_out_erased(lcsm_lab *lab, const char *name, const lcsm_lab_eos *x)
+{
+    lcsm_tensor *m = x->m0, *none = lcsm_lab_fill(lab, lcsm_dims(x->desc.H, x->desc.K), 0);
+    if (!lcsm_lab_wants(lab, name)) return;
+    for (ptrdiff_t t = 0; t < x->desc.T; t++) {
+        lcsm_lab_eos one = one_step(lab, x, t, m), read = one;
+        read.desc.erase.present = false;
+        lcsm_lab_operand(&read, EOS_e, none, LCSM_AXIS_K);
+        lcsm_lab_operand(&read, EOS_s, one.in[EOS_erase], LCSM_AXIS_T | LCSM_AXIS_K);
+        lcsm_tensor *old = add(lab, &read, LCSM_FORM_AUTO, 0, NULL);
+        lcsm_tensor *i   = shaped(lab, &one.desc, &one.desc.i, one.in[EOS_i]);
+        lcsm_lab_out_part(lab, name, lcsm_add(lab->g, i, lcsm_scale(lab->g, old, -1)), t);
+        (void)add(lab, &one, LCSM_FORM_AUTO, 0, &m);
     }
 }
 

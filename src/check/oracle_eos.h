@@ -29,6 +29,8 @@ lcsm_tensor *lcsm_lab_eos_add(lcsm_lab *lab, const lcsm_lab_eos *x, lcsm_tensor 
  * after each step, as parts of an output. Nothing if the file does not have it. */
 void lcsm_lab_out_oscillation(lcsm_lab *lab, const char *name, const lcsm_lab_eos *x);
 void lcsm_lab_out_memories(lcsm_lab *lab, const char *name, const lcsm_lab_eos *x);
+/* Of the delta rule: i_t - m_{t-1}^T erase_t, as parts of an output. */
+void lcsm_lab_out_erased(lcsm_lab *lab, const char *name, const lcsm_lab_eos *x);
 /* What comes out for i = 1 at the first step and 0 after it, over T steps: (T, H D). */
 lcsm_tensor *lcsm_lab_impulse(lcsm_lab *lab, const lcsm_lab_eos *x, ptrdiff_t T);
 

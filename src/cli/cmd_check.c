@@ -120,12 +120,12 @@ static void take_row(void *user, const lcsm_check_row *r)
     progress(s, r);
 }
 
-static void print_summary(show *s)
+static void print_summary(show *s, bool complete)
 {
     if (*s->message.bold != '\0' && (s->json || s->quiet)) fputs("\r\033[K", stderr);
     if (s->json) {
         json_t *all = json_object();
-        json_object_set_new(all, "ok", json_boolean(s->failed == 0));
+        json_object_set_new(all, "ok", json_boolean(complete && s->failed == 0));
         json_object_set_new(all, "rows", json_integer(s->rows));
         json_object_set_new(all, "failed", json_integer(s->failed));
         json_object_set(all, "results", s->results);
@@ -201,7 +201,7 @@ static int run(const lcsm_context *ctx, bool full, char **words, int count, show
 {
     int code = s->oracle ? run_oracles(ctx, words, count, s)
                          : run_checks(ctx, count > 0 ? words[0] : "all", full, s);
-    if (s->rows > 0 || s->json) print_summary(s);
+    if (s->rows > 0 || s->json) print_summary(s, code == EXIT_OK);
     return code == EXIT_OK && s->failed > 0 ? EXIT_FAILED : code;
 }
 
