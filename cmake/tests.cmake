@@ -66,6 +66,31 @@ if(LCSM_EXAMPLES)
     endforeach()
 endif()
 
+# tests/fuzz/fuzz_<name>.c is the test fuzz/<name>, which replays mutated seeds; with LCSM_FUZZ also
+# the program libfuzzer_<name>.
+lcsm_glob(targets tests/fuzz/fuzz_*.c)
+foreach(source ${targets})
+    cmake_path(GET source STEM program)
+    string(REGEX REPLACE "^fuzz_" "" name ${program})
+    set(drivers ${program} replay)
+    if(LCSM_FUZZ)
+        list(APPEND drivers libfuzzer_${name} libfuzzer)
+    endif()
+    while(drivers)
+        list(POP_FRONT drivers target driver)
+        add_executable(${target} ${source} tests/fuzz/${driver}.c tests/fuzz/broken.c)
+        target_include_directories(${target} PRIVATE tests/fuzz include src)
+        target_link_libraries(${target} PRIVATE lcsm_flags lcsm_static lcsm_deps)
+        set_target_properties(${target} PROPERTIES
+                              RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+    endwhile()
+    if(LCSM_FUZZ)
+        target_link_options(libfuzzer_${name} PRIVATE -fsanitize=fuzzer)
+    endif()
+    add_test(NAME fuzz/${name} COMMAND ${program})
+    lcsm_test_labels(fuzz/${name})
+endforeach()
+
 # tests/cli/<name>.sh runs the program ($LCSM); what it prints must be <name>.out, and its exit
 # code that of <name>.exit (0 without such a file).
 lcsm_glob(scripts tests/cli/*.sh)

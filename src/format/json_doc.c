@@ -11,30 +11,37 @@
 
 #include "base/file.h"
 #include "base/strbuf.h"
+#include "format/json_scan.h"
 
-/* Brackets outside strings; jansson itself descends 2048 levels by recursion. */
-static bool too_deep(const char *text, size_t size)
+/* The scanner goes first: it is stricter than jansson, which takes a zero byte behind a number for
+ * nothing, and it knows the limit of depth. */
+static lcsm_status check_text(const char *label, const char *text, size_t size, lcsm_error *err)
 {
-    size_t depth  = 0;
-    bool   string = false;
-    for (size_t j = 0; j < size; j++) {
-        char c = text[j];
-        if (string && c == '\\') j++;
-        else if (c == '"') string = !string;
-        else if (!string && (c == '{' || c == '[') && ++depth > LCSM_JSON_DEPTH) return true;
-        else if (!string && (c == '}' || c == ']') && depth > 0) depth--;
+    const char *problem = NULL;
+    size_t      at = lcsm_utf8_check(text, size), line = 1, column = 1;
+    if (at < size) {
+        problem = "not UTF-8";
+    } else {
+        at      = lcsm_json_space(text, size, 0);
+        problem = lcsm_json_check(text, size, LCSM_JSON_DEPTH, &at);
+        if (problem == NULL) at = lcsm_json_space(text, size, at);
+        if (problem == NULL && at < size) problem = "text behind the value";
     }
-    return false;
+    if (problem == NULL) return LCSM_OK;
+    for (size_t j = 0; j < at; j++) {
+        line += text[j] == '\n';
+        column = text[j] == '\n' ? 1 : column + 1;
+    }
+    return lcsm_fail(err, LCSM_ERR_FORMAT, "%s:%zu:%zu: %s", label, line, column, problem);
 }
 
 lcsm_status lcsm_json_doc_parse(lcsm_json_doc *doc, const char *label, const char *text,
                                 size_t size, lcsm_error *err)
 {
     json_error_t problem;
-    *doc = (lcsm_json_doc){0};
-    if (too_deep(text, size))
-        return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: nested deeper than %d levels", label,
-                         LCSM_JSON_DEPTH);
+    *doc           = (lcsm_json_doc){0};
+    lcsm_status st = check_text(label, text, size, err);
+    if (st != LCSM_OK) return st;
     json_t *root = json_loadb(text, size, JSON_REJECT_DUPLICATES, &problem);
     if (root == NULL)
         return lcsm_fail(err, LCSM_ERR_FORMAT, "%s:%d:%d: %s", label, problem.line, problem.column,

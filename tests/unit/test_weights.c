@@ -120,7 +120,7 @@ TEST(weights_index_of_a_wrong_form_is_refused)
 {
     f = temp_folder_make();
     put_shard("m-1", "a");
-    refused("{", LCSM_ERR_FORMAT, "index.json:1:1: ");
+    refused("{", LCSM_ERR_FORMAT, "index.json:1:2: ");
     refused("[]", LCSM_ERR_CONFIG, "weight_map is missing");
     refused("{\"weight_map\":[]}", LCSM_ERR_CONFIG, "weight_map is an array of 0 items");
     refused("{\"weight_map\":{\"a\":1}}", LCSM_ERR_CONFIG, "weight_map.a is 1, want a string");
