@@ -10,8 +10,13 @@
  */
 #ifndef LCSM_CHECK_ORACLE_TAPE_H
 #define LCSM_CHECK_ORACLE_TAPE_H
+#include <complex.h>
 #include <stdbool.h>
 #include <stddef.h>
+
+#ifndef CMPLX /* glibc has it for GCC only */
+#define CMPLX(x, y) __builtin_complex((double)(x), (double)(y))
+#endif
 
 typedef struct {
     char op;   /* '.', '+', '-', '*', '/', 'e' exp, 'l' log */
