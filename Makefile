@@ -11,7 +11,7 @@ export CMAKE_GENERATOR = $(if $(shell command -v ninja),Ninja,Unix Makefiles)
 endif
 
 .DEFAULT_GOAL := build
-.PHONY: build test check-full demo bench install debug asan tsan clang format tidy setup clean help
+.PHONY: build test check-full demo bench install debug asan tsan clang fuzz format tidy setup clean help
 
 build: ## build the program (build/lcsm) and the library (build/liblcsm.so, .a)
 	@cmake --preset release >/dev/null
@@ -42,6 +42,11 @@ debug asan tsan clang: ## build and test one preset: debug, asan, tsan or clang
 	@cmake --build --preset $@
 	@ctest --preset $@
 
+fuzz: ## fuzz every parser with libFuzzer, FUZZ_SECONDS (60) each
+	@cmake --preset fuzz >/dev/null
+	@cmake --build --preset fuzz
+	@scripts/fuzz build-fuzz $(FUZZ_SECONDS)
+
 format: ## format every C file in place
 	@tools/list-files '*.c' '*.h' | xargs clang-format -i
 
@@ -50,7 +55,7 @@ tidy: ## clang-tidy over the sources
 	@tools/tidy build-clang
 
 clean: ## remove the build folders
-	@rm -rf build build-debug build-asan build-tsan build-clang
+	@rm -rf build build-debug build-asan build-tsan build-clang build-fuzz
 
 help: ## this page
 	@awk -F ':.*## ' '/^[a-z].*## / { printf "  make %-24s %s\n", $$1, $$2 }' Makefile

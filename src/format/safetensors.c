@@ -351,7 +351,7 @@ lcsm_status lcsm_safetensors_parse(lcsm_safetensors *out, const char *label,
                                    lcsm_error *err)
 {
     lcsm_status      st    = LCSM_OK;
-    lcsm_safetensors s     = {0};
+    lcsm_safetensors s     = {.header = ""};
     reading          count = {.s = &s}, fill = {.s = &s};
     *out    = (lcsm_safetensors){0};
     s.label = strdup(label);

@@ -52,9 +52,6 @@ static lcsm_status place_all(placed *list, const lcsm_named_tensor *tensors, siz
                              lcsm_error *err)
 {
     size_t end = 0, bytes = 0;
-    if (count > LCSM_SAFETENSORS_TENSORS)
-        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "%zu tensors for one file, want at most %d", count,
-                         LCSM_SAFETENSORS_TENSORS);
     for (size_t j = 0; j < count; j++) {
         lcsm_status st = check_tensor(&tensors[j], &bytes, err);
         if (st != LCSM_OK) return st;
@@ -138,7 +135,11 @@ lcsm_status lcsm_safetensors_write(lcsm_write_fn *write, void *to, const lcsm_na
 {
     lcsm_status      st   = LCSM_OK;
     lcsm_json_writer w    = lcsm_json_writer_compact();
-    placed          *list = calloc(count + 1, sizeof *list);
+    placed          *list = NULL;
+    if (count > LCSM_SAFETENSORS_TENSORS)
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "%zu tensors for one file, want at most %d", count,
+                         LCSM_SAFETENSORS_TENSORS);
+    list = calloc(count + 1, sizeof *list);
     if (list == NULL)
         return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for a list of %zu tensors", count);
     LCSM_TRY(check_metadata(metadata, metadata_count, err));

@@ -11,6 +11,7 @@
 
 #include "base/sanitizer.h"
 #include "base/strbuf.h"
+#include "format/rwkv_bin.h"
 #include "format/safetensors.h"
 #include "test.h"
 
@@ -129,5 +130,27 @@ TEST(safetensors_header_of_as_many_metadata_as_fit_costs_less_than_twice_its_siz
     for (int j = 1; j < LCSM_SAFETENSORS_METADATA; j++) lcsm_strbuf_add(&text, ",\"a\":\"\"");
     lcsm_strbuf_add(&text, "}}");
     assert_in_range(cost_of(&text, LCSM_ERR_FORMAT), 1, 2 * text.size + (2 << 20));
+    lcsm_strbuf_free(&text);
+}
+
+TEST(rwkv_bin_of_as_many_tensors_as_fit_costs_less_than_twice_its_size)
+{
+    static const int32_t HEADER[] = {0x67676d66, 101, 1, 1, 1, 1}, ENTRY[] = {1, 3, 1, 1};
+    lcsm_strbuf          text = {0};
+    lcsm_rwkv_bin        b;
+    if (!counting()) skip();
+    lcsm_strbuf_bytes(&text, (const char *)HEADER, sizeof HEADER);
+    for (int j = 0; j < 100 * 100 * 100; j++) {
+        const char key[3] = {(char)(1 + j % 100), (char)(1 + j / 100 % 100), (char)(1 + j / 10000)};
+        lcsm_strbuf_bytes(&text, (const char *)ENTRY, sizeof ENTRY);
+        lcsm_strbuf_bytes(&text, key, sizeof key);
+        lcsm_strbuf_bytes(&text, "\0", 2);
+    }
+    size_t before = peak = in_use;
+    assert_int_equal(
+        lcsm_rwkv_bin_parse(&b, "f", (const unsigned char *)text.text, text.size, NULL), LCSM_OK);
+    assert_int_equal(b.count, 1000000);
+    assert_in_range(peak - before, 1, 2 * text.size);
+    lcsm_rwkv_bin_close(&b);
     lcsm_strbuf_free(&text);
 }

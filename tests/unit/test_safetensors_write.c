@@ -166,6 +166,7 @@ TEST(safetensors_writer_refuses_what_no_reader_would_take)
     for (size_t j = 0; j < COUNT(many); j++)
         many[j] = tensor(&name[513 - 1 - j], LCSM_ELEMENT_U8, 1, SIZE_MAX / 8, 0);
     refused(many, COUNT(many), "too many bytes");
+    refused(NULL, LCSM_SAFETENSORS_TENSORS + 1, "1000001 tensors for one file");
 }
 
 /* Fails at the n-th call. */
