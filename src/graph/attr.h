@@ -127,4 +127,8 @@ typedef struct {
     double    first, step;
 } lcsm_positions_attr;
 
+typedef struct {
+    double gamma; /* 0 < gamma <= 1 */
+} lcsm_decay_rows_attr;
+
 #endif

@@ -62,6 +62,11 @@ lcsm_tensor *lcsm_positions(lcsm_graph *g, const lcsm_positions_attr *a, lcsm_te
     return first_of(lcsm_graph_add(g, LCSM_OP_positions, a, in, 2));
 }
 
+lcsm_tensor *lcsm_decay_rows(lcsm_graph *g, lcsm_tensor *x, double gamma)
+{
+    return first_of(lcsm_graph_add(g, LCSM_OP_decay_rows, &(lcsm_decay_rows_attr){gamma}, &x, 1));
+}
+
 lcsm_tensor *lcsm_affine(lcsm_graph *g, lcsm_tensor *x, double a, double b)
 {
     return first_of(lcsm_graph_add(g, LCSM_OP_affine, &(lcsm_affine_attr){a, b}, &x, 1));

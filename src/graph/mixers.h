@@ -53,6 +53,9 @@ lcsm_tensor *lcsm_dpfp(lcsm_graph *g, lcsm_tensor *x, ptrdiff_t nu);
 lcsm_tensor *lcsm_positions(lcsm_graph *g, const lcsm_positions_attr *a, lcsm_tensor *w,
                             lcsm_tensor *b);
 
+/* Row l of x [L, C] times gamma^l. */
+lcsm_tensor *lcsm_decay_rows(lcsm_graph *g, lcsm_tensor *x, double gamma);
+
 /* ---- small ones ---- */
 
 /* a x + b. */

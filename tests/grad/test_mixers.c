@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "eos/toeplitz.h"
 #include "graph/layers.h"
 #include "near.h"
 #include "shared_oracle.h"
@@ -152,6 +153,12 @@ static const double *dy_of(const model *m, const char *name, size_t count)
     return shared_oracle_array(&m->oracle->dy, name, count);
 }
 
+/* y + D u. */
+static lcsm_tensor *with_skip(model *m, lcsm_tensor *y, lcsm_tensor *u)
+{
+    return lcsm_add(m->g, y, lcsm_mul(m->g, u, from_case(m, "D", lcsm_dims(u->cols))));
+}
+
 /* ---- RWKV-4 ---- */
 
 static void check_wkv(model *m)
@@ -233,22 +240,36 @@ TEST(dplr_impulse_response_equals_the_kernel_from_elsewhere)
     with_oracle("s4.json", "s4_dplr_kernel_N4", check_dplr);
 }
 
-static void check_bilinear(model *m)
+/* One head for each channel, with a memory of one column. */
+static void check_dense(model *m)
 {
-    enum { N = 2, D = 2 };
+    enum { N = 2, D = 2, T = 3 };
+    lcsm_tensor          *u = from_case(m, "u", lcsm_dims(1, T, D));
     lcsm_bilinear_tensors bar =
         lcsm_bilinear(m->g, from_case(m, "A", lcsm_dims(N, N)), from_case(m, "B", lcsm_dims(N)),
                       from_case(m, "log_dt", lcsm_dims(D)));
+    lcsm_tensor      *C = from_case(m, "C", lcsm_dims(D, N));
+    lcsm_eos_operands o = {.H     = D,
+                           .K     = N,
+                           .D     = 1,
+                           .i     = {u, LCSM_AXIS_T | LCSM_AXIS_D},
+                           .e     = {bar.B, LCSM_AXIS_K},
+                           .s     = {C, LCSM_AXIS_K},
+                           .dense = {bar.A, LCSM_AXIS_KK}};
+    lcsm_tensor      *y = with_skip(m, lcsm_recurrence(m->g, &o, NULL), u);
+    lcsm_keep(m->g, bar.A);
     lcsm_keep(m->g, bar.B);
-    plan(m, bar.A);
-    run(m);
+    plan(m, y);
+    run_both(m, y, dy_of(m, "y", T * D));
     compare_output(m, "A_bar", bar.A);
     compare_output(m, "B_bar", bar.B);
+    compare_output(m, "y", y);
+    for (int j = 0; j < m->leaves; j++) compare_grad(m, m->name[j]);
 }
 
-TEST(bilinear_matrices_equal_those_from_elsewhere)
+TEST(s4_dense_of_these_ops_equals_the_numbers_from_elsewhere)
 {
-    with_oracle("s4.json", "s4_dense_bilinear_hippo_N2", check_bilinear);
+    with_oracle("s4.json", "s4_dense_bilinear_hippo_N2", check_dense);
 }
 
 TEST(bilinear_of_a_matrix_without_a_step_is_refused)
@@ -266,7 +287,8 @@ TEST(bilinear_of_a_matrix_without_a_step_is_refused)
 
 /* ---- diagonal state spaces ---- */
 
-/* (D, K) of pairs or numbers as (K, D), which is how eos takes them. */
+/* (D, K) of pairs or numbers as (K, D), which is how eos takes them; with D and K exchanged, back.
+ */
 static void transpose(ptrdiff_t D, ptrdiff_t K, ptrdiff_t width, const double *from, double *to)
 {
     for (ptrdiff_t d = 0; d < D; d++)
@@ -275,64 +297,93 @@ static void transpose(ptrdiff_t D, ptrdiff_t K, ptrdiff_t width, const double *f
                 to[(k * D + d) * width + w] = from[(d * K + k) * width + w];
 }
 
-/* sum_k Re(S E o^l) of channel d. */
-static double kernel_at(const model *m, const lcsm_discrete *x, const double *other, ptrdiff_t K,
-                        ptrdiff_t D, ptrdiff_t d, ptrdiff_t l)
+/* An input of the case, (D, K, width) there, as (K, D, width). */
+static lcsm_tensor *turned(model *m, const char *name, lcsm_shape shape, double *memory)
 {
-    double sum = 0;
-    for (ptrdiff_t k = 0; k < K; k++) {
-        ptrdiff_t at = k * D + d;
-        double    re = get(m, x->coef->data, 2 * at), im = get(m, x->coef->data, 2 * at + 1);
-        double    c = other == NULL ? 1 : other[2 * at], s = other == NULL ? 0 : other[2 * at + 1];
-        double    r   = exp(get(m, x->log->data, at) * (double)l);
-        double    phi = get(m, x->phase->data, at) * (double)l;
-        sum += r * (cos(phi) * (re * c - im * s) - sin(phi) * (re * s + im * c));
-    }
-    return sum;
+    ptrdiff_t K = shape.dim[0], D = shape.dim[1], width = shape.rank == 3 ? 2 : 1;
+    transpose(D, K, width, shared_oracle_array(&m->oracle->inputs, name, (size_t)(K * D * width)),
+              memory);
+    return given(m, name, shape, memory);
 }
 
-static void compare_kernel(const model *m, const lcsm_discrete *x, const double *other,
-                           double scale, ptrdiff_t K, ptrdiff_t D, ptrdiff_t L)
+static void compare_turned(const model *m, const char *name)
 {
-    const double *want = shared_oracle_array(&m->oracle->outputs, "kernel", (size_t)(D * L));
-    for (ptrdiff_t d = 0; d < D; d++)
-        for (ptrdiff_t l = 0; l < L; l++)
-            assert_near(scale * kernel_at(m, x, other, K, D, d, l), want[d * L + l],
-                        tolerance(m) * (1 + fabs(want[d * L + l])));
+    double want[32];
+    for (int j = 0; j < m->leaves; j++) {
+        const lcsm_shape *s = &m->leaf[j]->shape;
+        ptrdiff_t         n = lcsm_tensor_count(m->leaf[j]);
+        if (strcmp(m->name[j], name) != 0) continue;
+        transpose(s->dim[1], s->dim[0], s->rank == 3 ? 2 : 1,
+                  shared_oracle_array(&m->oracle->grads, name, (size_t)n), want);
+        compare(m, name, m->leaf[j]->grad, want, n);
+        return;
+    }
+    fail_msg("there is no leaf %s", name);
 }
+
+enum { FULL = LCSM_AXIS_K | LCSM_AXIS_D };
 
 static void check_s4d(model *m)
 {
     enum { K = 2, D = 2, T = 3 };
-    double re[K * D], im[K * D], C[K * D * 2];
-    transpose(D, K, 1, shared_oracle_array(&m->oracle->inputs, "log_A_re", K * D), re);
-    transpose(D, K, 1, shared_oracle_array(&m->oracle->inputs, "A_im", K * D), im);
-    transpose(D, K, 2, shared_oracle_array(&m->oracle->inputs, "C", 2 * K * D), C);
+    double                     re[K * D], im[K * D], c[K * D * 2];
     const lcsm_discretise_attr a = {.kind = LCSM_DISCRETISE_ZOH, .log_re = true};
-    lcsm_discrete              x = lcsm_discretise(m->g, &a, given(m, "re", lcsm_dims(K, D), re),
-                                                   given(m, "im", lcsm_dims(K, D), im),
-                                                   from_case(m, "log_dt", lcsm_dims(D)), NULL);
-    lcsm_keep(m->g, x.log);
-    lcsm_keep(m->g, x.phase);
-    plan(m, x.coef);
-    run(m);
-    compare_kernel(m, &x, C, 2, K, D, T);
+    lcsm_tensor               *u = from_case(m, "u", lcsm_dims(1, T, D));
+    lcsm_discrete     x = lcsm_discretise(m->g, &a, turned(m, "log_A_re", lcsm_dims(K, D), re),
+                                          turned(m, "A_im", lcsm_dims(K, D), im),
+                                          from_case(m, "log_dt", lcsm_dims(D)), NULL);
+    lcsm_eos_operands o = {.H          = 1,
+                           .K          = K,
+                           .D          = D,
+                           .i          = {u, LCSM_AXIS_T | LCSM_AXIS_D},
+                           .e          = {x.coef, FULL},
+                           .s          = {turned(m, "C", lcsm_dims(K, D, 2), c), FULL},
+                           .full       = {x.log, FULL},
+                           .full_phase = {x.phase, FULL},
+                           .complex_e  = true,
+                           .complex_s  = true,
+                           .scale      = 2};
+    lcsm_tensor      *y = with_skip(m, lcsm_recurrence(m->g, &o, NULL), u);
+    plan(m, y);
+    run_both(m, y, dy_of(m, "y", T * D));
+    compare_output(m, "y", y);
+    compare_grad(m, "u");
+    compare_grad(m, "log_dt");
+    compare_grad(m, "D");
+    compare_turned(m, "log_A_re");
+    compare_turned(m, "A_im");
+    compare_turned(m, "C");
 }
 
 static void check_dss(model *m, lcsm_discretise_kind kind)
 {
-    enum { K = 2, D = 2, L = 4 };
-    double W[K * D * 2];
-    transpose(D, K, 2, shared_oracle_array(&m->oracle->inputs, "W", 2 * K * D), W);
-    const lcsm_discretise_attr a = {.kind = kind, .length = L};
+    enum { K = 2, D = 2, T = 3 };
+    static const double        ONES[K] = {1, 1};
+    double                     w[K * D * 2];
+    const lcsm_discretise_attr a = {.kind = kind, .length = 4};
+    lcsm_tensor               *u = from_case(m, "u", lcsm_dims(1, T, D));
     lcsm_discrete              x = lcsm_discretise(
                      m->g, &a, from_case(m, "Lre", lcsm_dims(K)), from_case(m, "Lim", lcsm_dims(K)),
-                     from_case(m, "log_dt", lcsm_dims(D)), given(m, "W", lcsm_dims(K, D, 2), W));
-    lcsm_keep(m->g, x.log);
-    lcsm_keep(m->g, x.phase);
-    plan(m, x.coef);
-    run(m);
-    compare_kernel(m, &x, NULL, 1, K, D, L);
+                     from_case(m, "log_dt", lcsm_dims(D)), turned(m, "W", lcsm_dims(K, D, 2), w));
+    lcsm_eos_operands o = {.H          = 1,
+                           .K          = K,
+                           .D          = D,
+                           .i          = {u, LCSM_AXIS_T | LCSM_AXIS_D},
+                           .e          = {given(m, "ones", lcsm_dims(1, K), ONES), LCSM_AXIS_K},
+                           .s          = {x.coef, FULL},
+                           .full       = {x.log, FULL},
+                           .full_phase = {x.phase, FULL},
+                           .complex_s  = true};
+    lcsm_tensor      *y = with_skip(m, lcsm_recurrence(m->g, &o, NULL), u);
+    plan(m, y);
+    run_both(m, y, dy_of(m, "y", T * D));
+    compare_output(m, "y", y);
+    compare_grad(m, "u");
+    compare_grad(m, "Lre");
+    compare_grad(m, "Lim");
+    compare_grad(m, "log_dt");
+    compare_grad(m, "D");
+    compare_turned(m, "W");
 }
 
 static void check_dss_exp(model *m)
@@ -345,11 +396,32 @@ static void check_dss_softmax(model *m)
     check_dss(m, LCSM_DISCRETISE_SOFTMAX);
 }
 
-TEST(discretise_has_the_kernels_from_elsewhere)
+TEST(s4d_and_dss_of_these_ops_equal_the_numbers_from_elsewhere)
 {
     with_oracle("s4.json", "s4d_lin_zoh", check_s4d);
     with_oracle("dss.json", "dss_exp", check_dss_exp);
     with_oracle("dss.json", "dss_softmax", check_dss_softmax);
+}
+
+/* The table form of S5 needs no op of its own. */
+static void check_s5_table(model *m)
+{
+    enum { K = 2, D = 2, T = 3 };
+    lcsm_tensor *row =
+        lcsm_activate_scaled(m->g, LCSM_ACT_EXP, from_case(m, "log_re", lcsm_dims(1, K)), -1);
+    lcsm_eos_operands o = {.H = 1,
+                           .K = K,
+                           .D = D,
+                           .i = {from_case(m, "i", lcsm_dims(1, T, D)), LCSM_AXIS_T | LCSM_AXIS_D},
+                           .e = {from_case(m, "E", lcsm_dims(K, D)), FULL},
+                           .s = {from_case(m, "S", lcsm_dims(K, D)), FULL},
+                           .row       = {row, LCSM_AXIS_K},
+                           .row_phase = {from_case(m, "im", lcsm_dims(1, K)), LCSM_AXIS_K}};
+    lcsm_tensor      *y = lcsm_recurrence(m->g, &o, NULL);
+    plan(m, y);
+    run_both(m, y, dy_of(m, "y", T * D));
+    compare_output(m, "y", y);
+    for (int j = 0; j < m->leaves; j++) compare_grad(m, m->name[j]);
 }
 
 /* S5 is discretise by rows, a matrix product, cscan, and the matrix (2 Re C, -2 Im C). */
@@ -397,6 +469,7 @@ TEST(s5_of_these_ops_equals_the_numbers_from_elsewhere)
 {
     with_oracle("s5.json", "s5_zoh_conj_sym", check_s5_zoh);
     with_oracle("s5.json", "s5_bilinear_conj_sym", check_s5_bilinear);
+    with_oracle("s5.json", "s5_paper_table_form", check_s5_table);
 }
 
 /* ---- HGRN ---- */
@@ -465,6 +538,50 @@ static void check_rpe(model *m)
 TEST(position_network_equals_the_numbers_from_elsewhere)
 {
     with_oracle("tnn.json", "rpe_network_r2_layers1", check_rpe);
+}
+
+static void check_toeplitz(model *m)
+{
+    enum { N = 3, D = 2 };
+    lcsm_tensor *x = from_case(m, "x", lcsm_dims(1, N, D)), *t = from_case(m, "t", lcsm_dims(N, D));
+    lcsm_tensor *kernel = lcsm_decay_rows(m->g, t, 0.99), *y = lcsm_long_conv(m->g, x, kernel);
+    lcsm_keep(m->g, kernel);
+    plan(m, y);
+    run_both(m, y, dy_of(m, "y", N * D));
+    compare_output(m, "kernel", kernel);
+    compare_output(m, "y", y);
+    compare_grad(m, "x");
+    compare_grad(m, "t");
+}
+
+/* For decoding: the converted kernel as a memory. */
+static void check_converted(model *m)
+{
+    enum { N = 3, D = 2, K = 2 };
+    static const double ONES[K] = {1, 1};
+    double              phase[K], E[K * D * 2], row[] = {log(0.99)};
+    const double       *t = shared_oracle_array(&m->oracle->inputs, "t", N * D);
+    assert_int_equal(lcsm_toeplitz_rows(N), K);
+    assert_int_equal(lcsm_toeplitz_convert(N, D, t, phase, E, NULL), LCSM_OK);
+    lcsm_eos_operands o = {.H = 1,
+                           .K = K,
+                           .D = D,
+                           .i = {from_case(m, "x", lcsm_dims(1, N, D)), LCSM_AXIS_T | LCSM_AXIS_D},
+                           .e = {given(m, "E", lcsm_dims(K, D, 2), E), FULL},
+                           .s = {given(m, "ones", lcsm_dims(1, K), ONES), LCSM_AXIS_K},
+                           .row       = {given(m, "row", lcsm_dims(1, 1), row), 0},
+                           .row_phase = {given(m, "phase", lcsm_dims(1, K), phase), LCSM_AXIS_K},
+                           .complex_e = true};
+    lcsm_tensor      *y = lcsm_recurrence(m->g, &o, NULL);
+    plan(m, y);
+    run(m);
+    compare_output(m, "y_recurrent", y);
+}
+
+TEST(toeplitz_by_convolution_and_by_recurrence_equals_the_numbers_from_elsewhere)
+{
+    with_oracle("tnn.json", "toeplitz_causal_with_decay", check_toeplitz);
+    with_oracle("tnn.json", "etsc_exact_conversion", check_converted);
 }
 
 /* ---- fast weights ---- */
