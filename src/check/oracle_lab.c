@@ -1,6 +1,4 @@
 /* oracle_lab.c - arrays of a case as tensors: inputs, constants, outputs. */
-#include <complex.h>
-#undef complex /* a name of ours */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

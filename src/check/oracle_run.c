@@ -1,6 +1,4 @@
 /* oracle_run.c - runs the graph of a case and compares it with what the file has. */
-#include <complex.h>
-#undef complex /* a name of ours */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,6 @@
 /* oracle_tape.c - complex numbers in the order they were made; backward runs it in reverse. */
 #include "check/oracle_tape.h"
 
-#include <complex.h>
 #include <stdlib.h>
 
 static int put(lcsm_tape *t, char op, int a, int b, double _Complex value)

@@ -11,6 +11,7 @@
 #ifndef LCSM_CHECK_ORACLE_TAPE_H
 #define LCSM_CHECK_ORACLE_TAPE_H
 #include <complex.h>
+#undef complex /* a name of ours */
 #include <stdbool.h>
 #include <stddef.h>
 
