@@ -172,7 +172,7 @@ static bool literal(scan *s)
         s->p += length;
         return true;
     }
-    return bad(s, "no JSON value");
+    return bad(s, s->p == s->end ? "the end, where a value belongs" : "no JSON value");
 }
 
 static bool value(scan *s);

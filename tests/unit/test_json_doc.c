@@ -23,7 +23,7 @@ TEST(json_doc_refuses_what_is_not_strict_json)
     static const struct {
         const char *text, *says;
     } BAD[] = {
-        {"", "c.json:1:1: no JSON value"},
+        {"", "c.json:1:1: the end, where a value belongs"},
         {"1", "c.json:1:1: '[' or '{' expected"},
         {"{\"a\":1,\"a\":2}", "duplicate object key"},
         {"{\"a\":{\"b\":1,\"\\u0062\":2}}", "duplicate object key"},

@@ -52,7 +52,7 @@ TEST(json_check_places_what_is_no_json)
         size_t      at;
         const char *problem;
     } BAD[] = {
-        {"", 0, "no JSON value"},
+        {"", 0, "the end, where a value belongs"},
         {"nul", 0, "no JSON value"},
         {"NaN", 0, "no JSON value"},
         {"-Infinity", 1, "a digit is missing"},
@@ -66,7 +66,7 @@ TEST(json_check_places_what_is_no_json)
         {"[1 2]", 3, "a comma or a closing bracket is missing"},
         {"[1", 2, "a comma or a closing bracket is missing"},
         {"[1}", 2, "a comma or a closing bracket is missing"},
-        {"[", 1, "no JSON value"},
+        {"[", 1, "the end, where a value belongs"},
         {"{", 1, "a member without a name in quotes"},
         {"{\"a\"}", 4, "a colon is missing"},
         {"{\"a\":}", 5, "no JSON value"},
