@@ -26,20 +26,21 @@ static void out_y(lcsm_lab *lab, const lcsm_lab_eos *x)
     lcsm_lab_out(lab, "y", lcsm_lab_eos_add(lab, x, NULL));
 }
 
-/* A column of ones beside v: its output is s . sum of e, the denominator. Returns y / den, where
- * den is the sum and eps, or at least eps. */
+/* A column of ones beside v gives s . sum of e, the denominator; to it eps is added, or it is at
+ * least eps. */
 static void out_quotient(lcsm_lab *lab, lcsm_lab_eos *x, bool at_least, double eps)
 {
     ptrdiff_t    n = x->desc.T, d = x->desc.D;
+    lcsm_graph  *g   = lab->g;
     lcsm_tensor *one = lcsm_lab_fill(lab, lcsm_dims(1, n, 1), 1);
     x->desc.D        = d + 1;
     x->in[EOS_i]     = lcsm_lab_beside(lab, x->in[EOS_i], one);
-    lcsm_tensor *y   = lcsm_lab_eos_add(lab, x, NULL);
-    lcsm_tensor *den = lcsm_lab_plus(lab, lcsm_lab_columns(lab, y, d, 1), at_least ? -eps : eps);
-    if (at_least) den = lcsm_lab_plus(lab, lcsm_activate(lab->g, LCSM_ACT_RELU, den), eps);
-    lcsm_tensor *all = lcsm_lab_spread(lab, den, d);
-    lcsm_lab_out(lab, "y", lcsm_lab_over(lab, lcsm_lab_columns(lab, y, 0, d), all));
-    lcsm_lab_out(lab, "den", den);
+    lcsm_tensor *y = lcsm_lab_eos_add(lab, x, NULL), *den = lcsm_lab_columns(lab, y, d, 1);
+    lcsm_lab_out(lab, "y", lcsm_divide(g, lcsm_lab_columns(lab, y, 0, d), den, eps, at_least));
+    /* max(den, eps) = relu(den - eps) + eps */
+    lcsm_tensor *above = lcsm_affine(g, den, 1, at_least ? -eps : eps);
+    if (at_least) above = lcsm_affine(g, lcsm_activate(g, LCSM_ACT_RELU, above), 1, eps);
+    lcsm_lab_out(lab, "den", above);
 }
 
 /* ---- linear attention ---- */
@@ -264,7 +265,7 @@ void lcsm_lab_fwp(lcsm_lab *lab)
     if (!l2) x.in[EOS_s] = lcsm_head_norm(lab->g, &norm, x.in[EOS_s], NULL, NULL);
     lcsm_tensor *b    = lcsm_reshape(lab->g, lcsm_lab_in(lab, "b"), lcsm_dims(1, x.desc.T, 1));
     lcsm_tensor *beta = lcsm_activate(lab->g, LCSM_ACT_SIGMOID, b);
-    x.in[EOS_e]       = lcsm_mul(lab->g, lcsm_lab_spread(lab, beta, x.desc.K), key);
+    x.in[EOS_e]       = lcsm_scale_rows(lab->g, key, beta);
     lcsm_lab_operand(&x, EOS_erase, key, LAB_T | LAB_K);
     lcsm_lab_out(lab, "y", lcsm_lab_eos_add(lab, &x, &last));
     lcsm_lab_out(lab, "W_final", last);
@@ -299,7 +300,7 @@ void lcsm_lab_m3(lcsm_lab *lab)
     if (lcsm_lab_has(lab, "z"))
         lcsm_lab_operand(&x, EOS_e, lcsm_activate(lab->g, LCSM_ACT_SIGMOID, lcsm_lab_seq(lab, "z")),
                          LAB_T | LAB_K);
-    lcsm_tensor *o = lcsm_lab_minus_from(lab, 1, x.in[EOS_e]);
+    lcsm_tensor *o = lcsm_affine(lab->g, x.in[EOS_e], -1, 1);
     lcsm_lab_operand(&x, EOS_row, lcsm_activate(lab->g, LCSM_ACT_LOG, o), LAB_T | LAB_K);
     out_y(lab, &x);
 }

@@ -7,9 +7,7 @@ enum { MAX_BINDINGS = 1024 };
 
 typedef enum {
     INPUT,      /* of the file, as a tensor */
-    TAPED,      /* of the file, as numbers of the tape: names */
     CONSTANT,   /* made by the builder: numbers */
-    FROM_TAPE,  /* a tensor whose numbers come from the tape: names, part */
     OUTPUT,     /* a tensor that the file has */
     DERIVATIVE, /* an output that is the gradient of an input: of = the output it belongs to */
     NUMBERS,    /* an output that was made without a graph */
@@ -17,8 +15,8 @@ typedef enum {
     STATE_OUT,  /* an output that the carried state ends as */
 } lab_kind;
 
-/* How the axes of an array lie in its tensor. */
-typedef enum { AS_GIVEN, SWAPPED, PLANES } lab_layout;
+/* How the axes of an array lie in its tensor; log |z| or arg z of a complex one. */
+typedef enum { AS_GIVEN, SWAPPED, PLANES, LOG, PHASE } lab_layout;
 
 struct lab_binding {
     lab_kind                 kind;
@@ -27,8 +25,6 @@ struct lab_binding {
     lab_layout               layout;
     size_t                   first; /* number of the array where a part starts */
     double                  *numbers;
-    const int               *names;
-    lcsm_lab_part            part;
     size_t                   count; /* numbers */
 };
 

@@ -7,6 +7,7 @@
 #define LCSM_CHECK_ORACLE_BUILD_H
 #include "check/oracle_eos.h"
 #include "graph/layers.h"
+#include "graph/mixers.h"
 
 enum {
     LAB_T  = LCSM_AXIS_T,
@@ -19,13 +20,7 @@ enum {
 lcsm_tensor *lcsm_lab_project(lcsm_lab *lab, lcsm_tensor *x, const char *w, const char *b);
 /* a - b. */
 lcsm_tensor *lcsm_lab_sub(lcsm_lab *lab, lcsm_tensor *a, lcsm_tensor *b);
-/* value - x and x + value, for every number of x. */
-lcsm_tensor *lcsm_lab_minus_from(lcsm_lab *lab, double value, lcsm_tensor *x);
-lcsm_tensor *lcsm_lab_plus(lcsm_lab *lab, lcsm_tensor *x, double value);
-/* a / b of positive b, as a exp(-log b). */
-lcsm_tensor *lcsm_lab_over(lcsm_lab *lab, lcsm_tensor *a, lcsm_tensor *b);
-/* (..., 1) repeated to (..., n), and (..., n) summed to (..., 1). */
-lcsm_tensor *lcsm_lab_spread(lcsm_lab *lab, lcsm_tensor *x, ptrdiff_t n);
+/* (..., n) summed to (..., 1). */
 lcsm_tensor *lcsm_lab_row_sum(lcsm_lab *lab, lcsm_tensor *x);
 /* (..., a) beside (..., b). */
 lcsm_tensor *lcsm_lab_beside(lcsm_lab *lab, lcsm_tensor *a, lcsm_tensor *b);
@@ -38,7 +33,7 @@ lcsm_lab_builder lcsm_lab_core, lcsm_lab_code, lcsm_lab_both_directions;
 /* Activations, layers, loss, optimiser, schedules. */
 lcsm_lab_builder lcsm_lab_activation, lcsm_lab_gate_values, lcsm_lab_softplus;
 lcsm_lab_builder lcsm_lab_layer_norm, lcsm_lab_rms_norm, lcsm_lab_glu_layer, lcsm_lab_short_conv,
-    lcsm_lab_loss;
+    lcsm_lab_long_conv, lcsm_lab_loss;
 lcsm_lab_builder lcsm_lab_adamw, lcsm_lab_inverse_sqrt, lcsm_lab_cosine;
 
 /* Attention-like methods. */
@@ -57,7 +52,7 @@ lcsm_lab_builder lcsm_lab_selective_scan, lcsm_lab_mamba_mixer;
 /* State spaces and long convolutions. */
 lcsm_lab_builder lcsm_lab_s4_dense, lcsm_lab_s4_dplr, lcsm_lab_s4d, lcsm_lab_s5, lcsm_lab_s5_table,
     lcsm_lab_dss;
-lcsm_lab_builder lcsm_lab_etsc, lcsm_lab_rpe;
+lcsm_lab_builder lcsm_lab_toeplitz, lcsm_lab_etsc, lcsm_lab_rpe, lcsm_lab_gtu;
 
 /* Recorded outputs of other programs. */
 lcsm_lab_builder lcsm_lab_cuda_conv, lcsm_lab_cuda_rms_norm, lcsm_lab_cuda_scan, lcsm_lab_cuda_step,

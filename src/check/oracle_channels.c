@@ -1,6 +1,5 @@
 /* oracle_channels.c - one memory row for each channel: HGRN, LRN, RWKV-4; and Mamba. */
 #include "check/oracle_build.h"
-#include "graph/mixers.h"
 
 /* K = 1, e = s = 1: h_t = o_t h_{t-1} + i_t for each channel. */
 static lcsm_lab_eos channels(lcsm_lab *lab, lcsm_tensor *i, lcsm_tensor *log_o)
@@ -29,7 +28,7 @@ static lcsm_tensor *forget(lcsm_lab *lab, lcsm_tensor *mu)
 static lcsm_lab_eos leaky(lcsm_lab *lab, lcsm_tensor *lam, lcsm_tensor *c)
 {
     lcsm_tensor *log = lcsm_activate(lab->g, LCSM_ACT_LOG, lam);
-    return channels(lab, lcsm_mul(lab->g, lcsm_lab_minus_from(lab, 1, lam), c), log);
+    return channels(lab, lcsm_mul(lab->g, lcsm_affine(lab->g, lam, -1, 1), c), log);
 }
 
 /* y = silu(gate) h, h = lam h + (1 - lam) silu(c). */
@@ -45,22 +44,11 @@ void lcsm_lab_hgrn_real(lcsm_lab *lab)
     lcsm_lab_out(lab, "lam", lam);
 }
 
-/* (re, im) pairs of D channels as D real parts, then D imaginary parts. */
-static lcsm_tensor *parts(lcsm_lab *lab, lcsm_tensor *pairs)
-{
-    if (pairs == NULL) return NULL;
-    ptrdiff_t n = pairs->cols, D = n / 2;
-    double   *move = lcsm_lab_take(lab, (size_t)(n * n), sizeof *move);
-    if (move == NULL) return NULL;
-    for (ptrdiff_t j = 0; j < n; j++) move[j * n + (j < D ? 2 * j : 2 * (j - D) + 1)] = 1;
-    return lcsm_linear(lab->g, pairs, lcsm_lab_constant(lab, lcsm_dims(n, n), move), NULL);
-}
-
 /* h = lam exp(i theta) h + (1 - lam) c with complex c, all in parts side by side. */
 static lcsm_tensor *complex_leaky(lcsm_lab *lab, lcsm_tensor *lam, lcsm_tensor *c)
 {
     lcsm_tensor *in =
-        lcsm_mul(lab->g, lcsm_lab_minus_from(lab, 1, lcsm_lab_beside(lab, lam, lam)), c);
+        lcsm_mul(lab->g, lcsm_affine(lab->g, lcsm_lab_beside(lab, lam, lam), -1, 1), c);
     lcsm_tensor *log = lcsm_activate(lab->g, LCSM_ACT_LOG, lam);
     return lcsm_cscan(lab->g, &(lcsm_cscan_attr){0}, in, log, lcsm_lab_in(lab, "theta"), NULL);
 }
@@ -69,7 +57,7 @@ void lcsm_lab_hgrn_complex(lcsm_lab *lab)
 {
     lcsm_tensor *c   = lcsm_activate(lab->g, LCSM_ACT_SILU, lcsm_lab_seq(lab, "c"));
     lcsm_tensor *lam = forget(lab, lcsm_lab_seq(lab, "mu"));
-    lcsm_lab_out(lab, "y", complex_leaky(lab, lam, parts(lab, c)));
+    lcsm_lab_out(lab, "y", complex_leaky(lab, lam, lcsm_halves(lab->g, c)));
 }
 
 /* Wo (LayerNorm(h) silu(Wg x)) + bo. */
@@ -78,7 +66,7 @@ void lcsm_lab_hgrn_mixer(lcsm_lab *lab)
     lcsm_tensor *x   = lcsm_lab_seq(lab, "x");
     lcsm_tensor *c   = lcsm_activate(lab->g, LCSM_ACT_SILU, lcsm_lab_project(lab, x, "Win", "bin"));
     lcsm_tensor *lam = forget(lab, lcsm_lab_project(lab, x, "Wl", "bl"));
-    lcsm_tensor *h   = complex_leaky(lab, lam, parts(lab, c));
+    lcsm_tensor *h   = complex_leaky(lab, lam, lcsm_halves(lab->g, c));
     h = lcsm_layer_norm(lab->g, h, lcsm_lab_in(lab, "ln_g"), lcsm_lab_in(lab, "ln_b"), 1e-5);
     h = lcsm_glu(lab->g, LCSM_ACT_SILU, lcsm_lab_project(lab, x, "Wg", "bg"), h);
     lcsm_lab_out(lab, "y", lcsm_lab_project(lab, h, "Wo", "bo"));
@@ -90,7 +78,7 @@ void lcsm_lab_lrn(lcsm_lab *lab)
     lcsm_tensor *pre = lcsm_lab_seq(lab, "pre_g");
     lcsm_tensor *g   = lcsm_activate(lab->g, LCSM_ACT_SIGMOID, pre);
     lcsm_tensor *c   = lcsm_activate(lab->g, LCSM_ACT_TANH, lcsm_lab_seq(lab, "pre_i"));
-    lcsm_tensor *i   = lcsm_mul(lab->g, lcsm_lab_minus_from(lab, 1, g), c);
+    lcsm_tensor *i   = lcsm_mul(lab->g, lcsm_affine(lab->g, g, -1, 1), c);
     lcsm_lab_eos x   = channels(lab, i, lcsm_gate(lab->g, pre, 1));
     lcsm_lab_out(lab, "y", lcsm_lab_eos_add(lab, &x, NULL));
 }

@@ -17,27 +17,6 @@ lcsm_tensor *lcsm_lab_sub(lcsm_lab *lab, lcsm_tensor *a, lcsm_tensor *b)
     return lcsm_add(lab->g, a, lcsm_scale(lab->g, b, -1));
 }
 
-lcsm_tensor *lcsm_lab_plus(lcsm_lab *lab, lcsm_tensor *x, double value)
-{
-    return x == NULL ? NULL : lcsm_add(lab->g, x, lcsm_lab_fill(lab, lcsm_dims(x->cols), value));
-}
-
-lcsm_tensor *lcsm_lab_minus_from(lcsm_lab *lab, double value, lcsm_tensor *x)
-{
-    return lcsm_lab_plus(lab, lcsm_scale(lab->g, x, -1), value);
-}
-
-lcsm_tensor *lcsm_lab_over(lcsm_lab *lab, lcsm_tensor *a, lcsm_tensor *b)
-{
-    lcsm_tensor *log = lcsm_activate_scaled(lab->g, LCSM_ACT_LOG, b, -1);
-    return lcsm_mul(lab->g, a, lcsm_activate(lab->g, LCSM_ACT_EXP, log));
-}
-
-lcsm_tensor *lcsm_lab_spread(lcsm_lab *lab, lcsm_tensor *x, ptrdiff_t n)
-{
-    return lcsm_linear(lab->g, x, lcsm_lab_fill(lab, lcsm_dims(n, 1), 1), NULL);
-}
-
 lcsm_tensor *lcsm_lab_row_sum(lcsm_lab *lab, lcsm_tensor *x)
 {
     if (x == NULL) return NULL;
@@ -84,24 +63,14 @@ static void log_scalar(lcsm_lab *lab, lcsm_lab_eos *x, const char *name)
     lcsm_lab_operand(x, EOS_row, log, token ? LAB_T : 0);
 }
 
-/* A complex o by magnitude and phase: log z = log |z| + i arg z. */
+/* A complex o by magnitude and phase. */
 static void polar_factor(lcsm_lab *lab, lcsm_lab_eos *x, const char *name)
 {
-    bool                     row = named(lab, "row_k");
-    const lcsm_oracle_array *a   = lcsm_lab_array(lab, name);
-    int                     *z   = lcsm_lab_taped_in(lab, name);
-    if (a == NULL || z == NULL) return;
-    int *log = lcsm_lab_take(lab, a->count, sizeof *log);
-    if (log == NULL) return;
-    for (size_t j = 0; j < a->count; j++) log[j] = lcsm_tape_log(&lab->tape, z[j]);
-    unsigned   axes  = row ? LAB_K : LAB_K | LAB_D;
-    lcsm_shape shape = {.rank = a->rank};
-    memcpy(shape.dim, a->dim, sizeof a->dim);
-    if (a->rank > (row ? 1 : 2)) axes |= LAB_T;
-    lcsm_lab_operand(x, row ? EOS_row : EOS_full, lcsm_lab_from_tape(lab, log, shape, LAB_REAL),
-                     axes);
-    lcsm_lab_operand(x, row ? EOS_row_phase : EOS_full_phase,
-                     lcsm_lab_from_tape(lab, log, shape, LAB_IMAG), axes);
+    bool     row   = named(lab, "row_k");
+    bool     token = rank_of(lab, name) > (row ? 1 : 2);
+    unsigned axes  = (row ? LAB_K : LAB_K | LAB_D) | (token ? LAB_T : 0);
+    lcsm_lab_operand(x, row ? EOS_row : EOS_full, lcsm_lab_in_log(lab, name), axes);
+    lcsm_lab_operand(x, row ? EOS_row_phase : EOS_full_phase, lcsm_lab_in_phase(lab, name), axes);
 }
 
 static void oscillation(lcsm_lab *lab, lcsm_lab_eos *x)
@@ -163,15 +132,12 @@ void lcsm_lab_core(lcsm_lab *lab)
 void lcsm_lab_both_directions(lcsm_lab *lab)
 {
     lcsm_lab_eos x = core(lab), r = x;
-    r.desc.reverse            = true;
-    lcsm_tensor     *forward  = lcsm_lab_eos_add(lab, &x, NULL);
-    lcsm_tensor     *backward = lcsm_lab_eos_add(lab, &r, NULL);
-    lcsm_tensor     *se       = lcsm_mul(lab->g, lcsm_lab_in(lab, "s"), lcsm_lab_in(lab, "e"));
-    lcsm_tensor     *self     = lcsm_lab_spread(lab, lcsm_lab_row_sum(lab, se), x.desc.D);
-    lcsm_tensor     *once     = lcsm_mul(lab->g, self, lcsm_lab_in(lab, "i"));
-    lcsm_tensor     *both     = lcsm_add(lab->g, forward, backward);
-    const lcsm_shape shape    = lcsm_dims(1, x.desc.T, x.desc.D);
-    lcsm_lab_out(lab, "y", lcsm_lab_sub(lab, both, lcsm_reshape(lab->g, once, shape)));
+    r.desc.reverse        = true;
+    lcsm_tensor *forward  = lcsm_lab_eos_add(lab, &x, NULL);
+    lcsm_tensor *backward = lcsm_lab_eos_add(lab, &r, NULL);
+    lcsm_tensor *se       = lcsm_mul(lab->g, lcsm_lab_seq(lab, "s"), lcsm_lab_seq(lab, "e"));
+    lcsm_tensor *once = lcsm_scale_rows(lab->g, lcsm_lab_seq(lab, "i"), lcsm_lab_row_sum(lab, se));
+    lcsm_lab_out(lab, "y", lcsm_lab_sub(lab, lcsm_add(lab->g, forward, backward), once));
     lcsm_lab_out(lab, "y_forward", forward);
     lcsm_lab_out(lab, "y_backward", backward);
 }

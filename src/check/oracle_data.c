@@ -82,15 +82,6 @@ void lcsm_lab_cuda_step(lcsm_lab *lab)
 
 /* ---- ONNX: LinearAttention, CausalConvWithState ---- */
 
-/* (B, T, H) as (B, T, H K): each number for the K features of its head. */
-static lcsm_tensor *per_feature(lcsm_lab *lab, lcsm_tensor *x, ptrdiff_t H, ptrdiff_t K)
-{
-    double *copy = lcsm_lab_take(lab, (size_t)(H * K * H), sizeof *copy);
-    if (copy == NULL) return NULL;
-    for (ptrdiff_t j = 0; j < H * K; j++) copy[j * H + j / K] = 1;
-    return lcsm_linear(lab->g, x, lcsm_lab_constant(lab, lcsm_dims(H * K, H), copy), NULL);
-}
-
 /* state *= exp(decay) if gated; v = beta (v - state^T k) if delta; state += k v^T; q^T state. */
 void lcsm_lab_onnx_attention(lcsm_lab *lab)
 {
@@ -111,8 +102,9 @@ void lcsm_lab_onnx_attention(lcsm_lab *lab)
         lcsm_lab_operand(&x, EOS_row, lcsm_lab_in(lab, "decay"),
                          lcsm_lab_dim(lab, "decay", 2) == H ? LAB_T : LAB_T | LAB_K);
     if (strstr(rule, "delta") != NULL) {
-        lcsm_tensor *beta = per_feature(lab, lcsm_lab_in(lab, "beta"), H, K);
-        lcsm_lab_operand(&x, EOS_e, lcsm_mul(lab->g, beta, key), LAB_T | LAB_K);
+        lcsm_tensor *k    = lcsm_reshape(lab->g, key, lcsm_dims(B, T, H, K));
+        lcsm_tensor *beta = lcsm_reshape(lab->g, lcsm_lab_in(lab, "beta"), lcsm_dims(B, T, H, 1));
+        lcsm_lab_operand(&x, EOS_e, lcsm_scale_rows(lab->g, k, beta), LAB_T | LAB_K);
         lcsm_lab_operand(&x, EOS_erase, key, LAB_T | LAB_K);
     }
     if (lcsm_lab_has(lab, "past_state")) x.m0 = lcsm_lab_in(lab, "past_state");

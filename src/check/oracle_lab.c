@@ -84,7 +84,7 @@ static lcsm_shape shape_of(const lcsm_oracle_array *a, lab_layout layout)
         s.dim[s.rank - 1] = a->dim[s.rank - 2];
     }
     if (s.rank == 0) s.dim[s.rank++] = 1;
-    if (a->complex && layout != PLANES && s.rank < LCSM_MAX_RANK) s.dim[s.rank++] = 2;
+    if (a->complex && layout <= SWAPPED && s.rank < LCSM_MAX_RANK) s.dim[s.rank++] = 2;
     return s;
 }
 
@@ -98,7 +98,11 @@ static lcsm_tensor *input(lcsm_lab *lab, const char *name, lab_layout layout)
     }
     lcsm_tensor *t = lcsm_input(lab->g, name, lab->dtype, shape_of(a, layout));
     bool         g = lcsm_oracle_find(&lab->c->grads, name) != NULL;
-    bind(lab, (binding){.kind = INPUT, .array = a, .t = t, .layout = layout, .count = a->numbers});
+    bind(lab, (binding){.kind   = INPUT,
+                        .array  = a,
+                        .t      = t,
+                        .layout = layout,
+                        .count  = layout >= LOG ? a->count : a->numbers});
     if (g && t != NULL) lcsm_keep_grad(lab->g, t);
     return t;
 }
@@ -116,6 +120,16 @@ lcsm_tensor *lcsm_lab_in_swapped(lcsm_lab *lab, const char *name)
 lcsm_tensor *lcsm_lab_in_planes(lcsm_lab *lab, const char *name)
 {
     return input(lab, name, PLANES);
+}
+
+lcsm_tensor *lcsm_lab_in_log(lcsm_lab *lab, const char *name)
+{
+    return input(lab, name, LOG);
+}
+
+lcsm_tensor *lcsm_lab_in_phase(lcsm_lab *lab, const char *name)
+{
+    return input(lab, name, PHASE);
 }
 
 lcsm_tensor *lcsm_lab_seq(lcsm_lab *lab, const char *name)
@@ -188,33 +202,6 @@ lcsm_tensor *lcsm_lab_integers(lcsm_lab *lab, lcsm_shape shape, const double *va
     return constant(lab, LCSM_I32, shape, values, 1);
 }
 
-/* ---- the tape --------------------------------------------------------------------------- */
-
-int *lcsm_lab_taped_in(lcsm_lab *lab, const char *name)
-{
-    const lcsm_oracle_array *a     = lcsm_lab_array(lab, name);
-    int                     *names = lcsm_lab_take(lab, a == NULL ? 1 : a->count, sizeof *names);
-    if (a == NULL || names == NULL) return NULL;
-    for (size_t j = 0; j < a->count; j++)
-        names[j] =
-            lcsm_tape_number(&lab->tape, a->complex ? CMPLX(a->data[2 * j], a->data[2 * j + 1])
-                                                    : CMPLX(a->data[j], 0));
-    bind(lab, (binding){.kind = TAPED, .array = a, .names = names, .count = a->count});
-    return names;
-}
-
-lcsm_tensor *lcsm_lab_from_tape(lcsm_lab *lab, const int *names, lcsm_shape shape,
-                                lcsm_lab_part part)
-{
-    if (part == LAB_PAIR) shape.dim[shape.rank++] = 2;
-    lcsm_tensor *t = lcsm_input(lab->g, "prepared", lab->dtype, shape);
-    if (t == NULL) return NULL;
-    lcsm_keep_grad(lab->g, t);
-    size_t count = (size_t)lcsm_tensor_count(t) / (part == LAB_PAIR ? 2 : 1);
-    bind(lab, (binding){.kind = FROM_TAPE, .t = t, .names = names, .part = part, .count = count});
-    return t;
-}
-
 /* ---- outputs ---------------------------------------------------------------------------- */
 
 static const lcsm_oracle_array *output(lcsm_lab *lab, const char *name, size_t count, size_t first)
@@ -280,24 +267,6 @@ void lcsm_lab_out_numbers(lcsm_lab *lab, const char *name, const double *values,
     if (a == NULL || numbers == NULL) return;
     for (size_t j = 0; j < count; j++) numbers[j] = values[j];
     bind(lab, (binding){.kind = NUMBERS, .array = a, .numbers = numbers, .count = count});
-}
-
-void lcsm_lab_out_taped(lcsm_lab *lab, const char *name, const int *names)
-{
-    const lcsm_oracle_array *a = output(lab, name, 0, 0);
-    if (a == NULL || lab->tape.failed) return;
-    double *numbers = lcsm_lab_take(lab, a->numbers, sizeof *numbers);
-    if (numbers == NULL) return;
-    for (size_t j = 0; j < a->count; j++) {
-        double _Complex z = lab->tape.node[names[j]].value;
-        if (a->complex) {
-            numbers[2 * j]     = creal(z);
-            numbers[2 * j + 1] = cimag(z);
-        } else {
-            numbers[j] = creal(z);
-        }
-    }
-    bind(lab, (binding){.kind = NUMBERS, .array = a, .numbers = numbers, .count = a->numbers});
 }
 
 void lcsm_lab_carry(lcsm_lab *lab, const char *in, const char *out)

@@ -12,7 +12,6 @@
 #include <lcsm/eos.h>
 
 #include "check/oracle.h"
-#include "check/oracle_tape.h"
 #include "graph/graph.h"
 #include "kernel/eos/eos_plan.h"
 
@@ -28,7 +27,6 @@ struct lcsm_lab {
     lcsm_dtype              dtype;
     lcsm_eos_form           form; /* of the main eos op; LCSM_FORM_AUTO leaves it to the planner */
     ptrdiff_t               chunk;
-    lcsm_tape               tape;
     struct lab_binding     *binding; /* what each tensor or number stands for */
     size_t                  bindings;
     lcsm_state             *state;     /* carried, or NULL */
@@ -44,6 +42,9 @@ struct lcsm_lab {
 lcsm_tensor *lcsm_lab_in(lcsm_lab *lab, const char *name);
 lcsm_tensor *lcsm_lab_in_swapped(lcsm_lab *lab, const char *name);
 lcsm_tensor *lcsm_lab_in_planes(lcsm_lab *lab, const char *name);
+/* log |z| and arg z of a complex input. */
+lcsm_tensor *lcsm_lab_in_log(lcsm_lab *lab, const char *name);
+lcsm_tensor *lcsm_lab_in_phase(lcsm_lab *lab, const char *name);
 lcsm_tensor *lcsm_lab_seq(lcsm_lab *lab, const char *name);
 
 const lcsm_oracle_array *lcsm_lab_array(lcsm_lab *lab, const char *name); /* NULL fails */
@@ -66,15 +67,6 @@ lcsm_tensor *lcsm_lab_integers(lcsm_lab *lab, lcsm_shape shape, const double *va
 /* Zeroed memory of the lab; NULL makes the graph fail. */
 void *lcsm_lab_take(lcsm_lab *lab, size_t count, size_t size);
 
-/* ---- numbers made on the tape ---- */
-
-/* One name on the tape for each element of an input. */
-int *lcsm_lab_taped_in(lcsm_lab *lab, const char *name);
-typedef enum { LAB_REAL, LAB_IMAG, LAB_PAIR } lcsm_lab_part;
-/* A tensor of count = product of shape (without the 2 of pairs) numbers of the tape. */
-lcsm_tensor *lcsm_lab_from_tape(lcsm_lab *lab, const int *names, lcsm_shape shape,
-                                lcsm_lab_part part);
-
 /* ---- outputs ---- */
 
 void lcsm_lab_out(lcsm_lab *lab, const char *name, lcsm_tensor *t);
@@ -83,8 +75,7 @@ void lcsm_lab_out_swapped(lcsm_lab *lab, const char *name, lcsm_tensor *t);
 void lcsm_lab_out_part(lcsm_lab *lab, const char *name, lcsm_tensor *t, ptrdiff_t index);
 /* The derivative of the sum of y with respect to the input tensor x. */
 void lcsm_lab_out_derivative(lcsm_lab *lab, const char *name, lcsm_tensor *y, lcsm_tensor *x);
-/* Numbers of the tape, or made without a graph. */
-void lcsm_lab_out_taped(lcsm_lab *lab, const char *name, const int *names);
+/* Numbers that were made without a graph. */
 void lcsm_lab_out_numbers(lcsm_lab *lab, const char *name, const double *values, size_t count);
 bool lcsm_lab_wants(const lcsm_lab *lab, const char *output);
 /* The one carried state of the graph starts as an input (NULL: empty) and ends as an output; the

@@ -74,6 +74,12 @@ void lcsm_lab_short_conv(lcsm_lab *lab)
                                  lcsm_lab_in(lab, "b"), NULL));
 }
 
+/* y_t = sum_{r <= t} K_{t-r} u_r. */
+void lcsm_lab_long_conv(lcsm_lab *lab)
+{
+    lcsm_lab_out(lab, "y", lcsm_long_conv(lab->g, lcsm_lab_seq(lab, "u"), lcsm_lab_in(lab, "K")));
+}
+
 /* The mean over the targets that count; the logits are given, so their weight is the identity and
  * the fused loss sees them as its input. */
 void lcsm_lab_loss(lcsm_lab *lab)

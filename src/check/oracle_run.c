@@ -43,17 +43,13 @@ static size_t place(const binding *b, size_t j)
     return ((outer * rows + row) * cols + col) * width + j % width;
 }
 
-static void fill_from_tape(const lcsm_lab *lab, const binding *b)
+/* Number k of an input's tensor. */
+static double input_number(const binding *b, size_t k)
 {
-    for (size_t k = 0; k < b->count; k++) {
-        double _Complex z = lab->tape.node[b->names[k]].value;
-        if (b->part == LAB_PAIR) {
-            set(b->t, b->t->data, 2 * k, creal(z));
-            set(b->t, b->t->data, 2 * k + 1, cimag(z));
-        } else {
-            set(b->t, b->t->data, k, b->part == LAB_REAL ? creal(z) : cimag(z));
-        }
-    }
+    const double *z = b->array->data;
+    if (b->layout == LOG) return log(hypot(z[2 * k], z[2 * k + 1]));
+    if (b->layout == PHASE) return atan2(z[2 * k + 1], z[2 * k]);
+    return z[place(b, k)];
 }
 
 static void fill(lcsm_lab *lab)
@@ -62,13 +58,12 @@ static void fill(lcsm_lab *lab)
     for (size_t j = 0; j < lab->bindings; j++) {
         const binding *b = &lab->binding[j];
         for (size_t k = 0; k < b->count; k++) {
-            if (b->kind == INPUT) set(b->t, b->t->data, k, b->array->data[place(b, k)]);
+            if (b->kind == INPUT) set(b->t, b->t->data, k, input_number(b, k));
             if (b->kind == CONSTANT) set(b->t, b->t->data, k, b->numbers[k]);
             if (b->kind == STATE_IN)
                 set_number(lab->dtype, lcsm_state_data(lab->state, 0), (ptrdiff_t)k,
                            b->array->data[place(b, k)]);
         }
-        if (b->kind == FROM_TAPE) fill_from_tape(lab, b);
     }
 }
 
@@ -138,51 +133,32 @@ static void seed(lcsm_lab *lab, const lcsm_tensor *only)
     }
 }
 
-static void tape_backward(lcsm_lab *lab)
-{
-    for (size_t j = 0; j < lab->bindings; j++) {
-        const binding *b = &lab->binding[j];
-        if (b->kind != FROM_TAPE) continue;
-        for (size_t k = 0; k < b->count; k++) {
-            bool   pair       = b->part == LAB_PAIR;
-            double re         = get(b->t, b->t->grad, pair ? 2 * k : k);
-            double _Complex g = b->part == LAB_IMAG ? CMPLX(0, re) : CMPLX(re, 0);
-            if (pair) g = CMPLX(re, get(b->t, b->t->grad, 2 * k + 1));
-            lab->tape.node[b->names[k]].grad += g;
-        }
-    }
-    lcsm_tape_backward(&lab->tape);
-}
-
-/* Adds what one use of an input gives to its gradient. */
-static void add_gradient(const lcsm_lab *lab, const binding *b, double *sum)
+/* Adds what one use of an input gives to its gradient. With w = log |z| + i arg z = log z the
+ * gradient of z is that of w over conj(z). */
+static void add_gradient(const binding *b, double *sum)
 {
     for (size_t k = 0; k < b->count; k++) {
-        if (b->kind == INPUT) {
-            sum[place(b, k)] += get(b->t, b->t->grad, k);
+        double g = get(b->t, b->t->grad, k);
+        if (b->layout < LOG) {
+            sum[place(b, k)] += g;
             continue;
         }
-        double _Complex g = lab->tape.node[b->names[k]].grad;
-        if (b->array->complex) {
-            sum[2 * k] += creal(g);
-            sum[2 * k + 1] += cimag(g);
-        } else {
-            sum[k] += creal(g);
-        }
+        const double *z = b->array->data + 2 * k;
+        double        s = g / (z[0] * z[0] + z[1] * z[1]);
+        sum[2 * k] += b->layout == LOG ? z[0] * s : -z[1] * s;
+        sum[2 * k + 1] += b->layout == LOG ? z[1] * s : z[0] * s;
     }
 }
 
 static void compare_gradients(lcsm_lab *lab, lcsm_lab_result *r)
 {
-    tape_backward(lab);
     for (size_t j = 0; j < lab->c->grads.count; j++) {
         const lcsm_oracle_array *a   = &lab->c->grads.list[j];
         double                  *sum = lcsm_lab_take(lab, a->numbers, sizeof *sum);
         if (sum == NULL) return;
         for (size_t k = 0; k < lab->bindings; k++) {
             const binding *b = &lab->binding[k];
-            if ((b->kind == INPUT || b->kind == TAPED) && strcmp(b->array->name, a->name) == 0)
-                add_gradient(lab, b, sum);
+            if (b->kind == INPUT && strcmp(b->array->name, a->name) == 0) add_gradient(b, sum);
         }
         for (size_t k = 0; k < a->numbers; k++) compare(lab, a, k, sum[k], &r->gradient, r);
         if (lab->gradients != NULL) memcpy(lab->gradients[j], sum, a->numbers * sizeof *sum);
@@ -199,8 +175,7 @@ static lcsm_status check_complete(const lcsm_lab *lab, lcsm_error *err)
         const lcsm_oracle_array *g = &lab->c->grads.list[j], *from = NULL;
         for (size_t k = 0; k < lab->bindings; k++) {
             const binding *b = &lab->binding[k];
-            if ((b->kind == INPUT || b->kind == TAPED) && strcmp(b->array->name, g->name) == 0)
-                from = b->array;
+            if (b->kind == INPUT && strcmp(b->array->name, g->name) == 0) from = b->array;
         }
         if (from == NULL || from->numbers != g->numbers)
             return lcsm_fail(err, LCSM_ERR_FORMAT, "the gradient %s fits no input", g->name);
@@ -266,7 +241,6 @@ static lcsm_status start(lcsm_lab *lab, lcsm_lab_builder *build, bool train, lcs
     build(lab);
     for (size_t j = 0; j < lab->bindings; j++) train = train || lab->binding[j].kind == DERIVATIVE;
     LCSM_TRY(lcsm_graph_plan(lab->g, &(lcsm_plan_options){.train = train}, err));
-    if (lab->tape.failed) return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for a case");
     LCSM_TRY(check_complete(lab, err));
     LCSM_TRY(make_state(lab, err));
     LCSM_TRY(forward(lab, err));
@@ -305,7 +279,6 @@ static void close_lab(lcsm_lab *lab)
     lcsm_state_free(lab->state);
     lcsm_graph_free(lab->g);
     lcsm_params_free(lab->params);
-    lcsm_tape_free(&lab->tape);
     lcsm_lab_give_back(lab);
     free(lab->binding);
     lab->state    = NULL;

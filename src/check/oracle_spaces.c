@@ -4,17 +4,6 @@
 
 #include "check/oracle_build.h"
 #include "eos/toeplitz.h"
-#include "graph/mixers.h"
-
-static int number(lcsm_lab *lab, double x)
-{
-    return lcsm_tape_number(&lab->tape, x);
-}
-
-static int *names(lcsm_lab *lab, ptrdiff_t count)
-{
-    return lcsm_lab_take(lab, (size_t)count, sizeof(int));
-}
 
 /* y + D u. */
 static void out_with_skip(lcsm_lab *lab, lcsm_tensor *y)
@@ -25,71 +14,20 @@ static void out_with_skip(lcsm_lab *lab, lcsm_tensor *y)
 
 /* ---- dense S4 ---- */
 
-/* (I - s A)^-1 X of A (n, n) and X (n, m), by elimination; rows of X are overwritten. */
-static void solve(lcsm_tape *t, ptrdiff_t n, ptrdiff_t m, int *M, int *X)
-{
-    for (ptrdiff_t p = 0; p < n; p++)
-        for (ptrdiff_t r = 0; r < n; r++) {
-            if (r == p) continue;
-            int factor = lcsm_tape_div(t, M[r * n + p], M[p * n + p]);
-            for (ptrdiff_t j = p; j < n; j++)
-                M[r * n + j] =
-                    lcsm_tape_sub(t, M[r * n + j], lcsm_tape_mul(t, factor, M[p * n + j]));
-            for (ptrdiff_t j = 0; j < m; j++)
-                X[r * m + j] =
-                    lcsm_tape_sub(t, X[r * m + j], lcsm_tape_mul(t, factor, X[p * m + j]));
-        }
-    for (ptrdiff_t p = 0; p < n; p++)
-        for (ptrdiff_t j = 0; j < m; j++)
-            X[p * m + j] = lcsm_tape_div(t, X[p * m + j], M[p * n + p]);
-}
-
-/* A_bar = (I - dt/2 A)^-1 (I + dt/2 A) and B_bar = (I - dt/2 A)^-1 dt B, side by side. */
-static bool bilinear(lcsm_lab *lab, ptrdiff_t n, const int *A, const int *B, int dt, int *A_bar,
-                     int *B_bar)
-{
-    lcsm_tape *t = &lab->tape;
-    int       *M = names(lab, n * n), *X = names(lab, n * (n + 1));
-    int        half = lcsm_tape_mul(t, dt, number(lab, 0.5)), one = number(lab, 1);
-    if (M == NULL || X == NULL) return false;
-    for (ptrdiff_t r = 0; r < n; r++) {
-        for (ptrdiff_t j = 0; j < n; j++) {
-            int a = lcsm_tape_mul(t, half, A[r * n + j]), eye = r == j ? one : number(lab, 0);
-            M[r * n + j]       = lcsm_tape_sub(t, eye, a);
-            X[r * (n + 1) + j] = lcsm_tape_add(t, eye, a);
-        }
-        X[r * (n + 1) + n] = lcsm_tape_mul(t, dt, B[r]);
-    }
-    solve(t, n, n + 1, M, X);
-    for (ptrdiff_t r = 0; r < n; r++) {
-        for (ptrdiff_t j = 0; j < n; j++) A_bar[r * n + j] = X[r * (n + 1) + j];
-        B_bar[r] = X[r * (n + 1) + n];
-    }
-    return true;
-}
-
 /* A bank of channels, each a head with D = 1, a dense A_bar and its own step dt. */
 void lcsm_lab_s4_dense(lcsm_lab *lab)
 {
-    ptrdiff_t T = lcsm_lab_dim(lab, "u", 0), H = lcsm_lab_dim(lab, "u", 1);
-    ptrdiff_t K = lcsm_lab_dim(lab, "A", 0);
-    int      *A = lcsm_lab_taped_in(lab, "A"), *B = lcsm_lab_taped_in(lab, "B");
-    int      *log_dt = lcsm_lab_taped_in(lab, "log_dt");
-    int      *A_bar = names(lab, H * K * K), *B_bar = names(lab, H * K);
-    if (A == NULL || B == NULL || log_dt == NULL || A_bar == NULL || B_bar == NULL) return;
-    for (ptrdiff_t h = 0; h < H; h++)
-        if (!bilinear(lab, K, A, B, lcsm_tape_exp(&lab->tape, log_dt[h]), A_bar + h * K * K,
-                      B_bar + h * K))
-            return;
-    lcsm_lab_eos x = lcsm_lab_eos_of(1, T, H, K, 1);
+    ptrdiff_t             T = lcsm_lab_dim(lab, "u", 0), H = lcsm_lab_dim(lab, "u", 1);
+    lcsm_bilinear_tensors bar = lcsm_bilinear(lab->g, lcsm_lab_in(lab, "A"), lcsm_lab_in(lab, "B"),
+                                              lcsm_lab_in(lab, "log_dt"));
+    lcsm_lab_eos          x   = lcsm_lab_eos_of(1, T, H, lcsm_lab_dim(lab, "A", 0), 1);
     lcsm_lab_operand(&x, EOS_i, lcsm_lab_seq(lab, "u"), LAB_T | LAB_D);
-    lcsm_lab_operand(&x, EOS_e, lcsm_lab_from_tape(lab, B_bar, lcsm_dims(H, K), LAB_REAL), LAB_K);
+    lcsm_lab_operand(&x, EOS_e, bar.B, LAB_K);
     lcsm_lab_operand(&x, EOS_s, lcsm_lab_in(lab, "C"), LAB_K);
-    lcsm_lab_operand(&x, EOS_dense, lcsm_lab_from_tape(lab, A_bar, lcsm_dims(H, K, K), LAB_REAL),
-                     LAB_KK);
+    lcsm_lab_operand(&x, EOS_dense, bar.A, LAB_KK);
     out_with_skip(lab, lcsm_lab_eos_add(lab, &x, NULL));
-    lcsm_lab_out_taped(lab, "A_bar", A_bar);
-    lcsm_lab_out_taped(lab, "B_bar", B_bar);
+    lcsm_lab_out(lab, "A_bar", bar.A);
+    lcsm_lab_out(lab, "B_bar", bar.B);
 }
 
 /* The kernel of A = diag(Lambda) - P P^* is its response to 1 at the first step. */
@@ -204,6 +142,29 @@ void lcsm_lab_s5_table(lcsm_lab *lab)
 
 /* ---- TNN ---- */
 
+/* gamma^l t_l. */
+static lcsm_tensor *decayed(lcsm_lab *lab)
+{
+    return lcsm_decay_rows(lab->g, lcsm_lab_in(lab, "t"), lcsm_lab_number(lab, "gamma", NAN));
+}
+
+void lcsm_lab_toeplitz(lcsm_lab *lab)
+{
+    lcsm_tensor *kernel = decayed(lab);
+    lcsm_lab_out(lab, "y", lcsm_long_conv(lab->g, lcsm_lab_seq(lab, "x"), kernel));
+    lcsm_lab_out(lab, "kernel", kernel);
+}
+
+/* Wo (silu(Wu x) * Toeplitz(silu(Wv x))). */
+void lcsm_lab_gtu(lcsm_lab *lab)
+{
+    lcsm_tensor *x = lcsm_lab_seq(lab, "x");
+    lcsm_tensor *v = lcsm_activate(lab->g, LCSM_ACT_SILU, lcsm_lab_project(lab, x, "Wv", NULL));
+    lcsm_tensor *y = lcsm_glu(lab->g, LCSM_ACT_SILU, lcsm_lab_project(lab, x, "Wu", NULL),
+                              lcsm_long_conv(lab->g, v, decayed(lab)));
+    lcsm_lab_out(lab, "y", lcsm_lab_project(lab, y, "Wo", NULL));
+}
+
 /* Toeplitz lags as a recurrence; of each conjugate pair the conversion keeps one, doubled. */
 void lcsm_lab_etsc(lcsm_lab *lab)
 {
@@ -245,13 +206,12 @@ void lcsm_lab_etsc(lcsm_lab *lab)
 /* Position -> Linear, then [norm, relu, Linear] for each further layer w1, w2 ... and wo. */
 void lcsm_lab_rpe(lcsm_lab *lab)
 {
-    const lcsm_oracle_array *y        = lcsm_oracle_find(&lab->c->outputs, "y");
-    ptrdiff_t                n        = y != NULL && y->rank == 2 ? y->dim[0] : 1;
-    double                  *position = lcsm_lab_take(lab, (size_t)n, sizeof *position);
-    if (position == NULL) return;
-    for (ptrdiff_t j = 0; j < n; j++) position[j] = (double)j;
-    lcsm_tensor *h =
-        lcsm_lab_project(lab, lcsm_lab_constant(lab, lcsm_dims(n, 1), position), "w0", "b0");
+    const lcsm_oracle_array  *y  = lcsm_oracle_find(&lab->c->outputs, "y");
+    ptrdiff_t                 n  = y != NULL && y->rank == 2 ? y->dim[0] : 1;
+    const lcsm_positions_attr at = {.count = n, .first = 0, .step = 1};
+    ptrdiff_t                 r  = lcsm_lab_dim(lab, "w0", 0);
+    lcsm_tensor              *w0 = lcsm_reshape(lab->g, lcsm_lab_in(lab, "w0"), lcsm_dims(r));
+    lcsm_tensor              *h  = lcsm_positions(lab->g, &at, w0, lcsm_lab_in(lab, "b0"));
     for (int layer = 1; layer <= 9; layer++) {
         char w[] = {'w', (char)('0' + layer), 0}, b[] = {'b', (char)('0' + layer), 0};
         if (!lcsm_lab_has(lab, w)) break;

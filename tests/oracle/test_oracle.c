@@ -75,9 +75,9 @@ static const char *shared(const char *file)
 
 TEST(oracle_cases_of_operator_layers_and_optimiser_pass)
 {
-    static const char *const files[] = {"core_type1",  "core_type2", "core_complex", "activations",
-                                        "optim",       "noncausal",  "eos_o_codes",  "eos_es_codes",
-                                        "eos_act_tau", "eos_layer"};
+    static const char *const files[] = {
+        "core_type1", "core_type2",  "core_complex", "activations", "misc_layers", "optim",
+        "noncausal",  "eos_o_codes", "eos_es_codes", "eos_act_tau", "eos_layer"};
     for (size_t j = 0; j < sizeof files / sizeof *files; j++) {
         char file[64];
         (void)snprintf(file, sizeof file, "oracles/%s.json", files[j]);
@@ -98,6 +98,7 @@ TEST(oracle_cases_of_methods_pass)
                                         "s4",
                                         "s5",
                                         "dss",
+                                        "tnn",
                                         "fwp_m123"};
     for (size_t j = 0; j < sizeof files / sizeof *files; j++) {
         char file[64];
