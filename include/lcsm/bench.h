@@ -50,6 +50,7 @@ typedef struct {
     const char       *name; /* as row-token/fwd/B4-T2048-H4-K64-D128 */
     int               threads;
     double            seconds; /* NAN: not timed, and note says why */
+    double            share;   /* of that time that its threads had a processor */
     double            gflops, peak_gflops;
     double            error; /* against the reference, relative */
     const char       *form;

@@ -8,9 +8,8 @@
 #define LCSM_BENCH_EOS_RUN_H
 #include <lcsm/eos.h>
 
+#include "bench/frame.h"
 #include "check/eos_case.h"
-
-enum { LCSM_EOS_RUN_PLANS = 2 };
 
 /* The same arrays serve plans for several numbers of threads. */
 typedef struct {
@@ -23,7 +22,7 @@ typedef struct {
     struct {
         lcsm_eos *op;
         void     *tape, *ws;
-    } plan[LCSM_EOS_RUN_PLANS];
+    } plan[LCSM_BENCH_RUNS];
 } lcsm_eos_run;
 
 /* Bytes that a run takes without the plans' own. */

@@ -115,8 +115,9 @@ static void print_row(show *s, const lcsm_bench_row *r)
     }
     printf(" %7.2f ms  %7.1f", r->seconds * 1e3, r->gflops);
     for (int j = 0; j < COLUMNS; j++) print_column(s, r, j);
-    printf("  %s%s %td%s%s%s\n", s->colour.dim, r->form, r->chunk, *r->note != '\0' ? "; " : "",
-           r->note, s->colour.off);
+    printf("  %s", s->colour.dim);
+    if (*r->form != '\0') printf("%s %td%s", r->form, r->chunk, *r->note != '\0' ? "; " : "");
+    printf("%s%s\n", r->note, s->colour.off);
     fflush(stdout);
 }
 
@@ -140,6 +141,7 @@ static void store_row(show *s, const lcsm_bench_row *r)
     json_object_set_new(row, "case", json_string(r->name));
     json_object_set_new(row, "threads", json_integer(r->threads));
     json_object_set_new(row, "seconds", number(r->seconds));
+    json_object_set_new(row, "processor_share", number(r->share));
     json_object_set_new(row, "gflops", number(r->gflops));
     json_object_set_new(row, "peak_gflops", number(r->peak_gflops));
     json_object_set_new(row, "error", number(r->error));
