@@ -81,7 +81,7 @@ typedef struct {
     double    embed_scale, dropout;
     bool      bidirectional;
 
-    bool      denominator, complex, raw, complement;
+    bool      denominator, is_complex, raw, complement;
     int       feature, s4_kind, s4_init, dss_kind, disc;
     ptrdiff_t state_size, rank, conv_width, max_length;
     double    inner_ratio, value_ratio;

@@ -56,8 +56,8 @@ enum {
  * [B,T,H,K,D] without the axes it does not have. They serve slices of wider arrays. */
 typedef struct {
     bool      present;
-    bool      complex; /* e and s only: pairs (re, im) */
-    unsigned  axes;    /* LCSM_AXIS_... */
+    bool      is_complex; /* e and s only: pairs (re, im) */
+    unsigned  axes;       /* LCSM_AXIS_... */
     ptrdiff_t stride_b, stride_t, stride_h;
 } lcsm_eos_operand;
 

@@ -80,8 +80,8 @@ static void describe(const lcsm_eos_case *c, lcsm_eos_sizes n, const lcsm_eos_se
     desc->form    = LCSM_FORM_RECURRENT;
     for (int j = 0; j < EOS_OPERANDS; j++)
         if (c->axes[j] != NO) *operand[j] = lcsm_eos_axes(c->axes[j]);
-    desc->e.complex = c->complex_e;
-    desc->s.complex = c->complex_s;
+    desc->e.is_complex = c->complex_e;
+    desc->s.is_complex = c->complex_s;
 }
 
 static size_t operand_size(const lcsm_eos_plan *p, int j)
@@ -165,7 +165,7 @@ lcsm_status lcsm_eos_problem_make(lcsm_eos_problem *out, const lcsm_eos_case *c,
     if (st != LCSM_OK) return st;
 
     p.y_size     = (size_t)(n.B * n.T * n.H * n.D);
-    p.m_size     = (size_t)(n.B * n.H * n.K * n.D) * (p.plan.complex ? 2 : 1);
+    p.m_size     = (size_t)(n.B * n.H * n.K * n.D) * (p.plan.is_complex ? 2 : 1);
     size_t total = p.y_size + 2 * p.m_size + (size_t)(n.B * n.T) / sizeof(double) + 1;
     for (int j = 0; j < EOS_OPERANDS; j++) total += p.size[j] = operand_size(&p.plan, j);
     double *next = p.block = calloc(total, sizeof(double));

@@ -67,7 +67,7 @@ static void emit(const checker *c, const char *group, const char *name, const ch
  * (2^-24 / 1e-5 in float, 2^-53 / 1e-12 in double: the larger of the two serves both). */
 static double drift(const lcsm_eos_problem *p)
 {
-    return p->plan.complex ? 1 + (double)p->plan.T * 0x1p-24 / FORWARD_BOUND : 1;
+    return p->plan.is_complex ? 1 + (double)p->plan.T * 0x1p-24 / FORWARD_BOUND : 1;
 }
 
 static void compare(const lcsm_eos_problem *p, const lcsm_eos_result *got,

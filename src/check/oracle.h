@@ -22,7 +22,7 @@ enum { LCSM_ORACLE_RANK = 5 };
 /* A named array; complex numbers are pairs in data, so it holds count or 2 count numbers. */
 typedef struct {
     const char *name; /* borrowed from the document */
-    bool        complex;
+    bool        is_complex;
     int         rank;
     ptrdiff_t   dim[LCSM_ORACLE_RANK];
     size_t      count;   /* elements */

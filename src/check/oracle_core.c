@@ -85,7 +85,7 @@ static void oscillation(lcsm_lab *lab, lcsm_lab_eos *x)
     if (lcsm_lab_has(lab, "h")) log_factor(lab, x, EOS_col, "h", LAB_D);
     if (lcsm_lab_has(lab, "lam")) log_scalar(lab, x, "lam");
     if (!lcsm_lab_has(lab, "o")) return;
-    if (lcsm_lab_array(lab, "o")->complex) polar_factor(lab, x, "o");
+    if (lcsm_lab_array(lab, "o")->is_complex) polar_factor(lab, x, "o");
     else log_factor(lab, x, EOS_full, "o", LAB_K | LAB_D);
 }
 
@@ -97,7 +97,7 @@ static void state(lcsm_lab *lab, lcsm_lab_eos *x, int j, const char *vector, con
     const lcsm_oracle_array *a     = lcsm_lab_array(lab, name);
     unsigned                 axes  = token ? LAB_T | LAB_K : LAB_K | LAB_D;
     if (a == NULL) return;
-    if (a->complex) lcsm_lab_operand_complex(x, j, lcsm_lab_in(lab, name), axes);
+    if (a->is_complex) lcsm_lab_operand_complex(x, j, lcsm_lab_in(lab, name), axes);
     else lcsm_lab_operand(x, j, lcsm_lab_in(lab, name), axes);
 }
 

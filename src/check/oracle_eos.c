@@ -32,7 +32,7 @@ void lcsm_lab_operand_complex(lcsm_lab_eos *x, int j, lcsm_tensor *t, unsigned a
 
 static bool is_complex(const lcsm_eos_desc *d)
 {
-    return d->e.complex || d->s.complex || d->row_phase.present || d->col_phase.present
+    return d->e.is_complex || d->s.is_complex || d->row_phase.present || d->col_phase.present
         || d->full_phase.present;
 }
 
@@ -40,7 +40,7 @@ static bool is_complex(const lcsm_eos_desc *d)
 static lcsm_tensor *shaped(lcsm_lab *lab, const lcsm_eos_desc *d, const lcsm_eos_operand *o,
                            lcsm_tensor *t)
 {
-    ptrdiff_t inner = o->complex ? 2 : 1;
+    ptrdiff_t inner = o->is_complex ? 2 : 1;
     if (t == NULL) return NULL;
     if (o->axes & LCSM_AXIS_K) inner *= d->K;
     if (o->axes & LCSM_AXIS_D) inner *= d->D;
@@ -57,8 +57,8 @@ static lcsm_tensor *add(lcsm_lab *lab, const lcsm_lab_eos *x, lcsm_eos_form form
     lcsm_eos_operands    o     = {.H         = d->H,
                                   .K         = d->K,
                                   .D         = d->D,
-                                  .complex_e = d->e.complex,
-                                  .complex_s = d->s.complex,
+                                  .complex_e = d->e.is_complex,
+                                  .complex_s = d->s.is_complex,
                                   .reverse   = d->reverse,
                                   .gen       = d->gen,
                                   .tau       = d->tau,

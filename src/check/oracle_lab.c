@@ -84,7 +84,7 @@ static lcsm_shape shape_of(const lcsm_oracle_array *a, lab_layout layout)
         s.dim[s.rank - 1] = a->dim[s.rank - 2];
     }
     if (s.rank == 0) s.dim[s.rank++] = 1;
-    if (a->complex && layout <= SWAPPED && s.rank < LCSM_MAX_RANK) s.dim[s.rank++] = 2;
+    if (a->is_complex && layout <= SWAPPED && s.rank < LCSM_MAX_RANK) s.dim[s.rank++] = 2;
     return s;
 }
 

@@ -36,7 +36,7 @@ static lcsm_status read_shape(lcsm_oracle_array *a, const json_t *shape, const p
     }
     a->rank    = (int)rank;
     a->count   = count;
-    a->numbers = a->complex ? 2 * count : count;
+    a->numbers = a->is_complex ? 2 * count : count;
     return LCSM_OK;
 }
 
@@ -74,7 +74,7 @@ static lcsm_status read_array(lcsm_oracle_array *a, const json_t *object, const 
     *a                 = (lcsm_oracle_array){.name = at->array};
     if (!json_is_object(object) || data == NULL)
         return bad_array(at, "want an object with \"shape\" and \"data\"", err);
-    a->complex     = json_is_true(json_object_get(object, "complex"));
+    a->is_complex     = json_is_true(json_object_get(object, "complex"));
     lcsm_status st = read_shape(a, json_object_get(object, "shape"), at, err);
     if (st != LCSM_OK) return st;
     size_t found = leaves(data);

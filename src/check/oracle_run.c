@@ -36,7 +36,7 @@ static size_t place(const binding *b, size_t j)
     const lcsm_oracle_array *a = b->array;
     if (b->layout == PLANES) return j % a->count * 2 + j / a->count;
     if (b->layout != SWAPPED || a->rank < 2) return b->first + j;
-    size_t width = a->complex ? 2 : 1, rows = (size_t)a->dim[a->rank - 2];
+    size_t width = a->is_complex ? 2 : 1, rows = (size_t)a->dim[a->rank - 2];
     size_t cols = (size_t)a->dim[a->rank - 1], element = j / width;
     size_t outer = element / (rows * cols), inner = element % (rows * cols);
     size_t row = inner % rows, col = inner / rows;

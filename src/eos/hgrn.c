@@ -70,10 +70,10 @@ static lcsm_tensor *complex_memory(const lcsm_mixer *m, bool reverse)
 /* W (norm(h) * silu(W x)). */
 lcsm_tensor *lcsm_hgrn_mixer(const lcsm_mixer *m)
 {
-    ptrdiff_t    width = m->cfg->complex ? 2 * m->D : m->D;
+    ptrdiff_t    width = m->cfg->is_complex ? 2 * m->D : m->D;
     lcsm_tensor *h =
-        m->cfg->complex ? complex_memory(m, false) : lcsm_mix_recurrence(m, lcsm_hgrn_states);
-    if (m->cfg->complex && m->cfg->bidirectional)
+        m->cfg->is_complex ? complex_memory(m, false) : lcsm_mix_recurrence(m, lcsm_hgrn_states);
+    if (m->cfg->is_complex && m->cfg->bidirectional)
         h = lcsm_add(m->g, h, complex_memory(m, true)); /* both count the step, as in HGRN */
     lcsm_tensor *gate = lcsm_mix_project(m, m->x, "gate", width, true);
     lcsm_tensor *w = lcsm_mix_param(m, "norm.weight", lcsm_dims(width), lcsm_init_constant(1), 0);

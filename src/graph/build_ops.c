@@ -85,8 +85,8 @@ lcsm_tensor *lcsm_recurrence(lcsm_graph *g, const lcsm_eos_operands *o, lcsm_ten
 #define X(name) a.desc.name = describe(o->name);
     LCSM_EOS_OPERAND_LIST(X)
 #undef X
-    a.desc.e.complex   = o->complex_e;
-    a.desc.s.complex   = o->complex_s;
+    a.desc.e.is_complex   = o->complex_e;
+    a.desc.s.is_complex   = o->complex_s;
     a.desc.reverse     = o->reverse;
     a.desc.gen         = o->gen;
     a.desc.tau         = o->tau;

@@ -58,7 +58,7 @@ static const lcsm_key ROWS[] = {
     REAL("dropout",        dropout,        0, 0.99,    "0",   "on embedding and branches"),
     BOOL("bidirectional",  bidirectional,  "false", "both directions of time, self term once"),
     BOOL("denominator",    denominator,    "true", "linear attention and cosFormer divide by the sum of scores"),
-    BOOL("complex",        complex,        "true", "HGRN's complex version"),
+    BOOL("complex",        is_complex,        "true", "HGRN's complex version"),
     BOOL("raw",            raw,            "false", "m1, m2, m3 as the paper's table has them"),
     BOOL("complement",     complement,     "false", "gates 1 - g h^T and g h^T (gated fast weights)"),
     WORD("feature",        feature,        "auto", "auto|elu1|dpfp|l2", "feature map of fast weights"),

@@ -82,7 +82,7 @@ TEST(eos_wrong_axes_are_named)
     d.row.axes = 64;
     refused(&d, LCSM_ERR_ARGUMENT, "row has the axes");
     d             = good();
-    d.row.complex = true;
+    d.row.is_complex = true;
     refused(&d, LCSM_ERR_ARGUMENT, "row is complex");
 }
 

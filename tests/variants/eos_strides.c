@@ -12,7 +12,7 @@ enum { SK = 2 * STEPS + 1, SD = SK * ROWS + 3, ROOM = SD * (COLUMNS + 1) };
 static const struct {
     const char *axes[OPERANDS];
     int         gen;
-    bool        complex;
+    bool        is_complex;
 } PROBLEMS[] = {
     {{"TD", "TK", "TK", "K", 0, 0, 0, 0, 0, "TD", "KD"}, EOS_GEN_EXP, false},
     {{"TD", "KD", "TK", 0, 0, "TKD", 0, 0, 0, "TK", "D"}, EOS_GEN_GATE, false},
@@ -73,7 +73,7 @@ static void make(run *r, int p, bool scattered, int wanted)
                                    .K       = ROWS,
                                    .D       = COLUMNS,
                                    .gen     = PROBLEMS[p].gen,
-                                   .complex = PROBLEMS[p].complex,
+                                   .is_complex = PROBLEMS[p].is_complex,
                                    .tau     = 4,
                                    .scale   = 2};
     r->g                   = (grads){0};

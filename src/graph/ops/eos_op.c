@@ -23,7 +23,7 @@ static void operands_of(lcsm_eos_desc *desc, lcsm_eos_operand *out[EOS_OPERANDS]
 static ptrdiff_t inner_of(const lcsm_eos_desc *d, const lcsm_eos_operand *o)
 {
     if ((o->axes & LCSM_AXIS_KK) != 0) return d->K * d->K;
-    return (o->complex ? 2 : 1) * ((o->axes & LCSM_AXIS_K) != 0 ? d->K : 1)
+    return (o->is_complex ? 2 : 1) * ((o->axes & LCSM_AXIS_K) != 0 ? d->K : 1)
          * ((o->axes & LCSM_AXIS_D) != 0 ? d->D : 1);
 }
 
@@ -129,7 +129,7 @@ static lcsm_status shape(lcsm_node *n, lcsm_error *err)
     lcsm_eos_plan        p;
     lcsm_status          st = make_plan(n, &p, err);
     if (st != LCSM_OK) return st;
-    lcsm_shape memory = lcsm_dims(p.B, p.H, p.K, p.D * (p.complex ? 2 : 1));
+    lcsm_shape memory = lcsm_dims(p.B, p.H, p.K, p.D * (p.is_complex ? 2 : 1));
     if ((st = check_rest(n, &p, &memory, err)) != LCSM_OK) return st;
     n->n_out       = a->final ? 2 : 1;
     n->shape[0]    = lcsm_dims(p.B, p.T, p.H * p.D);
@@ -213,7 +213,7 @@ static double flops(const lcsm_node *n)
     }
 #define COMPLEX(a)                                                                                 \
     {                                                                                              \
-        .present = true, .complex = true, .axes = (a)                                              \
+        .present = true, .is_complex = true, .axes = (a)                                              \
     }
 #define ATTR(...)                                                                                  \
     &(lcsm_eos_attr)                                                                               \

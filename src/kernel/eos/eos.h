@@ -36,7 +36,8 @@ enum { EOS_GEN_NONE, EOS_GEN_EXP, EOS_GEN_GATE, EOS_GEN_COMPLEMENT };
 #define EOS_VIEW_LIST(X)                                                                           \
     X(i)                                                                                           \
     X(e)                                                                                           \
-    X(s) X(row) X(col) X(full) X(row_phase) X(col_phase) X(full_phase) X(u) X(w)                   \
+    X(s)                                                                                           \
+    X(row) X(col) X(full) X(row_phase) X(col_phase) X(full_phase) X(u) X(w)                        \
         X(dense) /* k, d are the row and the column of the K x K matrix */                         \
         X(erase)
 
@@ -56,7 +57,7 @@ typedef struct {
 #define X(name) R_(lcsm_view) name;
     EOS_VIEW_LIST(X)
 #undef X
-    bool           complex;              /* the memory has an imaginary plane */
+    bool           is_complex;           /* the memory has an imaginary plane */
     bool           complex_e, complex_s; /* the imaginary part follows the real one in memory */
     int            gen;
     real           tau, scale;
@@ -90,6 +91,6 @@ static inline bool R_(lcsm_eos_resets)(const R_(lcsm_eos_seq) *x, ptrdiff_t t)
 /* Reals of one memory. */
 static inline size_t R_(lcsm_eos_memory)(const R_(lcsm_eos_seq) *x)
 {
-    return (size_t)x->K * (size_t)x->D * (x->complex ? 2u : 1u);
+    return (size_t)x->K * (size_t)x->D * (x->is_complex ? 2u : 1u);
 }
 #endif

@@ -24,7 +24,7 @@ lcsm_eos_operand lcsm_eos_axes(unsigned axes)
 
 lcsm_eos_operand lcsm_eos_axes_complex(unsigned axes)
 {
-    return (lcsm_eos_operand){.present = true, .complex = true, .axes = axes};
+    return (lcsm_eos_operand){.present = true, .is_complex = true, .axes = axes};
 }
 
 /* One token, where it lies: strides over sequences that follow from T are those of T = 1. */
@@ -74,7 +74,7 @@ ptrdiff_t lcsm_eos_chosen_chunk(const lcsm_eos *op)
 
 bool lcsm_eos_is_complex(const lcsm_eos *op)
 {
-    return op->plan.complex;
+    return op->plan.is_complex;
 }
 
 const char *lcsm_eos_reason(const lcsm_eos *op)

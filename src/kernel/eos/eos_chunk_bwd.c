@@ -187,7 +187,7 @@ static void end_grad(back *b, ptrdiff_t panel, real *G)
     K_(lcsm_chunk_scale)
     (c, c->row.log == NULL ? NULL : c->decay,
      c->col.log == NULL ? NULL : c->col.up + (c->n - 1) * c->col.r, G);
-    if (c->x->complex) K_(lcsm_chunk_rotate)(c, -1, G);
+    if (c->x->is_complex) K_(lcsm_chunk_rotate)(c, -1, G);
     K_(lcsm_chunk_carry)(b, panel);
 }
 

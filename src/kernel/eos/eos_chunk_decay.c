@@ -53,7 +53,7 @@ void K_(lcsm_chunk_decays)(lcsm_chunk *c, lcsm_chunk_arena *a)
     const seq *x = c->x;
     c->row       = factor_open(&x->row, x->row.k, c->K, c->Kp, c->C, a);
     c->col       = factor_open(&x->col, x->col.d, c->D, c->Dp, c->C, a);
-    if (by_token(&c->row) && (c->back || x->complex)) {
+    if (by_token(&c->row) && (c->back || x->is_complex)) {
         c->row.up   = K_(lcsm_chunk_take)(a, c->C, c->Kp);
         c->row.down = K_(lcsm_chunk_take)(a, c->C, c->Kp);
     }
@@ -174,7 +174,7 @@ void K_(lcsm_chunk_begin)(lcsm_chunk *c, ptrdiff_t t, ptrdiff_t end, real *M)
         c->row.up    = c->row.table + at;
         c->row.down  = c->row.inverse + at;
     }
-    if (!x->complex) return;
+    if (!x->is_complex) return;
     if (x->row_phase.p != NULL && x->row_phase.t != 0) c->phases = 0;
     for (; c->phases < c->n; c->phases++) phase_row(c, c->phases);
 }

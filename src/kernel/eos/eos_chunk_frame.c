@@ -29,12 +29,12 @@ lcsm_chunk K_(lcsm_chunk_open)(const seq *x, ptrdiff_t C, bool back, lcsm_chunk_
     lcsm_chunk c = {.x = x, .C = C < x->T ? C : x->T, .K = x->K, .D = x->D, .back = back};
     c.Cp         = lcsm_vec_pad(c.C);
     c.Kp         = lcsm_vec_pad(c.K);
-    c.R          = x->complex ? c.Kp + c.K : c.K;
-    c.Rp         = x->complex ? 2 * c.Kp : c.Kp;
+    c.R          = x->is_complex ? c.Kp + c.K : c.K;
+    c.Rp         = x->is_complex ? 2 * c.Kp : c.Kp;
     c.panels     = (c.D + EOS_PANEL - 1) / EOS_PANEL;
     c.Dp         = c.panels * EOS_PANEL;
     K_(lcsm_chunk_decays)(&c, a);
-    if (x->complex) {
+    if (x->is_complex) {
         c.cos = K_(lcsm_chunk_take)(a, c.C, c.Kp);
         c.sin = K_(lcsm_chunk_take)(a, c.C, c.Kp);
     }
@@ -133,7 +133,7 @@ VEC_INLINE void rows_lanes(lcsm_chunk *c, const lanes *l, ptrdiff_t k, int kind,
 
 static void rows_kind(lcsm_chunk *c, const lanes *l, ptrdiff_t k, int kind, bool whole)
 {
-    bool complex = c->x->complex;
+    bool complex = c->x->is_complex;
     if (complex) {
         if (kind == TOKEN) rows_lanes(c, l, k, TOKEN, false, true);
         else rows_lanes(c, l, k, kind, false, true);
@@ -171,7 +171,7 @@ static void rows(lcsm_chunk *c)
         l.e_half = c->back ? c->Kp : VW;
         rows_kind(c, &l, k, kind, unit && l.n >= VW);
         K_(lcsm_transpose)(c->n, VW, l.E, l.er, c->ET + k * c->Cp, c->Cp);
-        if (x->complex)
+        if (x->is_complex)
             K_(lcsm_transpose)(c->n, VW, l.E + l.e_half, l.er, c->ET + (c->Kp + k) * c->Cp, c->Cp);
     }
     c->q  = c->Q;
@@ -182,7 +182,7 @@ static void rows(lcsm_chunk *c)
 static bool plain(const lcsm_chunk *c)
 {
     const seq *x = c->x;
-    return !c->back && !x->complex && x->erase.p == NULL && c->row.log == NULL && x->scale == 1
+    return !c->back && !x->is_complex && x->erase.p == NULL && c->row.log == NULL && x->scale == 1
         && c->K == c->Kp && x->s.k == 1 && x->e.k == 1;
 }
 
@@ -288,7 +288,7 @@ void K_(lcsm_chunk_advance)(const lcsm_chunk *c, ptrdiff_t panel, const real *V,
         t.col = c->col.up + (c->n - 1) * c->col.r;
     }
     K_(lcsm_tiles)(c->R, lcsm_chunk_vecs(c, panel), &p, 1, &t);
-    if (c->x->complex) K_(lcsm_chunk_rotate)(c, 1, M);
+    if (c->x->is_complex) K_(lcsm_chunk_rotate)(c, 1, M);
 }
 
 /* Where row k of the memory lies in its planes; -1 for a row between the planes. */

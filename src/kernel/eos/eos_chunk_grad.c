@@ -67,7 +67,7 @@ VEC_INLINE vec pair(const real *x, const real *y, ptrdiff_t half, bool cross)
 static void log_lanes(back *b, ptrdiff_t k, bool cross)
 {
     const lcsm_chunk *c    = &b->c;
-    ptrdiff_t         half = c->x->complex ? c->Kp : 0;
+    ptrdiff_t         half = c->x->is_complex ? c->Kp : 0;
     vec               sum  = vload(b->carry_k + (cross ? c->Kp : 0) + k);
     for (ptrdiff_t r = 0; r < c->n; r++) {
         ptrdiff_t at = r * c->Rp + k;
@@ -155,7 +155,7 @@ void K_(lcsm_chunk_grad_rows)(back *b)
 
     scale_rows(c, q, c->row.up, x->scale);
     scale_rows(c, b->end, c->row.down, 1);
-    if (x->complex) {
+    if (x->is_complex) {
         turn_rows(c, q, -1);
         turn_rows(c, b->end, 1);
     }
@@ -218,7 +218,7 @@ void K_(lcsm_chunk_grad_cols)(back *b, ptrdiff_t panel, real *X)
 void K_(lcsm_chunk_carry)(back *b, ptrdiff_t panel)
 {
     const lcsm_chunk *c    = &b->c;
-    ptrdiff_t         half = c->x->complex ? c->Kp * EOS_PANEL : 0;
+    ptrdiff_t         half = c->x->is_complex ? c->Kp * EOS_PANEL : 0;
     real             *d    = b->carry_d + panel * EOS_PANEL;
     bool              row  = b->g->row.p != NULL || b->g->row_phase.p != NULL;
     if (!row && b->g->col.p == NULL) return;

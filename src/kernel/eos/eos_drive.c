@@ -90,15 +90,15 @@ static ptrdiff_t origin(const lcsm_eos_plan *p, const lcsm_eos_layout *l, place 
 
 static seq problem(const lcsm_eos_plan *p, place w)
 {
-    seq x       = {.T       = p->T,
-                   .K       = p->K,
-                   .D       = w.D,
-                   .complex = p->complex,
-                   .gen     = (int)p->gen,
-                   .tau     = (real)p->tau,
-                   .scale   = (real)p->scale};
-    x.complex_e = p->operand[EOS_e].complex;
-    x.complex_s = p->operand[EOS_s].complex;
+    seq x       = {.T          = p->T,
+                   .K          = p->K,
+                   .D          = w.D,
+                   .is_complex = p->is_complex,
+                   .gen        = (int)p->gen,
+                   .tau        = (real)p->tau,
+                   .scale      = (real)p->scale};
+    x.complex_e = p->operand[EOS_e].is_complex;
+    x.complex_s = p->operand[EOS_s].is_complex;
     for (int j = 0; j < EOS_OPERANDS; j++) {
         const lcsm_eos_layout *l = &p->operand[j];
         R_(lcsm_view)         *v = view_of(&x, j);
@@ -137,7 +137,7 @@ static seq problem_at(const call *c, place w)
 
 static void memory_in(const lcsm_eos_plan *p, place w, const real *all, real *m)
 {
-    ptrdiff_t width = p->complex ? 2 : 1;
+    ptrdiff_t width = p->is_complex ? 2 : 1;
     for (ptrdiff_t k = 0; k < p->K; k++)
         for (ptrdiff_t d = 0; d < w.D; d++)
             for (ptrdiff_t c = 0; c < width; c++) {
@@ -149,7 +149,7 @@ static void memory_in(const lcsm_eos_plan *p, place w, const real *all, real *m)
 /* add: to what is there, for gradients. */
 static void memory_out(const lcsm_eos_plan *p, place w, const real *m, real *all, bool sum)
 {
-    ptrdiff_t width = p->complex ? 2 : 1;
+    ptrdiff_t width = p->is_complex ? 2 : 1;
     if (all == NULL) return;
     for (ptrdiff_t k = 0; k < p->K; k++)
         for (ptrdiff_t d = 0; d < w.D; d++)
@@ -162,7 +162,7 @@ static void memory_out(const lcsm_eos_plan *p, place w, const real *m, real *all
 /* Items of a sequence and head lie behind each other, so a tape needs no padding. */
 static size_t tape_offset(const lcsm_eos_plan *p, place w)
 {
-    size_t cells = (size_t)lcsm_eos_cells(p), planes = p->complex ? 2 : 1;
+    size_t cells = (size_t)lcsm_eos_cells(p), planes = p->is_complex ? 2 : 1;
     size_t head = (size_t)(w.b * p->H + w.h);
     return (head * (size_t)p->D + (size_t)w.d0) * cells * (size_t)p->K * planes;
 }
@@ -182,7 +182,7 @@ static bool shared(const lcsm_eos_plan *p, int operand)
 static R_(lcsm_out) partial_layout(const lcsm_eos_plan *p, int operand)
 {
     const lcsm_eos_layout *l     = &p->operand[operand];
-    ptrdiff_t              width = l->complex ? 2 : 1;
+    ptrdiff_t              width = l->is_complex ? 2 : 1;
     if (l->axes & LCSM_AXIS_KK) return (R_(lcsm_out)){NULL, p->K * p->K, p->K, 1};
     ptrdiff_t    d = l->axes & LCSM_AXIS_D ? p->tile : 1;
     R_(lcsm_out) o = {.d = l->axes & LCSM_AXIS_D ? width : 0};
@@ -240,7 +240,7 @@ static void add_partials(const call *c, size_t item)
         if (n > 0 && c->g->operand[j] != NULL) {
             R_(lcsm_out) from   = partial_layout(p, j);
             bool         matrix = (l->axes & LCSM_AXIS_KK) != 0;
-            ptrdiff_t    steps = l->axes & LCSM_AXIS_T ? p->T : 1, width = l->complex ? 2 : 1;
+            ptrdiff_t    steps = l->axes & LCSM_AXIS_T ? p->T : 1, width = l->is_complex ? 2 : 1;
             ptrdiff_t    rows = matrix || (l->axes & LCSM_AXIS_K) ? p->K : 1;
             ptrdiff_t    cols = matrix ? p->K : (l->axes & LCSM_AXIS_D ? w.D : 1);
             real        *to   = c->g->operand[j] + origin(p, l, w);
@@ -292,7 +292,7 @@ size_t R_(lcsm_eos_bwd_bytes)(const lcsm_eos_plan *p, const R_(lcsm_kernels) *k)
 
 size_t R_(lcsm_eos_tape_bytes)(const lcsm_eos_plan *p)
 {
-    size_t n = (size_t)(p->B * p->H * p->K * p->D) * (p->complex ? 2 : 1);
+    size_t n = (size_t)(p->B * p->H * p->K * p->D) * (p->is_complex ? 2 : 1);
     return n * (size_t)lcsm_eos_cells(p) * sizeof(real);
 }
 

@@ -95,7 +95,7 @@ static lcsm_status check_sizes(const lcsm_eos_desc *desc, lcsm_error *err)
 static lcsm_status check_axes(int j, const lcsm_eos_operand *o, lcsm_error *err)
 {
     const rule *r = &RULES[j];
-    if (o->complex && !r->may_be_complex)
+    if (o->is_complex && !r->may_be_complex)
         return lcsm_fail(err, LCSM_ERR_ARGUMENT, "eos: %s is complex, only e and s may be; give %s",
                          r->name, "the oscillation by magnitude and phase");
     for (size_t a = 0; r->axes[a] != END; a++)
@@ -108,7 +108,7 @@ static lcsm_status check_axes(int j, const lcsm_eos_operand *o, lcsm_error *err)
 /* Inner extents and strides of one step and head. */
 static void lay_inner(const lcsm_eos_desc *desc, const lcsm_eos_operand *o, lcsm_eos_layout *l)
 {
-    ptrdiff_t width = o->complex ? 2 : 1;
+    ptrdiff_t width = o->is_complex ? 2 : 1;
     if (o->axes & KK) {
         l->k     = desc->K;
         l->d     = 1;
@@ -180,7 +180,7 @@ static lcsm_status lay_out(const lcsm_eos_desc *desc, int j, const lcsm_eos_oper
                            lcsm_eos_layout *l, lcsm_error *err)
 {
     lcsm_status st = LCSM_OK;
-    *l = (lcsm_eos_layout){.present = o->present, .complex = o->complex, .axes = o->axes};
+    *l = (lcsm_eos_layout){.present = o->present, .is_complex = o->is_complex, .axes = o->axes};
     if (!o->present) return LCSM_OK;
     LCSM_TRY(check_axes(j, o, err));
     lay_inner(desc, o, l);
@@ -232,7 +232,7 @@ static lcsm_status check_together(const lcsm_eos_plan *p, lcsm_error *err)
     if (has(p, EOS_dense) && (any_factor(p) || any_phase(p) || has(p, EOS_erase)))
         return lcsm_fail(err, LCSM_ERR_UNSUPPORTED,
                          "eos: dense is the whole oscillation; leave out the other factors");
-    if (p->complex && (has(p, EOS_dense) || has(p, EOS_erase)))
+    if (p->is_complex && (has(p, EOS_dense) || has(p, EOS_erase)))
         return lcsm_fail(err, LCSM_ERR_UNSUPPORTED,
                          "eos: %s needs a real memory; leave out phases and complex e, s",
                          has(p, EOS_dense) ? "dense" : "erase");
@@ -271,7 +271,7 @@ static bool serves(const lcsm_eos_plan *p, lcsm_eos_form form)
  * spread over the lanes of a vector; the kernel costs as much as one scan again. */
 static bool convolution_pays(const lcsm_eos_plan *p)
 {
-    double scan = (p->complex ? 8.0 : 3.0) * (double)p->K / 8;
+    double scan = (p->is_complex ? 8.0 : 3.0) * (double)p->K / 8;
     return all_static(p) && p->T >= 256 && 50 * log2(2.0 * (double)p->T) + scan < scan * 2;
 }
 
@@ -338,7 +338,7 @@ lcsm_status lcsm_eos_plan_make(lcsm_eos_plan *plan, int threads, const lcsm_eos_
     operands_of(desc, operand);
     for (int j = 0; j < EOS_OPERANDS; j++)
         if ((st = lay_out(desc, j, operand[j], &p.operand[j], err)) != LCSM_OK) return st;
-    p.complex = any_phase(&p) || p.operand[EOS_e].complex || p.operand[EOS_s].complex;
+    p.is_complex = any_phase(&p) || p.operand[EOS_e].is_complex || p.operand[EOS_s].is_complex;
     if ((st = check_together(&p, err)) != LCSM_OK) return st;
 
     if (desc->chunk < 0 || desc->tile < 0)

@@ -16,7 +16,7 @@ enum {
 };
 
 typedef struct {
-    bool      present, complex;
+    bool      present, is_complex;
     unsigned  axes;
     ptrdiff_t b, t, h, k, d; /* strides in numbers; 0 broadcasts */
     ptrdiff_t inner;         /* contiguous numbers of one step and head */
@@ -25,7 +25,7 @@ typedef struct {
 typedef struct {
     ptrdiff_t       B, T, H, K, D;
     lcsm_eos_layout operand[EOS_OPERANDS];
-    bool            complex, reverse, resets;
+    bool            is_complex, reverse, resets;
     lcsm_eos_gen    gen;
     double          tau, scale;
     lcsm_eos_form   form;

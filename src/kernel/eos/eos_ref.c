@@ -79,7 +79,7 @@ static cplx factors(const seq *x, ptrdiff_t t, ptrdiff_t k, ptrdiff_t d)
 {
     real a   = at(&x->row, t, k, d) + at(&x->col, t, k, d) + at(&x->full, t, k, d);
     real mag = R_FN(exp)(a);
-    if (!x->complex) return (cplx){mag, 0};
+    if (!x->is_complex) return (cplx){mag, 0};
     real phi =
         at(&x->row_phase, t, k, d) + at(&x->col_phase, t, k, d) + at(&x->full_phase, t, k, d);
     return (cplx){mag * R_FN(cos)(phi), mag * R_FN(sin)(phi)};
@@ -114,7 +114,7 @@ static void oscillate(const seq *x, ptrdiff_t t, const real *m, real *w)
             if (x->dense.p != NULL) {
                 w[j] = 0;
                 for (ptrdiff_t c = 0; c < K; c++) w[j] += at(&x->dense, t, k, c) * m[c * D + d];
-            } else if (x->complex) {
+            } else if (x->is_complex) {
                 cplx v       = mul(oscillation(x, t, k, d), (cplx){m[j], m[plane + j]});
                 w[j]         = v.re;
                 w[plane + j] = v.im;
@@ -145,7 +145,7 @@ static void step(const seq *x, ptrdiff_t t, const real *m_prev, real *w, real *m
             cplx      e = at_complex(&x->e, x->complex_e, t, k, d);
             ptrdiff_t j = k * D + d;
             m[j]        = w[j] + e.re * v;
-            if (x->complex) m[plane + j] = w[plane + j] + e.im * v;
+            if (x->is_complex) m[plane + j] = w[plane + j] + e.im * v;
         }
     }
 }
@@ -158,7 +158,7 @@ static void shrink(const seq *x, ptrdiff_t t, const real *m, real *y)
         for (ptrdiff_t k = 0; k < K; k++) {
             cplx s = at_complex(&x->s, x->complex_s, t, k, d);
             sum += s.re * m[k * D + d];
-            if (x->complex) sum -= s.im * m[plane + k * D + d];
+            if (x->is_complex) sum -= s.im * m[plane + k * D + d];
         }
         y[d] = x->scale * sum;
     }
@@ -228,7 +228,7 @@ static void oscillate_bwd(const seq *x, const grads *g, ptrdiff_t t, const real 
                     P[j] += at(&x->dense, t, c, k) * G[c * D + d];
                     add(&g->dense, t, k, c, G[j] * m_prev[c * D + d]);
                 }
-            } else if (x->complex) {
+            } else if (x->is_complex) {
                 cplx v       = oscillation_bwd(x, g, t, k, d, (cplx){m_prev[j], m_prev[plane + j]},
                                                (cplx){G[j], G[plane + j]});
                 P[j]         = v.re;
@@ -249,9 +249,9 @@ static void shrink_bwd(const seq *x, const grads *g, ptrdiff_t t, const real *m,
             ptrdiff_t j  = k * D + d;
             real      gy = x->scale * g_y[d];
             cplx      s  = at_complex(&x->s, x->complex_s, t, k, d);
-            cplx      mj = {m[j], x->complex ? m[plane + j] : 0};
+            cplx      mj = {m[j], x->is_complex ? m[plane + j] : 0};
             G[j] += s.re * gy;
-            if (x->complex) G[plane + j] -= s.im * gy;
+            if (x->is_complex) G[plane + j] -= s.im * gy;
             add_complex(&g->s, x->complex_s, t, k, d, (cplx){mj.re * gy, -mj.im * gy});
         }
 }
@@ -265,7 +265,7 @@ static void expand_bwd(const seq *x, const grads *g, ptrdiff_t t, const real *w,
         for (ptrdiff_t k = 0; k < K; k++) {
             ptrdiff_t j  = k * D + d;
             cplx      e  = at_complex(&x->e, x->complex_e, t, k, d);
-            cplx      Gj = {G[j], x->complex ? G[plane + j] : 0};
+            cplx      Gj = {G[j], x->is_complex ? G[plane + j] : 0};
             g_i += e.re * Gj.re + e.im * Gj.im;
             add_complex(&g->e, x->complex_e, t, k, d, (cplx){Gj.re * v, Gj.im * v});
         }

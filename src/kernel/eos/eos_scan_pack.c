@@ -44,7 +44,7 @@ static void plan_factors(scan *p)
 static void plan_sizes(scan *p)
 {
     const seq *x = p->x;
-    p->planes    = x->complex ? 2 : 1;
+    p->planes    = x->is_complex ? 2 : 1;
     p->R         = x->K == 1 ? 1 : SCAN_ROWS;
     p->Kp        = (x->K + p->R - 1) / p->R * p->R;
     p->Dp        = (x->D + VW - 1) / VW * VW;
@@ -60,7 +60,7 @@ static void carve_planes(const scan *p, carver *c, size_t reals, real *to[2])
 
 void K_(lcsm_scan_plan)(scan *p, const seq *x, ptrdiff_t n_max, ptrdiff_t NV, carver *c)
 {
-    *p = (scan){.x = x, .n_max = n_max, .NV = x->complex ? 1 : x->K == 1 ? 4 : NV};
+    *p = (scan){.x = x, .n_max = n_max, .NV = x->is_complex ? 1 : x->K == 1 ? 4 : NV};
     plan_sizes(p);
     plan_z(p);
     plan_factors(p);
