@@ -314,7 +314,7 @@ TEST(plan_of_a_residual_stack_reaches_its_lower_bound)
     /* Greedy placement may miss the bound; here it does not by more than a few pieces. */
     assert_true(t.arena <= t.live + t.live / 10);
     assert_true(a.arena < t.arena && i.arena < a.arena);
-    assert_true(i.live < 5 * wide);
+    assert_true(i.live < 6 * wide); /* three values, and the panels that the product packs */
     lcsm_graph_free(train);
     lcsm_graph_free(again);
     lcsm_graph_free(infer);
