@@ -83,7 +83,7 @@ static void chunk(pass *f, real *y, ptrdiff_t y_t, real *out)
     for (ptrdiff_t p = 0; p < c->panels; p++) {
         real *M = c->M + p * c->R * EOS_PANEL;
         fetch_next(c, p, y, y_t);
-        K_(lcsm_chunk_input)(c, p, f->V);
+        K_(lcsm_chunk_input)(c, p, f->V, NULL, 0, NULL);
         if (c->N != NULL) K_(lcsm_delta_solve)(c, M, f->V);
         output(f, p, M, y, y_t);
         K_(lcsm_chunk_advance)(c, p, f->V, M);
@@ -102,7 +102,8 @@ static void fwd(const seq *x, ptrdiff_t C, real *m, real *y, ptrdiff_t y_t, real
         K_(lcsm_chunk_pack)(&f.c, p, m, f.c.M + p * f.c.R * EOS_PANEL);
     for (ptrdiff_t t = 0, next; t < x->T; t = next) {
         ptrdiff_t cell = t / C + 1, end = cell * C < x->T ? cell * C : x->T;
-        K_(lcsm_chunk_begin)(&f.c, t, end, f.c.M);
+        K_(lcsm_chunk_begin)(&f.c, t, end);
+        K_(lcsm_chunk_enter)(&f.c, f.c.M);
         next      = t + f.c.n;
         real *out = next == x->T ? m : next == end && tape != NULL ? tape + (size_t)cell * n : NULL;
         chunk(&f, y + t * y_t, y_t, out);

@@ -93,14 +93,19 @@ lcsm_chunk K_(lcsm_chunk_open)(const R_(lcsm_eos_seq) *x, ptrdiff_t C, bool back
 /* Opens c->row and c->col. */
 void K_(lcsm_chunk_decays)(lcsm_chunk *c, lcsm_chunk_arena *a);
 
-/* The chunk that starts at step t, before step `end`: c->n, and M emptied or scaled for it. */
-void K_(lcsm_chunk_begin)(lcsm_chunk *c, ptrdiff_t t, ptrdiff_t end, real *M);
+/* The chunk that starts at step t, before step `end`: c->n and what its first step does. */
+void K_(lcsm_chunk_begin)(lcsm_chunk *c, ptrdiff_t t, ptrdiff_t end);
+
+/* The memory before the chunk becomes M: emptied by a reset, scaled if c->scaled says so. */
+void K_(lcsm_chunk_enter)(const lcsm_chunk *c, real *M);
 
 /* q, N, E, ET, P and L of the chunk. diag NULL: P has its diagonal, else that is moved there. */
 void K_(lcsm_chunk_operands)(lcsm_chunk *c, real *diag);
 
-/* V of one panel, (C, EOS_PANEL), and with it c->col of that panel. Then U in V's place. */
-void K_(lcsm_chunk_input)(lcsm_chunk *c, ptrdiff_t panel, real *V);
+/* V of one panel, (C, EOS_PANEL), and with it c->col of that panel. In a backward pass also
+ * Z = exp(B) * g_y, g_y from the chunk's first step on. Then U in V's place. */
+void K_(lcsm_chunk_input)(lcsm_chunk *c, ptrdiff_t panel, real *V, const real *g_y, ptrdiff_t g_y_t,
+                          real *Z);
 void K_(lcsm_delta_solve)(const lcsm_chunk *c, const real *M, real *V);
 void K_(lcsm_delta_solve_back)(const lcsm_chunk *c, real *X);
 

@@ -4,39 +4,46 @@
 #include "kernel/eos/eos_chunk.h"
 
 /* What reads the memory: q with the gradient Z of its outputs, and with erase also N with that
- * of its outputs N M + L U, which is the gradient X of U. p is strictly lower. */
+ * of its outputs N M + L U, which is the gradient X of U. */
 typedef struct {
-    const real *q, *z, *p;
-    real       *g_q, *g_p; /* (Cp, Rp), (C, Cp) */
-    real       *g_diag;    /* (C) diagonal of g_p, which has none */
+    const real *q, *z, *p; /* (C, Rp), (panels, C, EOS_PANEL), (C, Cp) */
+    real       *zT;        /* (Dp, Cp) */
+    real       *g_p;       /* (C, Cp), without its diagonal, which is in g_diag (C) */
+    real       *g_diag;
+    real       *g_q;   /* (C, Rp) by earlier steps of the chunk */
+    real       *g_q_M; /* (Rp, Cp) by M, transposed */
 } lcsm_chunk_reader;
 
 typedef struct {
     lcsm_chunk                    c;
     const R_(lcsm_eos_seq_grads) *g;
+    const real                   *y, *g_y; /* of the pass */
+    ptrdiff_t                     y_t, g_y_t;
     lcsm_chunk_reader             read[2];
     int                           readers;
+    bool                          exact; /* columns need flows without what a step reads itself */
+    const real                   *M;     /* memory at the chunk's start: c.M or the tape */
+    ptrdiff_t                     M_panel, M_row; /* reals to the next panel, to the next row */
     real                         *G; /* (panels, R, EOS_PANEL) gradient of the memory */
     real *V, *Z, *X;                 /* (panels, C, EOS_PANEL) U, exp(B) g_y, gradient of U */
-    real *diag;                      /* (C) of P */
-    real *VT, *ZT;                   /* (Dp, Cp) */
-    real *T;                         /* (Rp, Cp) */
-    real *end, *inner;               /* (Cp, Rp) gradient of E: by M', and by later steps */
-    real *log;                       /* (C, Kp) gradients of row logs or phases */
-    real *v_end, *v_inner;           /* (C, EOS_PANEL) the same for V */
-    real *read_y, *flow;     /* (C, EOS_PANEL) what a reader reads, and times its gradient */
-    real *carry_k, *carry_d; /* (2, Kp), (Dp) sums over M * G */
+    real *VT;                        /* (Dp, Cp) */
+    real *diag;                      /* (C) of P, exact only */
+    real *g_E_end;                   /* (Rp, Cp) gradient of E by M', transposed */
+    real *g_E;                       /* (C, Rp) ... by later steps of the chunk */
+    real *strip[10];                 /* (Cp, VW) */
+    real *v_end, *v_in;              /* (C, EOS_PANEL) gradient of U by M', by steps */
+    real *flow, *seen;               /* (C, EOS_PANEL) column flows; what is read */
+    real *carry_k, *carry_d;         /* (2, Kp), (EOS_PANEL) sums over M * G */
 } lcsm_chunk_back;
 
-/* Flows from M to the chunk's end in one panel, for the gradients of row, row_phase and col. The
- * first panel begins their sums. */
-void K_(lcsm_chunk_carry)(lcsm_chunk_back *b, ptrdiff_t panel);
+/* G of one panel: from the gradient of M' to that of M + K^T U, and the flows from M to there. */
+void K_(lcsm_chunk_grad_end)(lcsm_chunk_back *b, ptrdiff_t panel, real *G);
+
+/* Gradients of i and col from X and, for col, from v_end and flow; one panel. */
+void K_(lcsm_chunk_grad_cols)(lcsm_chunk_back *b, ptrdiff_t panel, const real *X);
 
 /* Gradients of e, s, erase, row and row_phase from those of E, Q and N. */
 void K_(lcsm_chunk_grad_rows)(lcsm_chunk_back *b);
-
-/* Gradients of i and col from X and, for col, from v_end, v_inner and flow; one panel. */
-void K_(lcsm_chunk_grad_cols)(lcsm_chunk_back *b, ptrdiff_t panel, real *X);
 
 size_t K_(lcsm_chunk_bwd_scratch)(const R_(lcsm_eos_seq) *x, ptrdiff_t C);
 void   K_(lcsm_chunk_bwd)(const R_(lcsm_eos_seq) *x, ptrdiff_t C, const real *y, ptrdiff_t y_t,

@@ -132,6 +132,12 @@ void K_(lcsm_chunk_scale_first)(const lcsm_chunk *c, real *M)
      M + (size_t)p * lcsm_chunk_panel_size(c));
 }
 
+void K_(lcsm_chunk_enter)(const lcsm_chunk *c, real *M)
+{
+    if (c->empty) memset(M, 0, (size_t)c->panels * lcsm_chunk_panel_size(c) * sizeof(real));
+    else if (c->scaled) K_(lcsm_chunk_scale_first)(c, M);
+}
+
 static void phase_row(lcsm_chunk *c, ptrdiff_t r)
 {
     const view *phase = &c->x->row_phase;
@@ -151,22 +157,19 @@ static void phase_row(lcsm_chunk *c, ptrdiff_t r)
     }
 }
 
-void K_(lcsm_chunk_begin)(lcsm_chunk *c, ptrdiff_t t, ptrdiff_t end, real *M)
+void K_(lcsm_chunk_begin)(lcsm_chunk *c, ptrdiff_t t, ptrdiff_t end)
 {
     const seq *x = c->x;
     ptrdiff_t  n = 1;
     if (x->reset == NULL) n = end - t;
     while (t + n < end && !R_(lcsm_eos_resets)(x, t + n)) n++;
-    c->t     = t;
-    c->empty = R_(lcsm_eos_resets)(x, t);
-    if (c->empty) memset(M, 0, (size_t)c->panels * lcsm_chunk_panel_size(c) * sizeof(real));
-
+    c->t      = t;
+    c->empty  = R_(lcsm_eos_resets)(x, t);
     c->n      = measure(c, t, n, false);
     c->scaled = c->n == 0;
     if (c->scaled) {
         keep_first(&c->row, t);
         keep_first(&c->col, t);
-        K_(lcsm_chunk_scale_first)(c, M);
         c->n = measure(c, t, n, true);
     }
     if (c->row.table != NULL) {

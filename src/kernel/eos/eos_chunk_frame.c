@@ -209,29 +209,57 @@ void K_(lcsm_chunk_operands)(lcsm_chunk *c, real *diag)
 
 /* ---- operands along D ------------------------------------------------------------------- */
 
-/* V of one vector of lanes, cols of which exist, with the column decays of a factor by token. */
-VEC_INLINE void input_lanes(const lcsm_chunk *c, const real *in, const real *log, ptrdiff_t cols,
-                            int kind, ptrdiff_t j, real *V)
+/* Where one vector of lanes of the columns is read and written. */
+typedef struct {
+    const real *in, *g_y, *log;
+    ptrdiff_t   g_y_t, cols; /* cols: lanes that exist */
+    real       *V, *Z, *up, *down;
+} columns;
+
+/* V and Z of all steps, one vector of lanes, and the decays of a factor by token. */
+VEC_INLINE void column_lanes(const lcsm_chunk *c, const columns *l, ptrdiff_t n, int kind,
+                             bool back)
 {
-    const ptrdiff_t it = c->x->i.t, lt = c->col.t, ls = c->col.stride, cr = c->col.r;
-    const bool      mild = c->col.least >= EOS_MILD, skip = c->scaled, back = c->back;
-    real           *up = c->col.up + j, *down = c->col.down + j;
-    vec             product = vset1(1);
-    for (ptrdiff_t r = 0; r < c->n; r++) {
-        vec v = lcsm_lanes(in + r * it, 1, cols);
-        if (kind == STATIC) v *= vload(down + r * cr);
-        if (kind == TOKEN) {
-            if (r > 0 || !skip) product = next_product(product, log + r * lt, ls, cols, mild);
-            vec inverse = vrcp(product);
-            vstore(up + r * EOS_PANEL, product);
-            if (back) vstore(down + r * EOS_PANEL, inverse);
-            v *= inverse;
+    const ptrdiff_t it = c->x->i.t, lt = c->col.t, ls = c->col.stride, cr = c->col.r, gt = l->g_y_t;
+    const ptrdiff_t steps = c->n;
+    const bool      mild = c->col.least >= EOS_MILD, skip = c->scaled;
+    const real     *in = l->in, *g_y = l->g_y, *log = l->log;
+    real           *V = l->V, *Z = l->Z, *up_ = l->up, *down_ = l->down;
+    vec             up = vset1(1), down = vset1(1);
+    for (ptrdiff_t r = 0; r < steps; r++) {
+        if (kind == STATIC) {
+            up   = vload(up_ + r * cr);
+            down = vload(down_ + r * cr);
         }
-        vstore(V + r * EOS_PANEL + j, v);
+        if (kind == TOKEN) {
+            if (r > 0 || !skip) up = next_product(up, log + r * lt, ls, n, mild);
+            down = vrcp(up);
+            if (!back || r == steps - 1) vstore(up_ + r * EOS_PANEL, up);
+            if (back) vstore(down_ + r * EOS_PANEL, down);
+        }
+        vec v = lcsm_lanes(in + r * it, 1, n);
+        vstore(V + r * EOS_PANEL, kind == ONES ? v : v * down);
+        if (!back) continue;
+        v = lcsm_lanes(g_y + r * gt, 1, n);
+        vstore(Z + r * EOS_PANEL, kind == ONES ? v : v * up);
     }
 }
 
-void K_(lcsm_chunk_input)(lcsm_chunk *c, ptrdiff_t panel, real *V)
+/* The same with what is constant in a loop made so. */
+static void column_kind(const lcsm_chunk *c, const columns *l, int kind, bool whole)
+{
+    bool back = l->Z != NULL;
+    if (!whole) column_lanes(c, l, l->cols, kind, back);
+    else if (kind == ONES && back) column_lanes(c, l, VW, ONES, true);
+    else if (kind == ONES) column_lanes(c, l, VW, ONES, false);
+    else if (kind == STATIC && back) column_lanes(c, l, VW, STATIC, true);
+    else if (kind == STATIC) column_lanes(c, l, VW, STATIC, false);
+    else if (back) column_lanes(c, l, VW, TOKEN, true);
+    else column_lanes(c, l, VW, TOKEN, false);
+}
+
+void K_(lcsm_chunk_input)(lcsm_chunk *c, ptrdiff_t panel, real *V, const real *g_y, ptrdiff_t g_y_t,
+                          real *Z)
 {
     const seq *x = c->x;
     ptrdiff_t  d = panel * EOS_PANEL, cols = lcsm_chunk_cols(c, panel);
@@ -242,13 +270,18 @@ void K_(lcsm_chunk_input)(lcsm_chunk *c, ptrdiff_t panel, real *V)
         c->col.down    = c->col.inverse + from;
     }
     for (ptrdiff_t j = 0; j < EOS_PANEL; j += VW) {
-        const real *in    = x->i.p + c->t * x->i.t + d + j;
-        const real *log   = kind == ONES ? NULL : x->col.p + c->t * x->col.t + (d + j) * x->col.d;
-        bool        whole = cols - j >= VW && (kind != TOKEN || x->col.d == 1);
-        if (kind == ONES && whole) input_lanes(c, in, log, VW, ONES, j, V);
-        else if (kind == STATIC && whole) input_lanes(c, in, log, VW, STATIC, j, V);
-        else if (whole) input_lanes(c, in, log, VW, TOKEN, j, V);
-        else input_lanes(c, in, log, cols - j, kind, j, V);
+        columns l = {.in    = x->i.p + c->t * x->i.t + d + j,
+                     .g_y_t = g_y_t,
+                     .cols  = cols - j,
+                     .V     = V + j,
+                     .up    = c->col.up + j,
+                     .down  = c->col.down + j};
+        if (kind != ONES) l.log = x->col.p + c->t * x->col.t + (d + j) * x->col.d;
+        if (Z != NULL) {
+            l.g_y = g_y + d + j;
+            l.Z   = Z + j;
+        }
+        column_kind(c, &l, kind, cols - j >= VW && (kind != TOKEN || x->col.d == 1));
     }
 }
 

@@ -11,8 +11,12 @@
  *
  * and so a sum from the last step down plus one from the first step up. Nothing large cancels:
  * what a step reads from itself crosses no decay and is in none of the terms, so strong decays
- * have exact gradients too. For columns the dot products run over k instead; for phases the real
- * part of a product with a conjugate becomes the imaginary part ("cross").
+ * have exact gradients too. For phases the real part of a product with a conjugate becomes the
+ * imaginary part ("cross").
+ *
+ * For columns the dot products run over k instead. The first two terms would need Q M once more,
+ * so while decays are mild they are taken from y: y . g_y - i . g_i, in which each step's own part
+ * cancels, together with all flows from steps to the end.
  */
 #include "kernel/eos/eos_chunk_bwd.h"
 
@@ -22,219 +26,384 @@ typedef lcsm_chunk_back  back;
 
 /* ---- adding to the gradients ------------------------------------------------------------ */
 
-static void add_lanes(real *p, ptrdiff_t stride, ptrdiff_t n, const real *a)
+/* p[j] += a[j], n lanes at a stride. */
+VEC_INLINE void add_lanes(real *p, ptrdiff_t stride, ptrdiff_t n, vec a)
 {
-    if (stride != 1)
-        for (ptrdiff_t j = 0; j < n; j++) p[j * stride] += a[j];
-    else
-        for (ptrdiff_t j = 0; j < n; j += VW)
-            if (n - j >= VW) vstore(p + j, vload(p + j) + vload(a + j));
-            else vstore_n(p + j, vload_n(p + j, n - j) + vload(a + j), n - j);
-}
-
-/* Rows 1 .. n - 1 are added to row 0. */
-static void sum_rows(ptrdiff_t n, ptrdiff_t width, real *a, ptrdiff_t ar)
-{
-    for (ptrdiff_t r = 1; r < n; r++)
-        for (ptrdiff_t j = 0; j < width; j += VW)
-            vstore(a + j, vload(a + j) + vload(a + r * ar + j));
-}
-
-/* out[t + r][j] += a[r][j] for r < n, j < width. Axes that out has not are summed; the rows of a
- * are padded to vectors and spoiled. */
-static void add_steps(const out *o, ptrdiff_t t, ptrdiff_t n, ptrdiff_t stride, ptrdiff_t width,
-                      real *a, ptrdiff_t ar)
-{
-    if (o->p == NULL) return;
-    if (o->t == 0) {
-        sum_rows(n, width, a, ar);
-        n = 1;
+    if (stride == 1 && n >= VW) {
+        vstore(p, vload(p) + a);
+    } else if (stride == 1) {
+        vstore_n(p, vload_n(p, n) + a, n);
+    } else {
+        for (ptrdiff_t j = 0; j < n && j < VW; j++) p[j * stride] += a[j];
     }
-    for (ptrdiff_t r = 0; r < n; r++) add_lanes(o->p + (t + r) * o->t, stride, width, a + r * ar);
+}
+
+/* out[t + r] += a[r] for the steps of the chunk, one vector of lanes (n of them exist), rows of a
+ * ar reals apart. Steps are summed where out has none. */
+static void add_strip(const out *o, ptrdiff_t offset, ptrdiff_t stride, const lcsm_chunk *c,
+                      ptrdiff_t n, const real *a, ptrdiff_t ar)
+{
+    real *p = o->p + offset + c->t * o->t;
+    if (o->t == 0) {
+        vec sum = vzero();
+        for (ptrdiff_t r = 0; r < c->n; r++) sum += vload(a + r * ar);
+        add_lanes(p, stride, n, sum);
+    } else if (stride == 1 && n >= VW) {
+        for (ptrdiff_t r = 0; r < c->n; r++) add_lanes(p + r * o->t, 1, VW, vload(a + r * ar));
+    } else {
+        for (ptrdiff_t r = 0; r < c->n; r++) add_lanes(p + r * o->t, stride, n, vload(a + r * ar));
+    }
 }
 
 /* ---- rows ------------------------------------------------------------------------------- */
 
-/* Lanes of x . y over the planes, or of their cross product. half is 0 for a real memory. */
-VEC_INLINE vec pair(const real *x, const real *y, ptrdiff_t half, bool cross)
+/* The strips, (C, VW). Gradients: of logs and phases, s and e (erase takes S_IM: it is real);
+ * transposed parts: of k by M', of q and N by M; and sums from the first step on. */
+enum { LOG, PHASE, S, S_IM, E, E_IM, END, END_IM, Q_M, Q_M_IM, N_M = Q_M_IM, PREFIX = END_IM };
+
+/* What a vector of lanes, k .. k + VW - 1, works on. */
+typedef struct {
+    ptrdiff_t   k, n;
+    const real *q, *e, *g_e; /* rows Rp apart; imaginary parts Kp later */
+    const real *up, *down;   /* rows Kp apart, or NULL */
+    vec         carry[2];    /* from M to the end; cross */
+} lanes;
+
+/* The parts that come transposed, into strips; rows of the memory from `row` on. */
+static void strip_of(const back *b, const real *from, ptrdiff_t row, ptrdiff_t n, real *to)
 {
-    if (cross) return vload(x) * vload(y + half) - vload(x + half) * vload(y);
-    vec v = vload(x) * vload(y);
-    return half == 0 ? v : v + vload(x + half) * vload(y + half);
+    K_(lcsm_transpose)(n < VW ? n : VW, b->c.n, from + row * b->c.Cp, b->c.Cp, to, VW);
 }
 
-/* Log gradients of all steps and lanes k .. k + VW - 1, into b->log. */
-static void log_lanes(back *b, ptrdiff_t k, bool cross)
+/* Where the gradients of an operand's lanes are added, rows t apart: in its array, or in a strip
+ * that starts with zeros. */
+typedef struct {
+    real     *p;
+    ptrdiff_t t;
+} target;
+
+static target target_of(const back *b, const out *o, const lanes *l, real *strip)
 {
-    const lcsm_chunk *c    = &b->c;
-    ptrdiff_t         half = c->x->is_complex ? c->Kp : 0;
-    vec               sum  = vload(b->carry_k + (cross ? c->Kp : 0) + k);
-    for (ptrdiff_t r = 0; r < c->n; r++) {
-        ptrdiff_t at = r * c->Rp + k;
-        vstore(b->log + r * c->Kp + k, sum);
-        sum += pair(c->E + at, b->end + at, half, cross);
-    }
+    const lcsm_chunk *c = &b->c;
+    if (o->p != NULL && o->t != 0 && o->k == 1 && l->n >= VW)
+        return (target){o->p + c->t * o->t + l->k, o->t};
+    if (o->k != 0 || l->k == 0) memset(strip, 0, (size_t)(c->n * VW) * sizeof(real));
+    return (target){strip, VW};
+}
+
+/* Adds what a strip has gathered. A scalar's goes on from one vector of lanes to the next. */
+static void add_target(const back *b, const out *o, const lanes *l, const target *to,
+                       const real *strip)
+{
+    bool last = l->k + VW >= b->c.K;
+    if (o->p == NULL || to->p != strip || (o->k == 0 && !last)) return;
+    add_strip(o, l->k * o->k, o->k, &b->c, o->k == 0 ? VW : l->n, strip, VW);
+}
+
+VEC_INLINE void add(real *p, vec v)
+{
+    vstore(p, vload(p) + v);
+}
+
+/* One vector of lanes of a real memory. */
+VEC_INLINE void real_lanes(back *b, const lanes *l, bool decays, bool logs, bool erase)
+{
+    const lcsm_chunk *c  = &b->c;
+    const ptrdiff_t   Rp = c->Rp, Kp = c->Kp, k = l->k, steps = c->n;
+    const real       *q_ = l->q, *e_ = l->e, *in_ = l->g_e, *up_ = l->up, *down_ = l->down;
+    const real       *gq_ = b->read[0].g_q + k, *diag = b->read[0].g_diag;
+    const real       *nb_ = erase ? c->N + k : NULL, *gn_ = erase ? b->read[1].g_q + k : NULL;
+    const real       *qM_ = b->strip[Q_M], *end_ = b->strip[END], *nM_ = b->strip[N_M];
+    real             *pre_  = b->strip[PREFIX];
+    const target      log   = target_of(b, &b->g->row, l, b->strip[LOG]);
+    const target      s     = target_of(b, &b->g->s, l, b->strip[S]);
+    const target      g     = target_of(b, &b->g->e, l, b->strip[E]);
+    target            n     = {NULL, 0};
+    const real        scale = c->x->scale;
+    vec               sum   = l->carry[0];
+    if (erase) n = target_of(b, &b->g->erase, l, b->strip[S_IM]);
+    if (logs)
+        for (ptrdiff_t r = 0; r < steps; r++) {
+            vstore(pre_ + r * VW, sum);
+            sum += vload(e_ + r * Rp) * vload(end_ + r * VW);
+        }
     sum = vzero();
-    for (ptrdiff_t r = c->n - 1; r >= 0; r--) {
-        ptrdiff_t at = r * c->Rp + k;
-        real     *to = b->log + r * c->Kp + k;
-        for (int j = 0; j < b->readers; j++) {
-            vec v = pair(b->read[j].q + at, b->read[j].g_q + at, half, cross);
-            sum += cross ? -v : v;
+    for (ptrdiff_t r = steps - 1; r >= 0; r--) {
+        vec q = vload(q_ + r * Rp), e = vload(e_ + r * Rp), d = vset1(diag[r]);
+        vec g_q = vload(gq_ + r * Rp) + vload(qM_ + r * VW), g_e = vload(in_ + r * Rp);
+        vec up = decays ? vload(up_ + r * Kp) * scale : vset1(scale);
+        if (logs) sum += q * g_q - e * g_e;
+        if (erase) {
+            vec g_n = vload(gn_ + r * Rp) + vload(nM_ + r * VW);
+            if (logs) sum += vload(nb_ + r * Rp) * g_n;
+            add(n.p + r * n.t, decays ? -vload(up_ + r * Kp) * g_n : -g_n);
         }
-        sum -= pair(c->E + at, b->inner + at, half, cross);
-        vstore(to, vload(to) + sum);
+        if (logs) add(log.p + r * log.t, vload(pre_ + r * VW) + sum);
+        g_e += vload(end_ + r * VW) + q * d;
+        add(s.p + r * s.t, (g_q + e * d) * up);
+        add(g.p + r * g.t, decays ? g_e * vload(down_ + r * Kp) : g_e);
     }
+    if (logs) add_target(b, &b->g->row, l, &log, b->strip[LOG]);
+    add_target(b, &b->g->s, l, &s, b->strip[S]);
+    add_target(b, &b->g->e, l, &g, b->strip[E]);
+    if (erase) add_target(b, &b->g->erase, l, &n, b->strip[S_IM]);
 }
 
-static void log_grad(back *b, const out *o, bool cross)
+/* A complex number of vectors. */
+typedef struct {
+    vec re, im;
+} cvec;
+
+VEC_INLINE cvec cload(const real *re, ptrdiff_t half)
 {
-    const lcsm_chunk *c = &b->c;
-    if (o->p == NULL) return;
-    for (ptrdiff_t k = 0; k < c->K; k += VW) log_lanes(b, k, cross);
-    add_steps(o, c->t, c->n, o->k, c->K, b->log, c->Kp);
+    return (cvec){vload(re), vload(re + half)};
 }
 
-/* g_q and g_k with the steps that read themselves. */
-static void complete(back *b)
+VEC_INLINE vec dot(cvec a, cvec b)
 {
-    const lcsm_chunk *c = &b->c;
-    real             *g = b->read[0].g_q;
+    return a.re * b.re + a.im * b.im;
+}
+
+VEC_INLINE vec cross(cvec a, cvec b)
+{
+    return a.re * b.im - a.im * b.re;
+}
+
+/* The same for a complex memory, where q is stored as [re, -im]; into strips. */
+static void complex_lanes(back *b, const lanes *l)
+{
+    const lcsm_chunk *c  = &b->c;
+    const ptrdiff_t   Rp = c->Rp, Kp = c->Kp, k = l->k;
+    const real       *gq_ = b->read[0].g_q + k, *diag = b->read[0].g_diag;
+    vec               sum = l->carry[0], turn = l->carry[1];
     for (ptrdiff_t r = 0; r < c->n; r++) {
-        real diag = b->read[0].g_diag[r];
-        for (ptrdiff_t at = r * c->Rp; at < (r + 1) * c->Rp; at += VW) {
-            vstore(g + at, vload(g + at) + vload(c->E + at) * diag);
-            vstore(b->end + at,
-                   vload(b->end + at) + vload(b->inner + at) + vload(c->Q + at) * diag);
+        cvec e   = cload(l->e + r * Rp, Kp);
+        cvec end = {vload(b->strip[END] + r * VW), vload(b->strip[END_IM] + r * VW)};
+        add(b->strip[LOG] + r * VW, sum);
+        add(b->strip[PHASE] + r * VW, turn);
+        sum += dot(e, end);
+        turn += cross(e, end);
+    }
+    sum = turn = vzero();
+    for (ptrdiff_t r = c->n - 1; r >= 0; r--) {
+        ptrdiff_t at = r * VW;
+        cvec      q = cload(l->q + r * Rp, Kp), e = cload(l->e + r * Rp, Kp);
+        cvec      g_q = cload(gq_ + r * Rp, Kp), g_e = cload(l->g_e + r * Rp, Kp);
+        vec       cs = vload(c->cos + r * Kp + k), sn = vload(c->sin + r * Kp + k);
+        vec       up = vset1(c->x->scale), down = vset1(1);
+        if (l->up != NULL) {
+            up *= vload(l->up + r * Kp);
+            down = vload(l->down + r * Kp);
         }
+        g_q.re += vload(b->strip[Q_M] + at);
+        g_q.im += vload(b->strip[Q_M_IM] + at);
+        sum += dot(q, g_q) - dot(e, g_e);
+        turn -= cross(q, g_q) + cross(e, g_e);
+        add(b->strip[LOG] + at, sum);
+        add(b->strip[PHASE] + at, turn);
+
+        g_q.re = (g_q.re + e.re * diag[r]) * up;
+        g_q.im = (g_q.im + e.im * diag[r]) * up;
+        g_e.re = (g_e.re + vload(b->strip[END] + at) + q.re * diag[r]) * down;
+        g_e.im = (g_e.im + vload(b->strip[END_IM] + at) + q.im * diag[r]) * down;
+        vstore(b->strip[S] + at, g_q.re * cs - g_q.im * sn);
+        vstore(b->strip[S_IM] + at, -(g_q.re * sn + g_q.im * cs));
+        vstore(b->strip[E] + at, g_e.re * cs - g_e.im * sn);
+        vstore(b->strip[E_IM] + at, g_e.re * sn + g_e.im * cs);
     }
 }
 
-/* a = a * by * factor, (C, Rp) by (C, Kp), in place; by NULL is 1. */
-static void scale_rows(const lcsm_chunk *c, real *a, const real *by, real factor)
+static void complex_rows(back *b, const lanes *l)
 {
-    if (by == NULL && factor == 1) return;
-    for (ptrdiff_t r = 0; r < c->n; r++)
-        for (ptrdiff_t k = 0; k < c->Rp; k += VW) {
-            real *p = a + r * c->Rp + k;
-            vec   x = vload(p) * factor;
-            vstore(p, by == NULL ? x : x * vload(by + r * c->Kp + (k < c->Kp ? k : k - c->Kp)));
-        }
-}
-
-/* (re, im) = (re, im) * exp(i F), then im = sign * im, in place. */
-static void turn_rows(const lcsm_chunk *c, real *a, real sign)
-{
-    for (ptrdiff_t r = 0; r < c->n; r++)
-        for (ptrdiff_t k = 0; k < c->Kp; k += VW) {
-            real *re = a + r * c->Rp + k, *im = re + c->Kp;
-            vec   cs = vload(c->cos + r * c->Kp + k), sn = vload(c->sin + r * c->Kp + k);
-            vec   x = vload(re), y = vload(im);
-            vstore(re, x * cs - y * sn);
-            vstore(im, (x * sn + y * cs) * sign);
-        }
-}
-
-static void add_operand(const lcsm_chunk *c, const out *o, bool complex, real *a)
-{
-    out imag = *o;
-    add_steps(o, c->t, c->n, o->k, c->K, a, c->Rp);
-    if (!complex || o->p == NULL) return;
-    imag.p++;
-    add_steps(&imag, c->t, c->n, o->k, c->K, a + c->Kp, c->Rp);
+    const lcsm_chunk             *c    = &b->c;
+    const R_(lcsm_eos_seq_grads) *g    = b->g;
+    const bool                    last = l->k + VW >= c->K;
+    const struct {
+        const out *o;
+        int        strip;
+        ptrdiff_t  offset;
+        bool       have;
+    } adds[] = {
+        {&g->row, LOG, 0, g->row.k != 0 || last},
+        {&g->row_phase, PHASE, 0, g->row_phase.k != 0 || last},
+        {&g->s, S, 0, true},
+        {&g->s, S_IM, 1, c->x->complex_s},
+        {&g->e, E, 0, true},
+        {&g->e, E_IM, 1, c->x->complex_e},
+    };
+    for (int j = 0; j < 2; j++) /* a scalar's strip goes on from one vector of lanes to the next */
+        if (adds[j].o->k != 0 || l->k == 0)
+            memset(b->strip[adds[j].strip], 0, (size_t)(c->n * VW) * sizeof(real));
+    complex_lanes(b, l);
+    for (size_t j = 0; j < sizeof adds / sizeof *adds; j++) {
+        const out *o = adds[j].o;
+        if (o->p == NULL || !adds[j].have) continue;
+        add_strip(o, l->k * o->k + adds[j].offset, o->k, c, o->k == 0 ? VW : l->n,
+                  b->strip[adds[j].strip], VW);
+    }
 }
 
 void K_(lcsm_chunk_grad_rows)(back *b)
 {
-    const lcsm_chunk *c = &b->c;
-    const seq        *x = c->x;
-    real             *q = b->read[0].g_q;
-    log_grad(b, &b->g->row, false);
-    log_grad(b, &b->g->row_phase, true);
-    complete(b);
-
-    scale_rows(c, q, c->row.up, x->scale);
-    scale_rows(c, b->end, c->row.down, 1);
-    if (x->is_complex) {
-        turn_rows(c, q, -1);
-        turn_rows(c, b->end, 1);
+    const lcsm_chunk *c    = &b->c;
+    bool              logs = b->g->row.p != NULL;
+    for (ptrdiff_t k = 0; k < c->K; k += VW) {
+        lanes l = {.k = k, .n = c->K - k, .q = c->Q + k, .e = c->E + k, .g_e = b->g_E + k};
+        if (c->row.log != NULL) {
+            l.up   = c->row.up + k;
+            l.down = c->row.down + k;
+        }
+        l.carry[0] = vload(b->carry_k + k);
+        l.carry[1] = vload(b->carry_k + c->Kp + k);
+        strip_of(b, b->g_E_end, k, l.n, b->strip[END]);
+        strip_of(b, b->read[0].g_q_M, k, l.n, b->strip[Q_M]);
+        if (c->x->is_complex) {
+            strip_of(b, b->g_E_end, c->Kp + k, l.n, b->strip[END_IM]);
+            strip_of(b, b->read[0].g_q_M, c->Kp + k, l.n, b->strip[Q_M_IM]);
+            complex_rows(b, &l);
+        } else if (b->readers > 1) {
+            strip_of(b, b->read[1].g_q_M, k, l.n, b->strip[N_M]);
+            real_lanes(b, &l, l.up != NULL, logs, true);
+        } else if (l.up == NULL) {
+            real_lanes(b, &l, false, false, false);
+        } else if (logs) {
+            real_lanes(b, &l, true, true, false);
+        } else {
+            real_lanes(b, &l, true, false, false);
+        }
     }
-    add_operand(c, &b->g->s, x->complex_s, q);
-    add_operand(c, &b->g->e, x->complex_e, b->end);
-    if (b->readers < 2) return;
-    scale_rows(c, b->read[1].g_q, c->row.up, -1);
-    add_operand(c, &b->g->erase, false, b->read[1].g_q);
 }
 
 /* ---- columns ---------------------------------------------------------------------------- */
 
-/* Column gradients of one panel, left in b->flow. */
-static void column_log(back *b, ptrdiff_t panel)
+/* Exact column gradients of one vector of lanes, in place of the flows in b->flow. */
+static void exact_lanes(back *b, ptrdiff_t j, const real *U)
 {
-    const lcsm_chunk *c = &b->c;
-    const real       *V = b->V + panel * c->C * EOS_PANEL;
-    for (ptrdiff_t j = 0; j < EOS_PANEL; j += VW) {
-        vec sum = vzero();
-        for (ptrdiff_t r = c->n - 1; r >= 0; r--) {
-            ptrdiff_t at = r * EOS_PANEL + j;
-            sum += vload(b->flow + at) - vload(V + at) * vload(b->v_inner + at);
-            vstore(b->flow + at, sum);
-        }
-        sum = vload(b->carry_d + panel * EOS_PANEL + j);
-        for (ptrdiff_t r = 0; r < c->n; r++) {
-            ptrdiff_t at = r * EOS_PANEL + j;
-            vstore(b->flow + at, vload(b->flow + at) + sum);
-            sum += vload(V + at) * vload(b->v_end + at);
-        }
+    const ptrdiff_t n   = b->c.n;
+    vec             sum = vzero();
+    for (ptrdiff_t r = n - 1; r >= 0; r--) {
+        ptrdiff_t at = r * EOS_PANEL + j;
+        sum += vload(b->flow + at) - vload(U + at) * vload(b->v_in + at);
+        vstore(b->flow + at, sum);
+    }
+    sum = vload(b->carry_d + j);
+    for (ptrdiff_t r = 0; r < n; r++) {
+        ptrdiff_t at = r * EOS_PANEL + j;
+        vstore(b->flow + at, vload(b->flow + at) + sum);
+        sum += vload(U + at) * vload(b->v_end + at);
     }
 }
 
-void K_(lcsm_chunk_grad_cols)(back *b, ptrdiff_t panel, real *X)
+/* The same from y . g_y - i . g_i, with all flows to the end, straight into g_col (rows `to_t`
+ * apart; 0: the sum over the steps is returned). g_i may be NULL. */
+VEC_INLINE vec mild_lanes(const back *b, ptrdiff_t panel, ptrdiff_t j, ptrdiff_t n, const real *U,
+                          const real *X, real *to, ptrdiff_t to_t, real *g_i, ptrdiff_t g_i_t)
+{
+    const lcsm_chunk *c     = &b->c;
+    const ptrdiff_t   steps = c->n, it = c->x->i.t, cr = c->col.r, y_t = b->y_t, g_t = b->g_y_t;
+    const ptrdiff_t   d = panel * EOS_PANEL + j;
+    const real       *y = b->y + c->t * y_t + d, *g = b->g_y + c->t * g_t + d;
+    const real       *i = c->x->i.p + c->t * it + d, *down = c->col.down + j, *end = b->v_end;
+    vec               sum = vload(b->carry_d + j), total = vzero();
+    for (ptrdiff_t r = 0; r < steps; r++)
+        sum += vload(U + r * EOS_PANEL + j) * vload(end + r * EOS_PANEL + j);
+    for (ptrdiff_t r = steps - 1; r >= 0; r--) {
+        vec v = vload(X + r * EOS_PANEL + j) * vload(down + r * cr);
+        sum += lcsm_lanes(y + r * y_t, 1, n) * lcsm_lanes(g + r * g_t, 1, n)
+             - lcsm_lanes(i + r * it, 1, n) * v;
+        total += sum;
+        if (to_t != 0) add_lanes(to + r * to_t, 1, n, sum);
+        if (g_i != NULL) add_lanes(g_i + r * g_i_t, 1, n, v);
+    }
+    return total;
+}
+
+VEC_INLINE void input_lanes(const back *b, ptrdiff_t j, ptrdiff_t n, const real *X, real *g_i,
+                            ptrdiff_t g_i_t)
+{
+    const lcsm_chunk *c  = &b->c;
+    const ptrdiff_t   cr = c->col.r, steps = c->n;
+    const real       *down = c->col.log == NULL ? NULL : c->col.down + j;
+    for (ptrdiff_t r = 0; r < steps; r++) {
+        vec v = vload(X + r * EOS_PANEL + j);
+        if (down != NULL) v *= vload(down + r * cr);
+        add_lanes(g_i + r * g_i_t, 1, n, v);
+    }
+}
+
+void K_(lcsm_chunk_grad_cols)(back *b, ptrdiff_t panel, const real *X)
 {
     const lcsm_chunk *c = &b->c;
+    const real       *U = b->V + panel * c->C * EOS_PANEL;
     ptrdiff_t         d = panel * EOS_PANEL, cols = lcsm_chunk_cols(c, panel);
-    out               o;
-    if (b->g->col.p != NULL) {
-        column_log(b, panel);
-        o = b->g->col;
-        o.p += d * o.d;
-        add_steps(&o, c->t, c->n, o.d, cols, b->flow, EOS_PANEL);
-    }
-    if (b->g->i.p == NULL) return;
-    real *g = b->read_y;
-    for (ptrdiff_t r = 0; r < c->n; r++)
-        for (ptrdiff_t j = 0; j < EOS_PANEL; j += VW) {
-            vec v = vload(X + r * EOS_PANEL + j);
-            if (c->col.log != NULL) v *= vload(c->col.down + r * c->col.r + j);
-            vstore(g + r * EOS_PANEL + j, v);
+    const out        *o = &b->g->col, *oi = &b->g->i;
+    for (ptrdiff_t j = 0; j < cols; j += VW) {
+        ptrdiff_t n   = cols - j < VW ? cols - j : VW;
+        real     *g_i = oi->p == NULL ? NULL : oi->p + c->t * oi->t + d + j;
+        if (o->p != NULL && b->exact) {
+            exact_lanes(b, j, U);
+            add_strip(o, d + j, 1, c, n, b->flow + j, EOS_PANEL);
+        } else if (o->p != NULL) {
+            real *to  = o->p + c->t * o->t + d + j;
+            vec   sum = n < VW ? mild_lanes(b, panel, j, n, U, X, to, o->t, g_i, oi->t)
+                               : mild_lanes(b, panel, j, VW, U, X, to, o->t, g_i, oi->t);
+            if (o->t == 0) add_lanes(to, 1, n, sum);
+            continue;
         }
-    o = b->g->i;
-    o.p += d;
-    add_steps(&o, c->t, c->n, 1, cols, g, EOS_PANEL);
+        if (g_i == NULL) continue;
+        if (n < VW) input_lanes(b, j, n, X, g_i, oi->t);
+        else input_lanes(b, j, VW, X, g_i, oi->t);
+    }
 }
 
 /* ---- from M to the end ------------------------------------------------------------------ */
 
-void K_(lcsm_chunk_carry)(back *b, ptrdiff_t panel)
+/* One row of a panel: G scaled, and the products with M added to `down` (lanes) and returned. */
+VEC_INLINE vec end_row(const real *M, real *G, real by, const real *col, bool flows, vec *down)
 {
-    const lcsm_chunk *c    = &b->c;
-    ptrdiff_t         half = c->x->is_complex ? c->Kp * EOS_PANEL : 0;
-    real             *d    = b->carry_d + panel * EOS_PANEL;
-    bool              row  = b->g->row.p != NULL || b->g->row_phase.p != NULL;
-    if (!row && b->g->col.p == NULL) return;
-    if (panel == 0) memset(b->carry_k, 0, (size_t)(2 * c->Kp) * sizeof(real));
-    memset(d, 0, EOS_PANEL * sizeof(real));
-    for (ptrdiff_t k = 0; k < c->K; k++) {
-        ptrdiff_t at   = (panel * c->R + k) * EOS_PANEL;
-        vec       dots = vzero(), crosses = vzero();
-        for (ptrdiff_t j = 0; j < EOS_PANEL; j += VW) {
-            vec v = pair(c->M + at + j, b->G + at + j, half, false);
-            vstore(d + j, vload(d + j) + v);
-            dots += v;
-            if (half != 0) crosses += pair(c->M + at + j, b->G + at + j, half, true);
-        }
-        if (!row) continue;
-        b->carry_k[k] += vsum(dots);
-        if (half != 0) b->carry_k[c->Kp + k] += vsum(crosses);
+    vec across = vzero();
+    for (int v = 0; v < TILE_VECS; v++) {
+        vec g = vload(G + v * VW) * by;
+        if (col != NULL) g *= vload(col + v * VW);
+        vstore(G + v * VW, g);
+        if (!flows) continue;
+        g *= vload(M + v * VW);
+        down[v] += g;
+        across += g;
     }
+    return across;
+}
+
+/* Imaginary parts of conj(M) G, both planes turned already. */
+static void turn_flows(back *b, const real *M, const real *G)
+{
+    const lcsm_chunk *c = &b->c;
+    for (ptrdiff_t k = 0; k < c->K; k++) {
+        const real *m = M + k * b->M_row, *g = G + k * EOS_PANEL;
+        vec         sum = vzero();
+        for (ptrdiff_t j = 0; j < EOS_PANEL; j += VW)
+            sum += cross(cload(m + j, c->Kp * b->M_row), cload(g + j, c->Kp * EOS_PANEL));
+        b->carry_k[c->Kp + k] += vsum(sum);
+    }
+}
+
+void K_(lcsm_chunk_grad_end)(back *b, ptrdiff_t panel, real *G)
+{
+    const lcsm_chunk *c   = &b->c;
+    const real       *M   = b->M + panel * b->M_panel;
+    const real       *col = c->col.log == NULL ? NULL : c->col.up + (c->n - 1) * c->col.r;
+    bool row = b->g->row.p != NULL, phase = b->g->row_phase.p != NULL, d = b->g->col.p != NULL;
+    bool flows = row || d;
+    vec  down[TILE_VECS];
+    if (panel == 0) memset(b->carry_k, 0, (size_t)(2 * c->Kp) * sizeof(real));
+    if (c->x->is_complex) K_(lcsm_chunk_rotate)(c, -1, G);
+    if (!flows && !phase && c->row.log == NULL && col == NULL) return;
+
+    for (int v = 0; v < TILE_VECS; v++) down[v] = vzero();
+    for (ptrdiff_t k = 0; k < c->R; k++) {
+        vec across = end_row(M + k * b->M_row, G + k * EOS_PANEL, c->decay[k], col, flows, down);
+        if (row) b->carry_k[k < c->Kp ? k : k - c->Kp] += vsum(across);
+    }
+    for (int v = 0; v < TILE_VECS; v++) vstore(b->carry_d + v * VW, down[v]);
+    if (phase) turn_flows(b, M, G);
 }

@@ -36,6 +36,7 @@ VEC_INLINE void put(real *p, vec sum, lcsm_tile_op op, const lcsm_target *t, ptr
                     ptrdiff_t lane)
 {
     if (op == TILE_ADD || op == TILE_DECAY || op == TILE_DECAY2) sum += vload(p);
+    if (op == TILE_SUM) sum += vload(t->col + row * t->col_r + lane);
     if (op == TILE_SCALE) sum *= vload(t->col + row * t->col_r + lane);
     if (op == TILE_DECAY || op == TILE_DECAY2) sum *= t->row[row];
     if (op == TILE_DECAY2) sum *= vload(t->col + lane);
@@ -105,6 +106,9 @@ VEC_INLINE void tile(int rows, int vecs, ptrdiff_t first, ptrdiff_t tiles, const
         case OP: ROWS(X) break;
 #undef OP
 #define OP TILE_ADD
+        case OP: ROWS(X) break;
+#undef OP
+#define OP TILE_SUM
         case OP: ROWS(X) break;
 #undef OP
 #define OP TILE_SCALE

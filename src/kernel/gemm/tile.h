@@ -55,6 +55,7 @@ typedef struct {
 typedef enum {
     TILE_SET,      /* C = S */
     TILE_ADD,      /* C = C + S */
+    TILE_SUM,      /* C = S + col[row * col_r + lane] */
     TILE_SCALE,    /* C = S * col[row * col_r + lane] */
     TILE_DECAY,    /* C = (C + S) * row[row] */
     TILE_DECAY2,   /* C = (C + S) * row[row] * col[lane] */
