@@ -15,7 +15,7 @@ enum { X, W, TARGETS };
 /* A block of logits is VOCAB wide. ROWS and SLICE are the rows of a work item, STAGE those that
  * backward has under way: memory is STAGE (VOCAB + 2 D), work between two joins SLICE x VOCAB x D.
  */
-enum { VOCAB = 1024, ROWS = 128, STAGE = 512, SLICE = 128 };
+enum { VOCAB = 512, ROWS = 256, STAGE = 1024, SLICE = 256 };
 
 typedef struct {
     const lcsm_call *c;

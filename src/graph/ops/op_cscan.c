@@ -126,7 +126,7 @@ static R_(lcsm_cscan) problem(const job *j, place w)
     x.x                      = array_of(j, &c->in[X], w);
     x.log                    = factor_of(j, LOG, &c->in[LOG], c->in[LOG].data, w);
     x.phase                  = factor_of(j, PHASE, &c->in[PHASE], c->in[PHASE].data, w);
-    x.resets                 = kernel_resets(&j->s, &c->in[RESET], w.b, a->reverse);
+    x.resets                 = resets_of(&j->s, &c->in[RESET], w.b, a->reverse);
     return x;
 }
 

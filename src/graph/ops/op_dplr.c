@@ -140,7 +140,7 @@ static R_(lcsm_dplr) problem(const job *j, ptrdiff_t b, ptrdiff_t tile)
     x.coef                  = coef_of(j, j->coef, tile);
     x.u                     = start_of(&j->s, &c->in[U], b, a->reverse) + tile * LANES;
     x.u_t                   = step_of(&c->in[U], a->reverse);
-    x.resets                = kernel_resets(&j->s, &c->in[RESET], b, a->reverse);
+    x.resets                = resets_of(&j->s, &c->in[RESET], b, a->reverse);
     return x;
 }
 

@@ -114,7 +114,7 @@ static R_(lcsm_wkv) problem(const job *j, place w)
     x.u                    = (const real *)c->in[FIRST].data + w.d;
     x.k_t                  = step(j, &c->in[KEY]);
     x.v_t                  = step(j, &c->in[VALUE]);
-    x.resets               = kernel_resets(&j->s, &c->in[RESET], w.b, a->reverse);
+    x.resets               = resets_of(&j->s, &c->in[RESET], w.b, a->reverse);
     return x;
 }
 

@@ -49,25 +49,20 @@ static inline ptrdiff_t step_of(const lcsm_mat *m, bool reverse)
 
 /* Resets of sequence b as time runs. One that starts at t ends, in reversed time, before the step
  * t - 1, so the mask is read one later and has nothing for the first step. */
-static inline const int32_t *resets_of(const sequences *s, const lcsm_mat *m, ptrdiff_t b,
-                                       bool reverse)
+static inline lcsm_resets resets_of(const sequences *s, const lcsm_mat *m, ptrdiff_t b,
+                                    bool reverse)
 {
-    return m->data == NULL ? NULL : (const int32_t *)m->data + b * m->ld + (reverse ? s->T : 0);
-}
-
-/* The same for kernels that take them so. */
-static inline lcsm_resets kernel_resets(const sequences *s, const lcsm_mat *m, ptrdiff_t b,
-                                        bool reverse)
-{
-    return (lcsm_resets){resets_of(s, m, b, reverse), reverse ? -1 : 1, !reverse};
+    const int32_t *p = m->data;
+    return (lcsm_resets){p == NULL ? NULL : p + b * m->ld + (reverse ? s->T : 0), reverse ? -1 : 1,
+                         !reverse};
 }
 
 /* The step of the last reset of sequence b: nothing before it is carried on. */
 static inline ptrdiff_t last_reset(const sequences *s, const lcsm_mat *m, ptrdiff_t b)
 {
-    ptrdiff_t      t     = s->T - 1;
-    const int32_t *reset = resets_of(s, m, b, false);
-    while (t >= 0 && (reset == NULL || reset[t] == 0)) t--;
+    ptrdiff_t   t = s->T - 1;
+    lcsm_resets r = resets_of(s, m, b, false);
+    while (t >= 0 && !lcsm_resets_at(&r, t)) t--;
     return t < 0 ? PTRDIFF_MIN : t;
 }
 

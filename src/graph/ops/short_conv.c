@@ -25,7 +25,7 @@ typedef struct {
 static void layout(pieces *a, const lcsm_node *n, bool backward, job *j)
 {
     ptrdiff_t items = backward ? j->s.B * j->s.ranges : 0;
-    j->ws_size      = LCSM_CONV_SCRATCH(n->in[W]->cols);
+    j->ws_size      = (size_t)LCSM_CONV_SCRATCH(n->in[W]->cols, j->s.D);
     j->ws           = take_reals(a, n->threads, (ptrdiff_t)j->ws_size);
     j->g_w          = take_reals(a, items + 1, lcsm_tensor_count(n->in[W]));
     j->g_b          = take_reals(a, items, j->s.D);
@@ -69,9 +69,7 @@ static R_(lcsm_conv) problem(const job *j, ptrdiff_t b)
     p.w                     = c->in[W].data;
     p.w_d                   = c->in[W].ld;
     p.b                     = c->in[B].data;
-    p.reset                 = resets_of(&j->s, &c->in[RESET], b, a->reverse);
-    p.reset_t               = a->reverse ? -1 : 1;
-    p.reset_first           = !a->reverse;
+    p.resets                = resets_of(&j->s, &c->in[RESET], b, a->reverse);
     if (c->state_in[0] != NULL) p.past = (const real *)c->state_in[0] + b * back(c->node) * j->s.D;
     return p;
 }

@@ -46,9 +46,7 @@ static R_(lcsm_shift) problem(const job *j, ptrdiff_t b)
     R_(lcsm_shift)         p = {.T = j->s.T, .D = j->s.D, .mu = c->in[MU].data};
     p.x                      = start_of(&j->s, &c->in[X], b, a->reverse);
     p.x_t                    = step_of(&c->in[X], a->reverse);
-    p.reset                  = resets_of(&j->s, &c->in[RESET], b, a->reverse);
-    p.reset_t                = a->reverse ? -1 : 1;
-    p.reset_first            = !a->reverse;
+    p.resets                 = resets_of(&j->s, &c->in[RESET], b, a->reverse);
     if (c->state_in[0] != NULL) p.past = (const real *)c->state_in[0] + b * j->s.D;
     return p;
 }

@@ -6,32 +6,30 @@
  *   x      (T, D), steps x_t reals apart; a negative x_t runs time backwards
  *   w      (D, W), filters w_d reals apart
  *   past   (W-1, D) contiguous: what came before x_0, oldest first; NULL for zeros
- *   reset  not 0 at a step that starts a new sequence: what came before it counts as zero
+ *
+ * What came before a reset counts as zero.
  *
  * A call does steps t0 .. t1 - 1 and may look at all of x, so ranges are independent. Backward
  * writes g_x of its range (or adds, if the flag is set), for which it reads g_y of up to W - 1
  * steps more, and adds the range's part to g_w (D, W), contiguous, and g_b; each may be NULL. z is
- * computed again from x. Nothing overlaps. Time O((t1 - t0) D W); ws has LCSM_CONV_SCRATCH(W)
+ * computed again from x. Nothing overlaps. Time O((t1 - t0) D W); ws has LCSM_CONV_SCRATCH(W, D)
  * reals.
  */
 #ifndef LCSM_KERNEL_CONV_H
 #define LCSM_KERNEL_CONV_H
+#include "kernel/reset.h"
 #include "kernel/variant.h"
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
-enum { LCSM_CONV_TILE = 256 }; /* channels that a kernel works on at a time */
-#define LCSM_CONV_SCRATCH(W) (3 * (size_t)(W)*LCSM_CONV_TILE)
+#define LCSM_CONV_SCRATCH(W, D) (3 * (W) * (D))
 
 typedef struct {
-    ptrdiff_t      T, D, W;
-    const real    *x, *w, *b, *past; /* b (D) or NULL */
-    ptrdiff_t      x_t, w_d;
-    const int32_t *reset; /* or NULL */
-    ptrdiff_t      reset_t;
-    bool           reset_first; /* whether reset[0] may be read and counts */
-    bool           silu;
+    ptrdiff_t   T, D, W;
+    const real *x, *w, *b, *past; /* b (D) or NULL */
+    ptrdiff_t   x_t, w_d;
+    lcsm_resets resets;
+    bool        silu;
 } R_(lcsm_conv);
 
 typedef struct {
@@ -44,17 +42,11 @@ typedef struct {
 
 extern const R_(lcsm_conv_kernels) K_(lcsm_conv_steps);
 
-static inline bool R_(lcsm_conv_resets)(const R_(lcsm_conv) *c, ptrdiff_t t)
-{
-    return c->reset != NULL && (t > 0 || (t == 0 && c->reset_first))
-        && c->reset[t * c->reset_t] != 0;
-}
-
 /* How many taps meet tokens of the same sequence: 1 .. W, counting the current token. */
 static inline ptrdiff_t R_(lcsm_conv_seen)(const R_(lcsm_conv) *c, ptrdiff_t t)
 {
     ptrdiff_t seen = 1;
-    while (seen < c->W && !R_(lcsm_conv_resets)(c, t - seen + 1)) seen++;
+    while (seen < c->W && (t - seen + 1 < 0 || !lcsm_resets_at(&c->resets, t - seen + 1))) seen++;
     return seen;
 }
 

@@ -5,7 +5,8 @@
  *
  *   x      (T, D), steps x_t reals apart; a negative x_t runs time backwards
  *   past   (D): x_{-1}, or NULL for zeros
- *   reset  not 0 at a step that starts a new sequence: the token before it counts as zero
+ *
+ * The token before a reset counts as zero.
  *
  * A call does steps t0 .. t1 - 1 and may look at all of x, so ranges are independent. Backward
  * writes g_x of its range (or adds, if the flag is set), for which it reads g_y of one step more,
@@ -13,18 +14,16 @@
  */
 #ifndef LCSM_KERNEL_SHIFT_H
 #define LCSM_KERNEL_SHIFT_H
+#include "kernel/reset.h"
 #include "kernel/variant.h"
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 typedef struct {
-    ptrdiff_t      T, D;
-    const real    *x, *mu, *past;
-    ptrdiff_t      x_t;
-    const int32_t *reset; /* or NULL */
-    ptrdiff_t      reset_t;
-    bool           reset_first; /* whether reset[0] may be read and counts */
+    ptrdiff_t   T, D;
+    const real *x, *mu, *past;
+    ptrdiff_t   x_t;
+    lcsm_resets resets;
 } R_(lcsm_shift);
 
 typedef struct {
@@ -38,7 +37,7 @@ extern const R_(lcsm_shift_kernels) K_(lcsm_shift_steps);
 /* The token before step t, or NULL where the sequence starts. */
 static inline const real *R_(lcsm_shift_before)(const R_(lcsm_shift) *s, ptrdiff_t t)
 {
-    if (s->reset != NULL && (t > 0 || s->reset_first) && s->reset[t * s->reset_t] != 0) return NULL;
+    if (lcsm_resets_at(&s->resets, t)) return NULL;
     return t > 0 ? s->x + (t - 1) * s->x_t : s->past;
 }
 #endif
