@@ -57,8 +57,9 @@ static lcsm_status make_graph(attention *a, const lcsm_context *ctx, lcsm_dtype 
         if (train) lcsm_seed(a->g, a->y);
     }
     LCSM_TRY(lcsm_graph_plan(a->g, &(lcsm_plan_options){.train = train}, err));
-    for (int j = 0; j < 3; j++) fill(a->in[j], a->in[j]->data, (uint32_t)j);
-    if (train) fill(a->y, a->y->grad, 3);
+    for (int j = 0; j < 3; j++)
+        if (a->in[j] != NULL) fill(a->in[j], a->in[j]->data, (uint32_t)j);
+    if (train && a->y != NULL) fill(a->y, a->y->grad, 3);
 cleanup:
     return st;
 }

@@ -216,7 +216,7 @@ static lcsm_status check_part(const checker *c, const lcsm_case_graph *all, lcsm
     LCSM_TRY(lcsm_graph_forward(part.g, &with, err));
     const lcsm_tensor *t = part.node->out[0], *u = all->node->out[0];
     for (int j = 2; j + 1 < t->shape.rank; j++) below *= t->shape.dim[j];
-    for (ptrdiff_t k = 0; k < lcsm_tensor_count(t); k++) {
+    for (ptrdiff_t k = 0; T > 0 && k < lcsm_tensor_count(t); k++) {
         ptrdiff_t row = k / t->cols, b = row / (T * below), rest = row % (T * below);
         double    want = lcsm_case_get(u, u->data, (b * all->T + t0) * below + rest, k % t->cols);
         double    got  = lcsm_case_get(t, t->data, row, k % t->cols);

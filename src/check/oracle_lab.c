@@ -33,16 +33,12 @@ void lcsm_lab_give_back(lcsm_lab *lab)
     lab->room = NULL;
 }
 
-static binding *bind(lcsm_lab *lab, binding b)
+static void add_binding(lcsm_lab *lab, binding b)
 {
-    static binding nowhere;
-    if (lab->bindings == MAX_BINDINGS) {
+    if (lab->bindings < MAX_BINDINGS) lab->binding[lab->bindings++] = b;
+    else
         lcsm_graph_fail(lab->g, LCSM_ERR_UNSUPPORTED, "a case of more than %d tensors",
                         (int)MAX_BINDINGS);
-        return &nowhere;
-    }
-    lab->binding[lab->bindings] = b;
-    return &lab->binding[lab->bindings++];
 }
 
 /* ---- inputs and settings ---------------------------------------------------------------- */
@@ -98,11 +94,11 @@ static lcsm_tensor *input(lcsm_lab *lab, const char *name, lab_layout layout)
     }
     lcsm_tensor *t = lcsm_input(lab->g, name, lab->dtype, shape_of(a, layout));
     bool         g = lcsm_oracle_find(&lab->c->grads, name) != NULL;
-    bind(lab, (binding){.kind   = INPUT,
-                        .array  = a,
-                        .t      = t,
-                        .layout = layout,
-                        .count  = layout >= LOG ? a->count : a->numbers});
+    add_binding(lab, (binding){.kind   = INPUT,
+                               .array  = a,
+                               .t      = t,
+                               .layout = layout,
+                               .count  = layout >= LOG ? a->count : a->numbers});
     if (g && t != NULL) lcsm_keep_grad(lab->g, t);
     return t;
 }
@@ -173,7 +169,7 @@ static double *add_constant(lcsm_lab *lab, lcsm_dtype dtype, lcsm_shape shape, l
     size_t  count   = (size_t)lcsm_tensor_count(*t);
     double *numbers = lcsm_lab_take(lab, count, sizeof *numbers);
     if (numbers == NULL) return NULL;
-    bind(lab, (binding){.kind = CONSTANT, .t = *t, .numbers = numbers, .count = count});
+    add_binding(lab, (binding){.kind = CONSTANT, .t = *t, .numbers = numbers, .count = count});
     return numbers;
 }
 
@@ -229,9 +225,9 @@ static void add_output(lcsm_lab *lab, const char *name, lcsm_tensor *t, lab_layo
     lcsm_keep(lab->g, t);
     if (lcsm_oracle_find(&lab->c->dy, name) != NULL) lcsm_seed(lab->g, t);
     else if (strcmp(name, "loss") == 0 && lab->c->grads.count > 0) lcsm_loss(lab->g, t);
-    bind(lab,
-         (binding){
-             .kind = OUTPUT, .array = a, .t = t, .layout = layout, .first = first, .count = n});
+    add_binding(
+        lab, (binding){
+                 .kind = OUTPUT, .array = a, .t = t, .layout = layout, .first = first, .count = n});
 }
 
 void lcsm_lab_out(lcsm_lab *lab, const char *name, lcsm_tensor *t)
@@ -257,7 +253,8 @@ void lcsm_lab_out_derivative(lcsm_lab *lab, const char *name, lcsm_tensor *y, lc
     if (a == NULL) return;
     lcsm_keep_grad(lab->g, x);
     lcsm_seed(lab->g, y);
-    bind(lab, (binding){.kind = DERIVATIVE, .array = a, .t = x, .of = y, .count = a->numbers});
+    add_binding(lab,
+                (binding){.kind = DERIVATIVE, .array = a, .t = x, .of = y, .count = a->numbers});
 }
 
 void lcsm_lab_out_numbers(lcsm_lab *lab, const char *name, const double *values, size_t count)
@@ -266,7 +263,7 @@ void lcsm_lab_out_numbers(lcsm_lab *lab, const char *name, const double *values,
     double                  *numbers = lcsm_lab_take(lab, count, sizeof *numbers);
     if (a == NULL || numbers == NULL) return;
     for (size_t j = 0; j < count; j++) numbers[j] = values[j];
-    bind(lab, (binding){.kind = NUMBERS, .array = a, .numbers = numbers, .count = count});
+    add_binding(lab, (binding){.kind = NUMBERS, .array = a, .numbers = numbers, .count = count});
 }
 
 void lcsm_lab_carry(lcsm_lab *lab, const char *in, const char *out)
@@ -274,9 +271,11 @@ void lcsm_lab_carry(lcsm_lab *lab, const char *in, const char *out)
     const lcsm_oracle_array *from = in == NULL ? NULL : lcsm_lab_array(lab, in);
     const lcsm_oracle_array *to   = lcsm_oracle_find(&lab->c->outputs, out);
     if (from != NULL)
-        bind(lab,
-             (binding){.kind = STATE_IN, .array = from, .layout = SWAPPED, .count = from->numbers});
+        add_binding(
+            lab,
+            (binding){.kind = STATE_IN, .array = from, .layout = SWAPPED, .count = from->numbers});
     if (to != NULL)
-        bind(lab,
-             (binding){.kind = STATE_OUT, .array = to, .layout = SWAPPED, .count = to->numbers});
+        add_binding(
+            lab,
+            (binding){.kind = STATE_OUT, .array = to, .layout = SWAPPED, .count = to->numbers});
 }

@@ -128,26 +128,39 @@ static lcsm_status review_one(lcsm_oracle_review *r, const lcsm_context *ctx,
     return LCSM_OK;
 }
 
+static void free_rows(double **rows, size_t count)
+{
+    for (size_t j = 0; rows != NULL && j < count; j++) free(rows[j]);
+    free(rows);
+}
+
+/* An array for each gradient of the case; NULL when there is no room. */
+static double **gradient_rows(const lcsm_oracle_case *c)
+{
+    double **rows = calloc(c->grads.count, sizeof *rows);
+    for (size_t j = 0; rows != NULL && j < c->grads.count; j++) {
+        rows[j] = calloc(c->grads.list[j].numbers + 1, sizeof **rows);
+        if (rows[j] != NULL) continue;
+        free_rows(rows, j);
+        return NULL;
+    }
+    return rows;
+}
+
 /* Which gradients disagree in double. */
 static lcsm_status find_off(const lcsm_context *ctx, const lcsm_oracle_case *c,
                             const lcsm_oracle_row *row, bool *off, lcsm_error *err)
 {
-    lcsm_status     st = LCSM_OK;
     lcsm_lab_result ignored;
-    double        **got   = calloc(c->grads.count, sizeof *got);
-    lcsm_lab        lab   = {.ctx = ctx, .c = c, .dtype = LCSM_F64, .gradients = got};
-    double          bound = lcsm_lab_bound(&lab);
-    for (size_t j = 0; got != NULL && j < c->grads.count; j++) {
-        got[j] = malloc((c->grads.list[j].numbers + 1) * sizeof **got);
-        if (got[j] == NULL) st = LCSM_ERR_MEMORY;
-    }
-    if (got == NULL || st != LCSM_OK) st = lcsm_fail(err, LCSM_ERR_MEMORY, "no room for a review");
-    else st = lcsm_lab_run(&lab, row->build, &ignored, err);
+    double        **got = gradient_rows(c);
+    if (got == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for a review");
+    lcsm_lab    lab   = {.ctx = ctx, .c = c, .dtype = LCSM_F64, .gradients = got};
+    double      bound = lcsm_lab_bound(&lab);
+    lcsm_status st    = lcsm_lab_run(&lab, row->build, &ignored, err);
     for (size_t j = 0; st == LCSM_OK && j < c->grads.count; j++)
         for (size_t k = 0; k < c->grads.list[j].numbers; k++)
             off[j] = off[j] || !(fabs(got[j][k] - c->grads.list[j].data[k]) <= bound);
-    for (size_t j = 0; got != NULL && j < c->grads.count; j++) free(got[j]);
-    free(got);
+    free_rows(got, c->grads.count);
     return st;
 }
 
