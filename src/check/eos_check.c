@@ -314,9 +314,10 @@ cleanup:
 static void make_extreme(lcsm_eos_problem *p)
 {
     const double values[] = {-INFINITY, log(1e-30), log(1e-8), 0, 0, 0, -0.01, -0.1};
+    const size_t kinds    = COUNT(values);
     for (int j = EOS_row; j <= EOS_full; j++)
         for (size_t a = 0; a < p->size[j]; a++) {
-            double pick      = lcsm_rng_uniform(11, (uint32_t)j, a) * (double)COUNT(values);
+            double pick      = lcsm_rng_uniform(11, (uint32_t)j, a) * (double)kinds;
             p->operand[j][a] = (double)(float)values[(size_t)pick];
         }
 }

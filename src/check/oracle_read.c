@@ -74,7 +74,7 @@ static lcsm_status read_array(lcsm_oracle_array *a, const json_t *object, const 
     *a                 = (lcsm_oracle_array){.name = at->array};
     if (!json_is_object(object) || data == NULL)
         return bad_array(at, "want an object with \"shape\" and \"data\"", err);
-    a->is_complex     = json_is_true(json_object_get(object, "complex"));
+    a->is_complex  = json_is_true(json_object_get(object, "complex"));
     lcsm_status st = read_shape(a, json_object_get(object, "shape"), at, err);
     if (st != LCSM_OK) return st;
     size_t found = leaves(data);

@@ -52,11 +52,11 @@ static void print_states(const char *name)
 
 static void print_summary(const show *s, const lcsm_model_summary *m)
 {
+    size_t total = m->parameters + m->reference_frozen, frozen = m->frozen + m->reference_frozen;
     if (s->json) {
         json_t *all =
             json_pack("{s:s, s:I, s:I, s:I, s:I, s:f, s:f, s:s, s:s, s:O}", "name", s->name,
-                      "parameters", (json_int_t)(m->parameters + m->reference_frozen), "frozen",
-                      (json_int_t)(m->frozen + m->reference_frozen), "stored",
+                      "parameters", (json_int_t)total, "frozen", (json_int_t)frozen, "stored",
                       (json_int_t)m->parameters, "memory_floats", (json_int_t)m->memory_floats,
                       "flops_per_token", m->train_flops, "decode_flops_per_token", m->decode_flops,
                       "form", m->form, "reason", m->reason, "parameter_list", s->rows);
@@ -65,10 +65,10 @@ static void print_summary(const show *s, const lcsm_model_summary *m)
         json_decref(all);
         return;
     }
-    printf("\n  parameters       %12zu", m->parameters + m->reference_frozen);
-    if (m->frozen + m->reference_frozen > 0)
-        printf("  (%zu frozen, %zu of them constants that only the paper's layer stores)",
-               m->frozen + m->reference_frozen, m->reference_frozen);
+    printf("\n  parameters       %12zu", total);
+    if (frozen > 0)
+        printf("  (%zu frozen, %zu of them constants that only the paper's layer stores)", frozen,
+               m->reference_frozen);
     printf("\n  memory           %12zu  floats a sequence, whatever its length\n",
            m->memory_floats);
     printf("  training         %12.4g  flops a token\n", m->train_flops);
@@ -107,11 +107,8 @@ static int describe(lcsm_model_config *cfg, show *s, int length)
     lcsm_model_summary m;
     lcsm_error         err;
     bool               code = s->name[0] >= '0' && s->name[0] <= '9';
-    if (strlen(s->name) >= sizeof cfg->code) {
-        fprintf(stderr, "lcsm describe: the name is too long\n");
-        return EXIT_USAGE;
-    }
-    strcpy(code ? cfg->code : cfg->method, s->name);
+    if (lcsm_model_config_set(cfg, code ? "code" : "method", s->name, &err) != LCSM_OK)
+        return cli_report("describe", &err);
     if (lcsm_context_create(&ctx, NULL, &err) != LCSM_OK) return cli_report("describe", &err);
     s->rows = json_array();
     if (!s->json) print_states(code ? "code" : s->name);

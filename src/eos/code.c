@@ -101,6 +101,7 @@ lcsm_status lcsm_code_of_config(const lcsm_model_config *cfg, lcsm_code_states *
                                 lcsm_error *err)
 {
     lcsm_status st = LCSM_OK;
+    *out           = (lcsm_code_states){0};
     if (cfg->code[0] == 0) *out = custom(cfg);
     else st = lcsm_code_parse(cfg->code, out, err);
     if (st != LCSM_OK) return st;
@@ -145,7 +146,10 @@ LCSM_FILL(fill_theta)
 LCSM_FILL(fill_log_rows)
 {
     size_t row = (size_t)shape->dim[shape->rank - 1];
-    for (size_t j = 0; j < count; j++) v[j] = log((double)(j / row + 1));
+    for (size_t j = 0; j < count; j++) {
+        size_t number = j / row + 1;
+        v[j]          = log((double)number);
+    }
 }
 
 static lcsm_init static_init(const lcsm_mixer *m)
@@ -206,8 +210,8 @@ static void oscillate(const lcsm_mixer *m, const lcsm_code_states *c, lcsm_state
         s->full = decay_part(m, o->kd, "o_kd", kd, LCSM_AXIS_K | LCSM_AXIS_D);
         return;
     }
-    lcsm_operand parts[3];
-    int          n = 0;
+    lcsm_operand parts[3] = {{0}};
+    int          n        = 0;
     if (o->k != PART_NONE) parts[n++] = factor_part(m, o->k, "o_k", k, row);
     if (o->d != PART_NONE) parts[n++] = factor_part(m, o->d, "o_d", d, LCSM_AXIS_D);
     if (o->kd != PART_NONE)

@@ -9,7 +9,10 @@
 LCSM_FILL(fill_log_states)
 {
     size_t inner = (size_t)shape->dim[1];
-    for (size_t j = 0; j < count; j++) v[j] = log((double)(j / inner + 1));
+    for (size_t j = 0; j < count; j++) {
+        size_t state = j / inner + 1;
+        v[j]         = log((double)state);
+    }
 }
 
 /* The inverse softplus of dt, dt from 1e-3 to 1e-1 evenly in its logarithm. */

@@ -137,7 +137,7 @@ static double *pairs_new(size_t n)
     size_t count;
     if (!lcsm_size_mul(n, n, &count) || !lcsm_size_mul(count, 2 * sizeof(double), &count))
         return NULL;
-    return malloc(count);
+    return calloc(1, count);
 }
 
 static lcsm_status no_memory(size_t n, lcsm_error *err)
@@ -207,8 +207,11 @@ lcsm_status lcsm_hippo_dplr(size_t N, double *lambda, double *P, double *B, lcsm
     double     *v = NULL, *w = NULL;
     LCSM_TRY(check_even(N, err));
     v = pairs_new(N);
-    w = malloc(N * sizeof *w);
-    if (v == NULL || w == NULL) LCSM_TRY(no_memory(N, err));
+    w = calloc(N + 1, sizeof *w);
+    if (v == NULL || w == NULL) {
+        st = no_memory(N, err);
+        goto cleanup;
+    }
     LCSM_TRY(lcsm_hippo_eigen(N, w, v, err));
     for (size_t k = 0; k < N / 2; k++) {
         lambda[2 * k]     = -0.5;
@@ -229,8 +232,11 @@ cleanup:
 static lcsm_status positive_half(size_t n, double *out, lcsm_error *err)
 {
     lcsm_status st = LCSM_OK;
-    double     *a = pairs_new(2 * n), *v = pairs_new(2 * n), *w = malloc(2 * n * sizeof *w);
-    if (a == NULL || v == NULL || w == NULL) LCSM_TRY(no_memory(2 * n, err));
+    double     *a = pairs_new(2 * n), *v = pairs_new(2 * n), *w = calloc(2 * n + 1, sizeof *w);
+    if (a == NULL || v == NULL || w == NULL) {
+        st = no_memory(2 * n, err);
+        goto cleanup;
+    }
     hermitian_of_skew(2 * n, 0.5, a);
     lcsm_hermitian_eigen(2 * n, a, w, v);
     for (size_t j = 0; j < n; j++) {

@@ -25,7 +25,7 @@ static size_t smallest_factor(size_t n)
 /* out[k] = sum_j in[j * stride] exp(2 pi i j k / n): p transforms of every p-th number, joined. */
 static void dft(const transform *f, size_t n, const double *in, size_t stride, lcsm_cplx *out)
 {
-    if (n == 1) {
+    if (n <= 1) {
         out[0] = (lcsm_cplx){in[0], 0};
         return;
     }

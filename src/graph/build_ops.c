@@ -85,15 +85,15 @@ lcsm_tensor *lcsm_recurrence(lcsm_graph *g, const lcsm_eos_operands *o, lcsm_ten
 #define X(name) a.desc.name = describe(o->name);
     LCSM_EOS_OPERAND_LIST(X)
 #undef X
-    a.desc.e.is_complex   = o->complex_e;
-    a.desc.s.is_complex   = o->complex_s;
-    a.desc.reverse     = o->reverse;
-    a.desc.gen         = o->gen;
-    a.desc.tau         = o->tau;
-    a.desc.scale       = o->scale;
-    a.desc.form        = o->form;
-    a.desc.chunk       = o->chunk;
-    const lcsm_node *n = lcsm_graph_add(g, LCSM_OP_eos, &a, in, (int)COUNT(in));
+    a.desc.e.is_complex = o->complex_e;
+    a.desc.s.is_complex = o->complex_s;
+    a.desc.reverse      = o->reverse;
+    a.desc.gen          = o->gen;
+    a.desc.tau          = o->tau;
+    a.desc.scale        = o->scale;
+    a.desc.form         = o->form;
+    a.desc.chunk        = o->chunk;
+    const lcsm_node *n  = lcsm_graph_add(g, LCSM_OP_eos, &a, in, (int)COUNT(in));
     if (m_T != NULL) *m_T = n == NULL ? NULL : n->out[1];
     return first(n);
 }

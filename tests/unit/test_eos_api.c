@@ -81,7 +81,7 @@ TEST(eos_wrong_axes_are_named)
     d          = good();
     d.row.axes = 64;
     refused(&d, LCSM_ERR_ARGUMENT, "row has the axes");
-    d             = good();
+    d                = good();
     d.row.is_complex = true;
     refused(&d, LCSM_ERR_ARGUMENT, "row is complex");
 }

@@ -69,13 +69,13 @@ static real value(int p, int j, ptrdiff_t t, ptrdiff_t k, ptrdiff_t d)
 static void make(run *r, int p, bool scattered, int wanted)
 {
     real *next = r->memory = calloc((size_t)(2 * OPERANDS + 4) * ROOM, sizeof(real));
-    r->x                   = (seq){.T       = STEPS,
-                                   .K       = ROWS,
-                                   .D       = COLUMNS,
-                                   .gen     = PROBLEMS[p].gen,
+    r->x                   = (seq){.T          = STEPS,
+                                   .K          = ROWS,
+                                   .D          = COLUMNS,
+                                   .gen        = PROBLEMS[p].gen,
                                    .is_complex = PROBLEMS[p].is_complex,
-                                   .tau     = 4,
-                                   .scale   = 2};
+                                   .tau        = 4,
+                                   .scale      = 2};
     r->g                   = (grads){0};
     for (int j = 0; j < OPERANDS; j++, next += 2 * ROOM) {
         if (PROBLEMS[p].axes[j] == NULL) continue;

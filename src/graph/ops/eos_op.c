@@ -213,7 +213,7 @@ static double flops(const lcsm_node *n)
     }
 #define COMPLEX(a)                                                                                 \
     {                                                                                              \
-        .present = true, .is_complex = true, .axes = (a)                                              \
+        .present = true, .is_complex = true, .axes = (a)                                           \
     }
 #define ATTR(...)                                                                                  \
     &(lcsm_eos_attr)                                                                               \

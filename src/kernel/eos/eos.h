@@ -37,7 +37,8 @@ enum { EOS_GEN_NONE, EOS_GEN_EXP, EOS_GEN_GATE, EOS_GEN_COMPLEMENT };
     X(i)                                                                                           \
     X(e)                                                                                           \
     X(s)                                                                                           \
-    X(row) X(col) X(full) X(row_phase) X(col_phase) X(full_phase) X(u) X(w)                        \
+    X(row)                                                                                         \
+    X(col) X(full) X(row_phase) X(col_phase) X(full_phase) X(u) X(w)                               \
         X(dense) /* k, d are the row and the column of the K x K matrix */                         \
         X(erase)
 
