@@ -198,10 +198,13 @@ VEC_INLINE vec vrcp(vec x)
 
 VEC_INLINE void vsincos(vec x, vec *s, vec *c)
 {
+    vec sines = x, cosines = x;
     for (int j = 0; j < VW; j++) {
-        (*s)[j] = sin(x[j]);
-        (*c)[j] = cos(x[j]);
+        sines[j]   = sin(x[j]);
+        cosines[j] = cos(x[j]);
     }
+    *s = sines;
+    *c = cosines;
 }
 
 #else
