@@ -197,8 +197,8 @@ static bool has_room(const job *j)
     for (ptrdiff_t b = 0; b < j->B && j->c->state_out[KEYS] != NULL; b++) {
         int64_t past = state_number(j->c, LENGTH, b);
         if (past + j->T <= a->cache) continue;
-        lcsm_call_fail(j->c, "step %lld of a sequence, but the cache holds %td",
-                       (long long)(past + j->T), a->cache);
+        ptrdiff_t last = (ptrdiff_t)past + j->T;
+        lcsm_call_fail(j->c, "step %td of a sequence, but the cache holds %td", last, a->cache);
         return false;
     }
     return true;
