@@ -31,16 +31,14 @@ const char        *lcsm_method_nearest(const char *name);
 lcsm_tensor *lcsm_mixer_build(const lcsm_mixer *m);
 
 /* ---- builders, one file a family ---- */
+/* clang-format off */
 #define LCSM_STATES_LIST(X)                                                                        \
-    X(linear_attention)                                                                            \
-    X(retnet)                                                                                      \
-    X(tnl) X(cosformer) X(lrpe) X(gla) X(gateloop) X(dur) X(gfw) X(fwp) X(m1) X(m2) X(m3) X(mamba) \
-        X(rwkv4_eos) X(hgrn) X(lrn)
+    X(linear_attention) X(retnet) X(tnl) X(cosformer) X(lrpe) X(gla) X(gateloop) X(dur) X(gfw)     \
+    X(fwp) X(m1) X(m2) X(m3) X(mamba) X(rwkv4_eos) X(hgrn) X(lrn)
 #define LCSM_MIXER_LIST(X)                                                                         \
-    X(linear_attention)                                                                            \
-    X(retnet)                                                                                      \
-    X(tnl) X(cosformer) X(lrpe) X(gla) X(gateloop) X(dur) X(gfw) X(fwp) X(attention) X(mamba)      \
-        X(rwkv4) X(rwkv4_eos) X(hgrn) X(lrn)
+    X(linear_attention) X(retnet) X(tnl) X(cosformer) X(lrpe) X(gla) X(gateloop) X(dur) X(gfw)     \
+    X(fwp) X(attention) X(mamba) X(rwkv4) X(rwkv4_eos) X(hgrn) X(lrn)
+/* clang-format on */
 
 #define X(name) lcsm_states_fn lcsm_##name##_states;
 LCSM_STATES_LIST(X)

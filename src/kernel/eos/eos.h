@@ -33,14 +33,12 @@
 enum { EOS_GEN_NONE, EOS_GEN_EXP, EOS_GEN_GATE, EOS_GEN_COMPLEMENT };
 #endif
 
+/* clang-format off */
 #define EOS_VIEW_LIST(X)                                                                           \
-    X(i)                                                                                           \
-    X(e)                                                                                           \
-    X(s)                                                                                           \
-    X(row)                                                                                         \
-    X(col) X(full) X(row_phase) X(col_phase) X(full_phase) X(u) X(w)                               \
-        X(dense) /* k, d are the row and the column of the K x K matrix */                         \
-        X(erase)
+    X(i) X(e) X(s) X(row) X(col) X(full) X(row_phase) X(col_phase) X(full_phase) X(u) X(w)         \
+    X(dense) /* k, d are the row and the column of the K x K matrix */                             \
+    X(erase)
+/* clang-format on */
 
 /* Strides count reals. The element of step t, row k, column d is p[t*v.t + k*v.k + d*v.d]. */
 typedef struct {
