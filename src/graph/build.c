@@ -87,7 +87,7 @@ static void *own(lcsm_graph *g, lcsm_owned *list, size_t size)
 static char *own_text(lcsm_graph *g, const char *text)
 {
     char *copy = own(g, &g->text_list, strlen(text) + 1);
-    if (copy != NULL) strcpy(copy, text);
+    if (copy != NULL) memcpy(copy, text, strlen(text) + 1);
     return copy;
 }
 

@@ -62,7 +62,7 @@ void lcsm_loss(lcsm_graph *g, lcsm_tensor *t);      /* one number; its gradient 
 
 /* Any op by its row: what the builders below are made of. attr is copied. NULL inputs are absent.
  */
-lcsm_node *lcsm_graph_add(lcsm_graph *g, lcsm_op_id op, const void *attr, lcsm_tensor *const *in,
+lcsm_node *lcsm_graph_add(lcsm_graph *g, lcsm_op_id id, const void *attr, lcsm_tensor *const *in,
                           int n_in);
 
 /* Makes the graph fail with a sentence, unless it has failed before. Returns NULL. */
