@@ -1,6 +1,7 @@
 /* set.c - the table of the vector kernels of one variant. */
 #include "kernel/cpu.h"
 #include "kernel/eos/eos_chunk.h"
+#include "kernel/eos/eos_conv.h"
 #include "kernel/eos/eos_scan.h"
 #include "kernel/kernels.h"
 #include "kernel/vec.h"
@@ -25,6 +26,8 @@ const R_(lcsm_kernels) K_(lcsm_kernels) = {
     .gemm        = &K_(lcsm_gemm_products),
     .ew          = &K_(lcsm_ew),
     .eos_scan    = &K_(lcsm_eos_scan),
+    .eos_conv    = &K_(lcsm_eos_conv),
+    .longconv    = &K_(lcsm_longconv_channels),
     .activations = K_(lcsm_activations),
     .norm        = &K_(lcsm_norm_rows),
     .conv        = &K_(lcsm_conv_steps),

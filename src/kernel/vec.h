@@ -58,6 +58,17 @@ VEC_INLINE vec vset1(real x)
     return x - (vec){0};
 }
 
+/* The compiler must keep v in a register instead of loading it again for each use. */
+VEC_INLINE vec vhold(vec v)
+{
+#if defined(__AVX512F__)
+    __asm__("" : "+v"(v));
+#elif defined(__SSE2__)
+    __asm__("" : "+x"(v));
+#endif
+    return v;
+}
+
 VEC_INLINE vec vzero(void)
 {
     vec v = {0};
@@ -263,7 +274,11 @@ VEC_INLINE vec vexp2(vec x)
 {
     vec c = vmax(vset1(-127.0f), x);
     vec t = c + VEC_ROUND;
+#if VW == 16
+    vec r = (vec)_mm512_reduce_ps((__m512)c, VEC_STEP_BITS << 4); /* the same in one operation */
+#else
     vec r = c - (t - VEC_ROUND);
+#endif
     vec p = vexp2_steps(t);
     vec q = (r * 0.0555114749f + 0.240257633f) * r + 0.693147172f;
     return p + p * (r * q);

@@ -11,75 +11,82 @@
 #include "kernel/eos/eos_scan_tile.h"
 
 /* n steps of a real tile of R x NV vectors, its rows m_k apart. e and s are numbers for each row,
- * or tiles. */
-VEC_INLINE void run(const unit *u, ptrdiff_t R, ptrdiff_t NV, bool e_tile, bool s_tile, real *tile,
-                    ptrdiff_t m_k, real *y)
+ * or tiles; o comes from memory or is made here, exp(b c). */
+VEC_INLINE void run(const unit *u, ptrdiff_t R, ptrdiff_t NV, bool e_tile, bool s_tile, bool fused,
+                    real *tile, ptrdiff_t m_k, real *y)
 {
-    const ptrdiff_t n = u->at->n, i_t = u->i.t, o_t = u->o[RE].t, e_t = u->e[RE].t,
-                    s_t = u->s[RE].t;
-    const real *i = u->i.p, *o = u->o[RE].p, *E = u->E[RE], *S = u->S[RE];
-    const real *e = u->e[RE].p, *s = u->s[RE].p;
-    vec         m[SCAN_ROWS][4];
+    const ptrdiff_t n = u->at->n, i_t = u->i.t, o_t = u->o[RE].t;
+    const ptrdiff_t e_t = u->e[RE].t, s_t = u->s[RE].t, b_t = u->b.t;
+    const real     *i = u->i.p, *o = u->o[RE].p, *E = u->E[RE], *S = u->S[RE];
+    const real     *e = u->e[RE].p, *s = u->s[RE].p, *b = u->b.p, *c = u->c;
+    ahead_lines     next = {.count = 0};
+    vec             m[SCAN_ROWS][4];
+    if (fused) next = ahead_tile(u);
     SCAN_EACH(r, R) SCAN_EACH(v, NV) m[r][v] = vload(tile + r * m_k + v * VW);
     for (ptrdiff_t t = 0; t < n; t++) {
         vec in[4], sum[4];
+        if (fused) ahead_step(&next, t);
         SCAN_EACH(v, NV) in[v]  = vload(i + v * VW);
         SCAN_EACH(v, NV) sum[v] = vload(y + v * VW);
-        SCAN_EACH(r, R)
-        SCAN_EACH(v, NV)
+        SCAN_EACH(r, R) SCAN_EACH(v, NV)
         {
             ptrdiff_t at = (r * NV + v) * VW;
             vec       ev = e_tile ? vload(E + at) : vset1(e[r]);
             vec       sv = s_tile ? vload(S + at) : vset1(s[r]);
-            m[r][v]      = vload(o + at) * m[r][v] + ev * in[v];
+            vec       ov = fused ? vexp2(vload(b + v * VW) * vload(c + at)) : vload(o + at);
+            m[r][v]      = ov * m[r][v] + ev * in[v];
             sum[v] += sv * m[r][v];
         }
         SCAN_EACH(v, NV) vstore(y + v * VW, sum[v]);
-        i += i_t, o += o_t, e += e_t, s += s_t, y += NV * VW;
+        i += i_t, e += e_t, s += s_t, y += NV * VW;
+        if (fused) b += b_t;
+        else o += o_t;
     }
     SCAN_EACH(r, R) SCAN_EACH(v, NV) vstore(tile + r * m_k + v * VW, m[r][v]);
 }
 
-#define RUN(R, NV, e, s)                                                                           \
-    static void run_##R##_##NV##_##e##s(const unit *u, real *m, ptrdiff_t m_k, real *y)            \
+#define RUN(R, NV, e, s, fused)                                                                    \
+    static void run_##R##_##NV##_##e##s##fused(const unit *u, real *m, ptrdiff_t m_k, real *y)     \
     {                                                                                              \
-        run(u, R, NV, e, s, m, m_k, y);                                                            \
+        run(u, R, NV, e, s, fused, m, m_k, y);                                                     \
     }
-#define RUNS(R, NV) RUN(R, NV, 0, 0) RUN(R, NV, 0, 1) RUN(R, NV, 1, 0) RUN(R, NV, 1, 1)
+#define RUNS(R, NV)                                                                                \
+    RUN(R, NV, 0, 0, 0)                                                                            \
+    RUN(R, NV, 0, 1, 0)                                                                            \
+    RUN(R, NV, 1, 0, 0)                                                                            \
+    RUN(R, NV, 1, 1, 0)
+#define TABLE(R, NV)                                                                               \
+    {                                                                                              \
+        run_##R##_##NV##_000, run_##R##_##NV##_010, run_##R##_##NV##_100, run_##R##_##NV##_110     \
+    }
 RUNS(1, 1)
 RUNS(1, 4)
 RUNS(4, 1)
+RUN(4, 1, 0, 0, 1)
 #if VW == 16
 RUNS(4, 4)
+RUN(4, 4, 0, 0, 1)
+#define WIDE       TABLE(4, 4)
+#define WIDE_FUSED run_4_4_001
 #else
 RUNS(4, 2)
+RUN(4, 2, 0, 0, 1)
+#define WIDE       TABLE(4, 2)
+#define WIDE_FUSED run_4_2_001
 #endif
 
-#define ROW(R, NV)                                                                                 \
-    {                                                                                              \
-        {run_##R##_##NV##_00, run_##R##_##NV##_01},                                                \
-        {                                                                                          \
-            run_##R##_##NV##_10, run_##R##_##NV##_11                                               \
-        }                                                                                          \
-    }
-/* By one row or several, one vector or several, e a tile, s a tile. */
-static K_(lcsm_scan_run) *const RUN_OF[2][2][2][2] = {{ROW(1, 1), ROW(1, 4)},
-                                                      {ROW(4, 1),
-#if VW == 16
-                                                       ROW(4, 4)
-#else
-                                                       ROW(4, 2)
-#endif
-                                                      }};
+/* By one row or several, one vector or several; then e a tile (2) and s a tile (1). */
+static K_(lcsm_scan_run) *const RUN_OF[2][2][4] = {{TABLE(1, 1), TABLE(1, 4)}, {TABLE(4, 1), WIDE}};
 
 static K_(lcsm_scan_run) * run_of(const unit *u)
 {
     const scan *p = u->p;
     if (p->planes == 2) return K_(lcsm_scan_run_complex);
-    return RUN_OF[p->R > 1][u->cut.NV > 1][p->e_matrix][p->s_matrix];
+    if (p->fused) return u->cut.NV > 1 ? WIDE_FUSED : run_4_1_001;
+    return RUN_OF[p->R > 1][u->cut.NV > 1][2 * p->e_matrix + p->s_matrix];
 }
 
-/* Scratch of a strip in a block. */
+/* Scratch of a group: strips of (n, W). */
 typedef struct {
     real *i, *b, *y;
 } cols;
@@ -88,9 +95,9 @@ static void plan(scan *p, cols *q, const seq *x, real *ws, size_t *used)
 {
     carver c = {ws, 0};
     K_(lcsm_scan_plan)(p, x, SCAN_BLOCK, VW == 16 ? 4 : 2, &c);
-    size_t line = (size_t)(SCAN_BLOCK * p->NV * VW);
+    size_t line = (size_t)(SCAN_BLOCK * SCAN_GROUP * p->NV * VW);
     q->i        = carve(&c, line);
-    q->b        = carve(&c, line);
+    q->b        = p->b != NULL ? carve(&c, line) : NULL;
     q->y        = carve(&c, line);
     *used       = c.used;
 }
@@ -105,15 +112,18 @@ static size_t fwd_scratch(const seq *x, ptrdiff_t C)
     return used;
 }
 
-/* y of a strip, without the columns that do not exist. */
-static void put_y(strip cut, ptrdiff_t n, const real *from, real *y, ptrdiff_t y_t)
+/* y of a group, without the columns that do not exist. */
+static void put_y(const block *b, const group *g, const real *from, real *y, ptrdiff_t y_t)
 {
-    for (ptrdiff_t t = 0; t < n; t++)
-        for (ptrdiff_t j = 0; j < cut.cols; j += VW) {
-            vec   v  = vload(from + t * cut.W + j);
-            real *to = y + t * y_t + cut.d0 + j;
-            if (cut.cols - j >= VW) vstore(to, v);
-            else vstore_n(to, v, cut.cols - j);
+    for (ptrdiff_t t = 0; t < b->n; t++)
+        for (ptrdiff_t s = 0; s < g->count; s++) {
+            strip cut = g->cut[s];
+            for (ptrdiff_t j = 0; j < cut.cols; j += VW) {
+                vec   v  = vload(from + g->at[s] + t * cut.W + j);
+                real *to = y + t * y_t + cut.d0 + j;
+                if (cut.cols - j >= VW) vstore(to, v);
+                else vstore_n(to, v, cut.cols - j);
+            }
         }
 }
 
@@ -134,40 +144,28 @@ static void run_tile(const unit *u, bool empty, real *m, real *y)
     K_(lcsm_scan_store)(p, u->cut, u->k0, tile, m);
 }
 
-static void look_ahead(unit *u, const view *of, int count)
+/* A group of strips through a block; empty: the memory starts at zero. */
+static void fwd_group(const scan *p, const cols *q, const block *b, const group *g, bool empty,
+                      real *m, real *y, ptrdiff_t y_t)
 {
-    const ptrdiff_t line = 64 / (ptrdiff_t)sizeof(real);
-    ptrdiff_t lines = u->cut.W / line, first = u->k0 * u->cut.NV, total = u->p->Kp * u->cut.NV;
-    bool      more = u->cut.d0 + 2 * u->cut.W <= u->p->x->D;
-    for (ptrdiff_t j = 0; j < u->p->R * u->cut.NV; j++) {
-        ptrdiff_t l = (first + j) * lines * count / total;
-        u->ahead[j] = (track){NULL, 0};
-        if (!more || l * total >= (first + j + 1) * lines * count
-            || (l * total + lines * count - 1) / (lines * count) < first + j - 0)
-            continue;
-        const view *v = &of[l / lines];
-        u->ahead[j] =
-            (track){v->p + u->at->t0 * v->t + u->cut.d0 + u->cut.W + l % lines * line, v->t};
+    view              out_y = {y - b->t0 * y_t, y_t, 0, 1};
+    const view *const of[]  = {&p->x->i, p->b, &out_y};
+    ahead             next;
+    K_(lcsm_scan_ahead)(p, b, g, of, 3, &next);
+    K_(lcsm_scan_cols)(p, b, g, &p->x->i, q->i);
+    if (p->b != NULL) K_(lcsm_scan_cols)(p, b, g, p->b, q->b);
+    memset(q->y, 0, (size_t)g->size * sizeof(real));
+    for (ptrdiff_t s = 0; s < g->count; s++) {
+        unit u = K_(lcsm_scan_unit)(p, b, g->cut[s]);
+        u.i    = (track){q->i + g->at[s], u.cut.W};
+        if (p->b != NULL) u.b = (track){q->b + g->at[s], u.cut.W};
+        u.next = &next;
+        for (; u.k0 < p->Kp; unit_down(&u)) {
+            if (p->token && !p->fused) K_(lcsm_scan_gen)(&u, NULL);
+            run_tile(&u, empty, m, q->y + g->at[s]);
+        }
     }
-}
-
-/* One strip through a block; empty: the memory starts at zero. */
-static void fwd_strip(const scan *p, const cols *q, const block *b, strip cut, bool empty, real *m,
-                      real *y, ptrdiff_t y_t)
-{
-    unit u = K_(lcsm_scan_unit)(p, b, cut);
-    u.i    = (track){q->i, cut.W};
-    u.b    = (track){q->b, cut.W};
-    K_(lcsm_scan_cols)(p, &p->x->i, b->t0, b->n, cut, 1, q->i);
-    if (p->z == Z_BC || p->z == Z_AB) K_(lcsm_scan_cols)(p, p->b, b->t0, b->n, cut, 1, q->b);
-    memset(q->y, 0, (size_t)(b->n * cut.W) * sizeof(real));
-    view of[3] = {p->x->i, p->b == NULL ? p->x->i : *p->b, {y - b->t0 * y_t, y_t, 0, 1}};
-    for (; u.k0 < p->Kp; unit_down(&u)) {
-        look_ahead(&u, of, 3);
-        if (p->token) K_(lcsm_scan_gen)(&u, NULL);
-        run_tile(&u, empty, m, q->y);
-    }
-    put_y(cut, b->n, q->y, y, y_t);
+    put_y(b, g, q->y, y, y_t);
 }
 
 static void fwd(const seq *x, ptrdiff_t C, real *m, real *y, ptrdiff_t y_t, real *tape, real *ws)
@@ -185,9 +183,9 @@ static void fwd(const seq *x, ptrdiff_t C, real *m, real *y, ptrdiff_t y_t, real
             memcpy(tape + (size_t)(t / C) * size, m, size * sizeof(real));
         K_(lcsm_scan_block)(&p, t, K_(lcsm_scan_steps)(x, t, end, SCAN_BLOCK), &b);
         for (ptrdiff_t d0 = 0; d0 < x->D;) {
-            strip cut = strip_at(&p, d0);
-            fwd_strip(&p, &q, &b, cut, R_(lcsm_eos_resets)(x, t), m, y + t * y_t, y_t);
-            d0 += cut.W;
+            group g = K_(lcsm_scan_group)(&p, d0, b.n);
+            fwd_group(&p, &q, &b, &g, R_(lcsm_eos_resets)(x, t), m, y + t * y_t, y_t);
+            d0 = g.end;
         }
         t += b.n;
     }

@@ -15,90 +15,118 @@
  */
 #include "kernel/eos/eos_scan_tile.h"
 
-/* Strips that share their sums over columns. */
-enum { GROUP = 8 };
-
 /* ---- real tiles -------------------------------------------------------------------------- */
 
-VEC_INLINE void recall(const unit *u, ptrdiff_t R, ptrdiff_t NV, bool e_tile, real *slot)
+/* fused: o is made here, exp(b c), and kept for the sweep. */
+VEC_INLINE void recall(const unit *u, const sweep *w, ptrdiff_t R, ptrdiff_t NV, bool e_tile,
+                       bool s_tile, bool fused)
 {
-    const ptrdiff_t n = u->at->n, i_t = u->i.t, o_t = u->o[RE].t, e_t = u->e[RE].t;
-    const real     *i = u->i.p, *o = u->o[RE].p, *e = u->e[RE].p, *E = u->E[RE];
-    vec             m[SCAN_ROWS][4];
-    SCAN_EACH(r, R) SCAN_EACH(v, NV) m[r][v] = vload(slot + (r * NV + v) * VW);
-    for (ptrdiff_t t = 0; t < n; t++) {
-        slot += R * NV * VW;
-        SCAN_EACH(r, R) SCAN_EACH(v, NV)
-        {
-            ptrdiff_t at = (r * NV + v) * VW;
-            vec       ev = e_tile ? vload(E + at) : vset1(e[r]);
-            m[r][v]      = vload(o + at) * m[r][v] + ev * vload(i + v * VW);
-            vstore(slot + at, m[r][v]);
-        }
-        i += i_t, o += o_t, e += e_t;
+    const ptrdiff_t W = NV * VW, n = u->at->n, o_t = u->o[RE].t, e_t = u->e[RE].t;
+    const real     *i = u->i.p, *b = u->b.p, *c = u->c, *g_y = w->g_y;
+    const real     *e = u->e[RE].p, *E = u->E[RE], *o = u->o[RE].p;
+    real           *slot = w->m, *s_lane = w->s_lanes[RE], *made = u->p->o_buf[RE];
+    ahead_lines     next = {.count = 0};
+    vec             m[SCAN_ROWS][4], s_sum[SCAN_ROWS][4];
+    if (fused) next = ahead_tile(u);
+    SCAN_EACH(r, R) SCAN_EACH(v, NV)
+    {
+        m[r][v]     = vload(slot + r * W + v * VW);
+        s_sum[r][v] = vzero();
     }
+    for (ptrdiff_t t = 0; t < n; t++) {
+        vec in[4], gy[4];
+        if (fused) ahead_step(&next, t);
+        slot += R * W;
+        SCAN_EACH(v, NV) in[v] = vload(i + v * VW);
+        SCAN_EACH(v, NV) gy[v] = vload(g_y + v * VW);
+        SCAN_EACH(r, R)
+        {
+            vec er = e_tile ? vzero() : vhold(vset1(e[r]));
+            vec gs = s_tile ? vzero() : vload(s_lane + r * VW);
+            SCAN_EACH(v, NV)
+            {
+                ptrdiff_t at = r * W + v * VW;
+                vec       ov = fused ? vexp2(vload(b + v * VW) * vload(c + at)) : vload(o + at);
+                m[r][v]      = ov * m[r][v] + (e_tile ? vload(E + at) : er) * in[v];
+                vstore(slot + at, m[r][v]);
+                if (fused) vstore(made + at, ov);
+                if (s_tile) s_sum[r][v] += m[r][v] * gy[v];
+                else gs += m[r][v] * gy[v];
+            }
+            if (!s_tile) vstore(s_lane + r * VW, gs);
+        }
+        i += W, g_y += W, e += e_t;
+        if (!s_tile) s_lane += R * VW;
+        if (fused) b += W, made += R * W;
+        else o += o_t;
+    }
+    if (!s_tile) return;
+    SCAN_EACH(r, R) SCAN_EACH(v, NV) vstore(w->s_sum[RE] + r * W + v * VW, s_sum[r][v]);
 }
 
-/* lane = NULL, or a vector that x is added to. */
+/* z of a complement: o = f (1 - z). */
+static __attribute__((noinline)) void sweep_complement(const sweep *w, ptrdiff_t at, vec g_o)
+{
+    vstore(w->g_z + at, -(g_o * vload(w->f[RE] + at)));
+}
+
+/* Gradients that nobody wants cost next to nothing here; they are not passed on. */
 VEC_INLINE void sweep_tile(const unit *u, const sweep *w, ptrdiff_t R, ptrdiff_t NV, bool e_tile,
                            bool s_tile)
 {
-    const ptrdiff_t size = R * NV * VW;
-    const real     *E = u->E[RE], *S = u->S[RE], *f = w->f[RE];
-    real           *e_lane = w->e_lanes[RE], *s_lane = w->s_lanes[RE];
-    vec             G[SCAN_ROWS][4], e_sum[SCAN_ROWS][4], s_sum[SCAN_ROWS][4];
+    const ptrdiff_t W = NV * VW, size = R * W, last = u->at->n - 1;
+    const ptrdiff_t o_t = u->o[RE].t, e_t = u->e[RE].t, s_t = u->s[RE].t;
+    const real     *i = u->i.p + last * W, *g_y = w->g_y + last * W, *o = u->o[RE].p + last * o_t;
+    const real     *e = u->e[RE].p + last * e_t, *s = u->s[RE].p + last * s_t;
+    const real     *E = u->E[RE], *S = u->S[RE];
+    real           *m = w->m + last * size, *g_i = w->g_i + last * W;
+    real           *e_lane     = e_tile ? NULL : w->e_lanes[RE] + last * R * VW;
+    const bool      complement = w->g_z != NULL;
+    vec             G[SCAN_ROWS][4], e_sum[SCAN_ROWS][4];
     SCAN_EACH(r, R) SCAN_EACH(v, NV)
     {
-        G[r][v]     = vload(w->G + (r * NV + v) * VW);
-        e_sum[r][v] = s_sum[r][v] = vzero();
+        G[r][v]     = vload(w->G + r * W + v * VW);
+        e_sum[r][v] = vzero();
     }
-    for (ptrdiff_t t = u->at->n - 1; t >= 0; t--) {
-        const real *i = u->i.p + t * u->i.t, *g_y = w->g_y.p + t * w->g_y.t;
-        const real *o = u->o[RE].p + t * u->o[RE].t;
-        const real *e = u->e[RE].p + t * u->e[RE].t, *s = u->s[RE].p + t * u->s[RE].t;
-        real       *m = w->m + t * size;
-        vec         g_i[4];
-        SCAN_EACH(v, NV) g_i[v] = vload(w->g_i + (t * NV + v) * VW);
+    for (ptrdiff_t t = last; t >= 0; t--) {
+        vec sum[4], gy[4], in[4];
+        SCAN_EACH(v, NV) sum[v] = vload(g_i + v * VW);
+        SCAN_EACH(v, NV) gy[v]  = vload(g_y + v * VW);
+        SCAN_EACH(v, NV) in[v]  = vload(i + v * VW);
         SCAN_EACH(r, R)
         {
-            ptrdiff_t lane = (t * R + r) * VW;
-            vec       ge = vzero(), gs = vzero();
-            if (!e_tile && e_lane != NULL) ge = vload(e_lane + lane);
-            if (!s_tile && s_lane != NULL) gs = vload(s_lane + lane);
+            vec ge = e_tile ? vzero() : vload(e_lane + r * VW);
+            vec er = e_tile ? vzero() : vhold(vset1(e[r]));
+            vec sr = s_tile ? vzero() : vhold(vset1(s[r]));
             SCAN_EACH(v, NV)
             {
-                ptrdiff_t at = (r * NV + v) * VW;
-                vec       gy = vload(g_y + v * VW), in = vload(i + v * VW);
-                vec       before = vload(m + at), after = vload(m + size + at);
-                G[r][v] += (s_tile ? vload(S + at) : vset1(s[r])) * gy;
-                g_i[v] += (e_tile ? vload(E + at) : vset1(e[r])) * G[r][v];
-                if (s_tile) s_sum[r][v] += after * gy;
-                else gs += after * gy;
-                if (e_tile) e_sum[r][v] += G[r][v] * in;
-                else ge += G[r][v] * in;
-                if (f != NULL)
-                    vstore(w->g_z + t * size + at, -(G[r][v] * vload(f + t * size + at) * before));
+                ptrdiff_t at     = r * W + v * VW;
+                vec       before = vload(m + at);
+                G[r][v] += (s_tile ? vload(S + at) : sr) * gy[v];
+                sum[v] += (e_tile ? vload(E + at) : er) * G[r][v];
+                if (e_tile) e_sum[r][v] += G[r][v] * in[v];
+                else ge += G[r][v] * in[v];
+                if (complement) sweep_complement(w, t * size + at, G[r][v] * before);
                 G[r][v] *= vload(o + at);
-                if (w->o) vstore(m + size + at, G[r][v] * before);
+                vstore(m + size + at, G[r][v] * before);
             }
-            if (!e_tile && e_lane != NULL) vstore(e_lane + lane, ge);
-            if (!s_tile && s_lane != NULL) vstore(s_lane + lane, gs);
+            if (!e_tile) vstore(e_lane + r * VW, ge);
         }
-        SCAN_EACH(v, NV) vstore(w->g_i + (t * NV + v) * VW, g_i[v]);
+        SCAN_EACH(v, NV) vstore(g_i + v * VW, sum[v]);
+        i -= W, g_y -= W, g_i -= W, m -= size, o -= o_t, e -= e_t, s -= s_t;
+        if (!e_tile) e_lane -= R * VW;
     }
     SCAN_EACH(r, R) SCAN_EACH(v, NV)
     {
-        ptrdiff_t at = (r * NV + v) * VW;
-        vstore(w->G + at, G[r][v]);
-        if (e_tile && w->e_sum[RE] != NULL) vstore(w->e_sum[RE] + at, e_sum[r][v]);
-        if (s_tile && w->s_sum[RE] != NULL) vstore(w->s_sum[RE] + at, s_sum[r][v]);
+        vstore(w->G + r * W + v * VW, G[r][v]);
+        if (e_tile) vstore(w->e_sum[RE] + r * W + v * VW, e_sum[r][v]);
     }
 }
 
-#define RECALL(R, NV, e)                                                                           \
-    static void recall_##R##_##NV##_##e(const unit *u, real *m)                                    \
+#define RECALL(R, NV, e, s, fused)                                                                 \
+    static void recall_##R##_##NV##_##e##s##fused(const unit *u, const sweep *w)                   \
     {                                                                                              \
-        recall(u, R, NV, e, m);                                                                    \
+        recall(u, w, R, NV, e, s, fused);                                                          \
     }
 #define SWEEP(R, NV, e, s)                                                                         \
     static void sweep_##R##_##NV##_##e##s(const unit *u, const sweep *w)                           \
@@ -106,33 +134,60 @@ VEC_INLINE void sweep_tile(const unit *u, const sweep *w, ptrdiff_t R, ptrdiff_t
         sweep_tile(u, w, R, NV, e, s);                                                             \
     }
 #define TILE(R, NV)                                                                                \
-    RECALL(R, NV, 0)                                                                               \
-    RECALL(R, NV, 1)                                                                               \
+    RECALL(R, NV, 0, 0, 0)                                                                         \
+    RECALL(R, NV, 0, 1, 0)                                                                         \
+    RECALL(R, NV, 1, 0, 0)                                                                         \
+    RECALL(R, NV, 1, 1, 0)                                                                         \
     SWEEP(R, NV, 0, 0)                                                                             \
     SWEEP(R, NV, 0, 1)                                                                             \
     SWEEP(R, NV, 1, 0)                                                                             \
     SWEEP(R, NV, 1, 1)
-TILE(1, 1)
-TILE(1, 4)
-TILE(4, 1)
-TILE(4, 2)
-
 #define RECALLS(R, NV)                                                                             \
     {                                                                                              \
-        recall_##R##_##NV##_0, recall_##R##_##NV##_1                                               \
+        recall_##R##_##NV##_000, recall_##R##_##NV##_010, recall_##R##_##NV##_100,                 \
+            recall_##R##_##NV##_110                                                                \
     }
 #define SWEEPS(R, NV)                                                                              \
     {                                                                                              \
-        {sweep_##R##_##NV##_00, sweep_##R##_##NV##_01},                                            \
-        {                                                                                          \
-            sweep_##R##_##NV##_10, sweep_##R##_##NV##_11                                           \
-        }                                                                                          \
+        sweep_##R##_##NV##_00, sweep_##R##_##NV##_01, sweep_##R##_##NV##_10, sweep_##R##_##NV##_11 \
     }
-/* By one row or several, one vector or several, e a tile, s a tile. */
-static K_(lcsm_scan_recall) *const RECALL_OF[2][2][2]  = {{RECALLS(1, 1), RECALLS(1, 4)},
-                                                          {RECALLS(4, 1), RECALLS(4, 2)}};
-static K_(lcsm_scan_sweep) *const SWEEP_OF[2][2][2][2] = {{SWEEPS(1, 1), SWEEPS(1, 4)},
-                                                          {SWEEPS(4, 1), SWEEPS(4, 2)}};
+TILE(1, 1)
+TILE(1, 4)
+TILE(4, 1)
+RECALL(4, 1, 0, 0, 1)
+#if VW == 16
+TILE(4, 4)
+RECALL(4, 4, 0, 0, 1)
+#define WIDE_RECALLS RECALLS(4, 4)
+#define WIDE_SWEEPS  SWEEPS(4, 4)
+#define WIDE_FUSED   recall_4_4_001
+#else
+TILE(4, 2)
+RECALL(4, 2, 0, 0, 1)
+#define WIDE_RECALLS RECALLS(4, 2)
+#define WIDE_SWEEPS  SWEEPS(4, 2)
+#define WIDE_FUSED   recall_4_2_001
+#endif
+
+/* By one row or several, one vector or several; then e a tile (2) and s a tile (1). */
+static K_(lcsm_scan_recall) *const RECALL_OF[2][2][4] = {{RECALLS(1, 1), RECALLS(1, 4)},
+                                                         {RECALLS(4, 1), WIDE_RECALLS}};
+static K_(lcsm_scan_sweep) *const SWEEP_OF[2][2][4]   = {{SWEEPS(1, 1), SWEEPS(1, 4)},
+                                                         {SWEEPS(4, 1), WIDE_SWEEPS}};
+
+static void bwd_steps(const unit *u, const sweep *w)
+{
+    const scan *p    = u->p;
+    int         form = 2 * p->e_matrix + p->s_matrix, wide = u->cut.NV > 1;
+    if (p->planes == 2) {
+        K_(lcsm_scan_recall_complex)(u, w);
+        K_(lcsm_scan_sweep_complex)(u, w);
+        return;
+    }
+    if (p->fused) (wide ? WIDE_FUSED : recall_4_1_001)(u, w);
+    else RECALL_OF[p->R > 1][wide][form](u, w);
+    SWEEP_OF[p->R > 1][wide][form](u, w);
+}
 
 /* ---- scratch ----------------------------------------------------------------------------- */
 
@@ -148,13 +203,13 @@ static void plan(work *k, const seq *x, ptrdiff_t C, real *ws, size_t *used)
 {
     carver    c = {ws, 0};
     ptrdiff_t n = C < x->T || x->T == 0 ? C : x->T;
-    K_(lcsm_scan_plan)(&k->p, x, n, 2, &c);
+    K_(lcsm_scan_plan)(&k->p, x, n, VW == 16 ? 4 : 2, &c);
     const scan *p    = &k->p;
     size_t      tile = (size_t)(p->R * p->NV * VW), planes = (size_t)p->planes, steps = (size_t)n;
-    size_t      line = steps * (size_t)(GROUP * p->NV * VW), lane = steps * (size_t)(p->R * VW);
-    bool        complement = p->z != Z_NONE && x->gen == EOS_GEN_COMPLEMENT;
-    bool        gate       = p->z > Z_STILL && x->gen == EOS_GEN_GATE;
-    bool        cols       = p->z == Z_BC || p->z == Z_AB;
+    size_t line = steps * (size_t)(SCAN_GROUP * p->NV * VW), lane = steps * (size_t)(p->R * VW);
+    bool   complement = p->z != Z_NONE && x->gen == EOS_GEN_COMPLEMENT;
+    bool   gate       = p->z > Z_STILL && x->gen == EOS_GEN_GATE;
+    bool   cols       = p->z == Z_BC || p->z == Z_AB;
 
     k->m  = carve(&c, (steps + 1) * planes * tile);
     k->G  = carve(&c, planes * tile);
@@ -215,48 +270,34 @@ static void add_sums(const unit *u, const out *g, bool complex, real factor, rea
     }
 }
 
-/* Lanes or sums of e and s, where their gradients are wanted. */
-static void sweep_targets(const pass *a, sweep *w)
+static void bwd_tile(const pass *a, const unit *u, const real *g_y, real *g_i, real *g_b)
 {
-    const work *k = a->k;
-    for (int c = 0; c < k->p.planes; c++) {
-        bool e        = a->g->e.p != NULL && (c == RE || k->p.x->complex_e);
-        bool s        = a->g->s.p != NULL && (c == RE || k->p.x->complex_s);
-        w->e_lanes[c] = e ? k->l.e[c] : NULL;
-        w->s_lanes[c] = s ? k->l.s[c] : NULL;
-        w->e_sum[c]   = e ? k->e_sum[c] : NULL;
-        w->s_sum[c]   = s ? k->s_sum[c] : NULL;
-    }
-}
+    work        *k          = a->k;
+    const scan  *p          = &k->p;
+    const grads *g          = a->g;
+    bool         complement = k->f[RE] != NULL;
+    sweep        w          = {.m       = k->m,
+                               .G       = k->G,
+                               .g_y     = g_y,
+                               .g_i     = g_i,
+                               .e_lanes = {k->l.e[RE], k->l.e[IM]},
+                               .s_lanes = {k->l.s[RE], k->l.s[IM]},
+                               .e_sum   = {k->e_sum[RE], k->e_sum[IM]},
+                               .s_sum   = {k->s_sum[RE], k->s_sum[IM]},
+                               .f       = {k->f[RE], k->f[IM]},
+                               .g_z     = complement ? k->dz : NULL};
 
-static void bwd_tile(const pass *a, const unit *u, real *g_y, real *g_i, real *g_b)
-{
-    work        *k       = a->k;
-    const scan  *p       = &k->p;
-    const grads *g       = a->g;
-    bool         several = u->cut.NV > 1, o = wants_o(g), complement = k->f[RE] != NULL;
-    sweep        w = {.m = k->m, .G = k->G, .g_y = {g_y, u->cut.W}, .g_i = g_i, .o = o};
-
-    if (p->token) K_(lcsm_scan_gen)(u, complement || !o ? NULL : k->dz);
-    if (complement && o) {
-        K_(lcsm_scan_gen_other)(u, k->f);
-        w.f[RE] = k->f[RE], w.f[IM] = k->f[IM], w.g_z = k->dz;
-    }
-    sweep_targets(a, &w);
+    if (p->token && !p->fused) K_(lcsm_scan_gen)(u, complement ? NULL : k->dz);
+    if (complement) K_(lcsm_scan_gen_other)(u, k->f);
     K_(lcsm_scan_load)(p, u->cut, u->k0, a->tape, k->m);
     K_(lcsm_scan_load)(p, u->cut, u->k0, a->g_m, k->G);
-    if (p->planes == 2) {
-        K_(lcsm_scan_recall_complex)(u, k->m);
-        K_(lcsm_scan_sweep_complex)(u, &w);
-    } else {
-        RECALL_OF[p->R > 1][several][p->e_matrix](u, k->m);
-        SWEEP_OF[p->R > 1][several][p->e_matrix][p->s_matrix](u, &w);
-    }
+    bwd_steps(u, &w);
     K_(lcsm_scan_correct)(u, true, k->G, u->cut.W);
     K_(lcsm_scan_store)(p, u->cut, u->k0, k->G, a->g_m);
-    if (w.e_sum[RE] != NULL) add_sums(u, &g->e, p->x->complex_e, 1, w.e_sum);
-    if (w.s_sum[RE] != NULL) add_sums(u, &g->s, p->x->complex_s, p->x->scale, w.s_sum);
-    if (o) K_(lcsm_scan_chain)(u, g, k->m + p->planes * p->R * u->cut.W, k->dz, &k->l, g_b);
+    if (p->e_matrix && g->e.p != NULL) add_sums(u, &g->e, p->x->complex_e, 1, w.e_sum);
+    if (p->s_matrix && g->s.p != NULL) add_sums(u, &g->s, p->x->complex_s, p->x->scale, w.s_sum);
+    if (wants_o(g))
+        K_(lcsm_scan_chain)(u, g, k->m + p->planes * p->R * u->cut.W, k->dz, &k->l, g_b);
 }
 
 /* ---- a group of strips ------------------------------------------------------------------- */
@@ -285,50 +326,60 @@ static void clear_lanes(const work *k)
         if (all[j] != NULL) memset(all[j], 0, (size_t)(k->p.n_max * k->p.R * VW) * sizeof(real));
 }
 
-/* Sums over rows, (n, W), to a gradient that has T and D. */
-static void add_cols(const unit *u, const out *g, real factor, const real *from)
+/* Sums over rows, strips of (n, W), to a gradient that has T and D. */
+static void add_cols(const scan *p, const block *b, const group *g, const out *to, real factor,
+                     const real *from)
 {
-    for (ptrdiff_t t = 0; t < u->at->n; t++)
-        for (ptrdiff_t j = 0; j < u->cut.W; j += VW)
-            out_add(u->p->x, g, u->at->t0 + t, 0, u->cut.d0 + j,
-                    vload(from + t * u->cut.W + j) * factor);
+    if (to->p == NULL) return;
+    for (ptrdiff_t t = 0; t < b->n; t++)
+        for (ptrdiff_t s = 0; s < g->count; s++) {
+            strip cut = g->cut[s];
+            for (ptrdiff_t j = 0; j < cut.W; j += VW)
+                out_add(p->x, to, b->t0 + t, 0, cut.d0 + j,
+                        vload(from + g->at[s] + t * cut.W + j) * factor);
+        }
 }
 
-/* Strips from d0 on through the n steps of a block; returns where the next group starts. */
-static ptrdiff_t bwd_group(const pass *a, const block *b, ptrdiff_t d0, const view *g_y)
+static view as_view(const out *v)
 {
-    work       *k = a->k;
-    const scan *p = &k->p;
-    const seq  *x = p->x;
-    unit        u[GROUP];
-    ptrdiff_t   offset[GROUP], count = 0, size = 0;
-    bool        cols = k->b != NULL;
-    for (; d0 < x->D && count < GROUP; count++) {
-        strip cut     = strip_at(p, d0);
-        offset[count] = size;
-        u[count]      = K_(lcsm_scan_unit)(p, b, cut);
-        u[count].i    = (track){k->i + size, cut.W};
-        u[count].b    = (track){cols ? k->b + size : NULL, cut.W};
-        K_(lcsm_scan_cols)(p, &x->i, b->t0, b->n, cut, 1, k->i + size);
-        K_(lcsm_scan_cols)(p, g_y, b->t0, b->n, cut, 1, k->g_y + size);
-        if (cols) K_(lcsm_scan_cols)(p, p->b, b->t0, b->n, cut, 1, k->b + size);
-        d0 += cut.W, size += b->n * cut.W;
-    }
-    memset(k->g_i, 0, (size_t)size * sizeof(real));
-    if (cols) memset(k->g_b, 0, (size_t)size * sizeof(real));
+    return (view){v->p, v->t, v->k, v->d};
+}
 
+/* A group of strips through the steps of a block. */
+static void bwd_group(const pass *a, const block *b, const group *g, const view *g_y)
+{
+    work             *k    = a->k;
+    const scan       *p    = &k->p;
+    const seq        *x    = p->x;
+    const out        *to_b = p->b == NULL ? &a->g->i : out_like(x, a->g, p->b);
+    view              v_i = as_view(&a->g->i), v_b = as_view(to_b);
+    const view *const of[] = {&x->i, g_y, p->b, &v_i, p->b == NULL ? NULL : &v_b};
+    ahead             next;
+    unit              u[SCAN_GROUP];
+
+    K_(lcsm_scan_ahead)(p, b, g, of, 5, &next);
+    K_(lcsm_scan_cols)(p, b, g, &x->i, k->i);
+    K_(lcsm_scan_cols)(p, b, g, g_y, k->g_y);
+    memset(k->g_i, 0, (size_t)g->size * sizeof(real));
+    if (p->b != NULL) {
+        K_(lcsm_scan_cols)(p, b, g, p->b, k->b);
+        memset(k->g_b, 0, (size_t)g->size * sizeof(real));
+    }
+    for (ptrdiff_t s = 0; s < g->count; s++) {
+        u[s]      = K_(lcsm_scan_unit)(p, b, g->cut[s]);
+        u[s].i    = (track){k->i + g->at[s], g->cut[s].W};
+        u[s].next = &next;
+        if (p->b != NULL) u[s].b = (track){k->b + g->at[s], g->cut[s].W};
+    }
     for (ptrdiff_t k0 = 0; k0 < p->Kp; k0 += p->R) {
-        for (ptrdiff_t j = 0; j < count; j++)
-            bwd_tile(a, &u[j], k->g_y + offset[j], k->g_i + offset[j],
-                     cols ? k->g_b + offset[j] : NULL);
+        for (ptrdiff_t s = 0; s < g->count; s++)
+            bwd_tile(a, &u[s], k->g_y + g->at[s], k->g_i + g->at[s],
+                     p->b == NULL ? NULL : k->g_b + g->at[s]);
         fold_lanes(a, &u[0]);
-        for (ptrdiff_t j = 0; j < count; j++) unit_down(&u[j]);
+        for (ptrdiff_t s = 0; s < g->count; s++) unit_down(&u[s]);
     }
-    for (ptrdiff_t j = 0; j < count; j++) {
-        add_cols(&u[j], &a->g->i, 1, k->g_i + offset[j]);
-        if (cols) add_cols(&u[j], out_like(x, a->g, p->b), 1 / p->z_factor, k->g_b + offset[j]);
-    }
-    return d0;
+    add_cols(p, b, g, &a->g->i, 1, k->g_i);
+    if (p->b != NULL) add_cols(p, b, g, to_b, 1 / p->z_factor, k->g_b);
 }
 
 void K_(lcsm_scan_bwd)(const seq *x, ptrdiff_t C, const real *y, ptrdiff_t y_t, const real *g_y,
@@ -350,7 +401,11 @@ void K_(lcsm_scan_bwd)(const seq *x, ptrdiff_t C, const real *y, ptrdiff_t y_t, 
         block b;
         pass  a = {&k, g, empty ? NULL : tape + (size_t)(t / C) * size, g_m};
         K_(lcsm_scan_block)(&k.p, t, end - t, &b);
-        for (ptrdiff_t d0 = 0; d0 < x->D;) d0 = bwd_group(&a, &b, d0, &gy);
+        for (ptrdiff_t d0 = 0; d0 < x->D;) {
+            group at = K_(lcsm_scan_group)(&k.p, d0, b.n);
+            bwd_group(&a, &b, &at, &gy);
+            d0 = at.end;
+        }
         if (empty) memset(g_m, 0, size * sizeof(real));
         end = t;
     }

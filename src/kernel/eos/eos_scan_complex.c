@@ -39,9 +39,10 @@ void K_(lcsm_scan_run_complex)(const unit *u, real *m, ptrdiff_t m_k, real *y)
     else run(u, SCAN_ROWS, m, y);
 }
 
-VEC_INLINE void recall(const unit *u, ptrdiff_t R, real *m)
+VEC_INLINE void recall(const unit *u, const sweep *w, ptrdiff_t R)
 {
     const ptrdiff_t im = R * VW;
+    real           *m  = w->m;
     for (ptrdiff_t t = 0; t < u->at->n; t++, m += 2 * im) {
         vec         in   = vload(u->i.p + t * u->i.t);
         const real *o_re = u->o[RE].p + t * u->o[RE].t, *o_im = u->o[IM].p + t * u->o[IM].t;
@@ -54,10 +55,10 @@ VEC_INLINE void recall(const unit *u, ptrdiff_t R, real *m)
     }
 }
 
-void K_(lcsm_scan_recall_complex)(const unit *u, real *m)
+void K_(lcsm_scan_recall_complex)(const unit *u, const sweep *w)
 {
-    if (u->p->R == 1) recall(u, 1, m);
-    else recall(u, SCAN_ROWS, m);
+    if (u->p->R == 1) recall(u, w, 1);
+    else recall(u, w, SCAN_ROWS);
 }
 
 VEC_INLINE void add_to(real *p, vec x)
@@ -65,11 +66,10 @@ VEC_INLINE void add_to(real *p, vec x)
     vstore(p, vload(p) + x);
 }
 
-/* Where x belongs: the lanes of a token, the sum over steps, or nowhere. */
+/* Where x belongs: the lanes of a token or the sum over steps. */
 VEC_INLINE void keep(real *lane, real *sum, ptrdiff_t at, ptrdiff_t r, vec x)
 {
-    if (lane != NULL) add_to(lane + at, x);
-    else if (sum != NULL) add_to(sum + r * VW, x);
+    add_to(lane != NULL ? lane + at : sum + r * VW, x);
 }
 
 /* One row at one step. G is the gradient of m_t on entry, of m_{t-1} on return. */
@@ -88,7 +88,7 @@ VEC_INLINE void sweep_row(const unit *u, const sweep *w, ptrdiff_t R, ptrdiff_t 
     keep(w->e_lanes[RE], w->e_sum[RE], at, r, G[RE] * in);
     keep(w->e_lanes[IM], w->e_sum[IM], at, r, G[IM] * in);
     *g_i += part(&u->e[RE], u->E[RE], t, r) * G[RE] + part(&u->e[IM], u->E[IM], t, r) * G[IM];
-    if (w->f[RE] != NULL) {
+    if (w->g_z != NULL) {
         vec f = vload(w->f[RE] + at), g = vload(w->f[IM] + at);
         vstore(w->g_z + at, -((f * re - g * i) * G[RE] + (f * i + g * re) * G[IM]));
     }
@@ -111,7 +111,7 @@ VEC_INLINE void sweep_tile(const unit *u, const sweep *w, ptrdiff_t R)
             if (w->s_sum[c] != NULL) vstore(w->s_sum[c] + r * VW, vzero());
         }
     for (ptrdiff_t t = u->at->n - 1; t >= 0; t--) {
-        vec gy = vload(w->g_y.p + t * w->g_y.t), in = vload(u->i.p + t * u->i.t);
+        vec gy = vload(w->g_y + t * VW), in = vload(u->i.p + t * u->i.t);
         vec g_i = vload(w->g_i + t * VW);
         for (ptrdiff_t r = 0; r < R; r++) sweep_row(u, w, R, t, r, gy, in, &g_i, G[r]);
         vstore(w->g_i + t * VW, g_i);

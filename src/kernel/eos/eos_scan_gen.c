@@ -33,41 +33,50 @@ vec K_(lcsm_scan_slope)(const seq *x, vec z)
 /* What a pass does with z and with the number that the buffer holds. */
 enum { EXP, COMPLEMENT, GATE_EXP, GATE_LOG, GATE_LOG_DZ };
 
-/* One vector column of a row through time: z = a c, b c, a b, or what the buffer holds. */
-VEC_INLINE void pass_column(const unit *u, int pass, int z_from, ptrdiff_t r, ptrdiff_t j,
-                            const real *z_any, real *dz)
+/* P vector columns of a row through time: z = a c, b c, a b, or what z_any holds. */
+VEC_INLINE void pass_columns(const unit *u, int pass, int z_from, ptrdiff_t P, ptrdiff_t r,
+                             ptrdiff_t j, const real *z_any, real *dz)
 {
     const bool by_row = z_from == Z_AC || z_from == Z_AB, by_col = z_from == Z_BC || z_from == Z_AB;
     const ptrdiff_t n = u->at->n, step = u->p->R * u->cut.W, a_t = u->a.t, b_t = u->b.t;
     const ptrdiff_t at      = r * u->cut.W + j;
     const real      inv_tau = 1 / u->p->x->tau;
-    const track    *ahead   = &u->ahead[at / VW];
+    const track     next    = pass < GATE_LOG ? ahead_turn(u->next) : (track){NULL, 0};
     const real     *a = by_row ? u->a.p + r : NULL, *b = by_col ? u->b.p + j : NULL;
     real           *o = u->p->o_buf[RE] + at;
-    vec             c = vzero();
-    if (z_from == Z_AC || z_from == Z_BC) c = vload(u->c + r * u->cut.W + j);
+    vec             c[2];
+    SCAN_EACH(v, P) c[v] = z_from == Z_AC || z_from == Z_BC ? vload(u->c + at + v * VW) : vzero();
     for (ptrdiff_t t = 0; t < n; t++, o += step) {
-        vec z;
-        if (pass == EXP && ahead->p != NULL) __builtin_prefetch(ahead->p + t * ahead->t, 0, 2);
-        if (z_from == Z_AC) z = vset1(a[t * a_t]) * c;
-        else if (z_from == Z_BC) z = vload(b + t * b_t) * c;
-        else if (z_from == Z_AB) z = vset1(a[t * a_t]) * vload(b + t * b_t);
-        else z = vload(z_any + t * step + at);
-        if (pass == EXP) vstore(o, vexp2(z));
-        else if (pass == COMPLEMENT) vstore(o, 1 - z);
-        else if (pass == GATE_EXP) vstore(o, vexp2(-vabs(z)));
-        else {
-            vec e = vload(o);
-            vstore(o, gate_log(z, e, inv_tau));
-            if (pass == GATE_LOG_DZ) vstore(dz + t * step + at, gate_slope(z, e, inv_tau));
+        if (pass < GATE_LOG && next.p != NULL) __builtin_prefetch(next.p + t * next.t, 0, 2);
+        SCAN_EACH(v, P)
+        {
+            vec   z;
+            real *q = o + v * VW;
+            if (z_from == Z_AC) z = vset1(a[t * a_t]) * c[v];
+            else if (z_from == Z_BC) z = vload(b + t * b_t + v * VW) * c[v];
+            else if (z_from == Z_AB) z = vset1(a[t * a_t]) * vload(b + t * b_t + v * VW);
+            else z = vload(z_any + t * step + at + v * VW);
+            if (pass == EXP) vstore(q, vexp2(z));
+            else if (pass == COMPLEMENT) vstore(q, 1 - z);
+            else if (pass == GATE_EXP) vstore(q, vexp2(-vabs(z)));
+            else {
+                vec e = vload(q);
+                vstore(q, gate_log(z, e, inv_tau));
+                if (pass == GATE_LOG_DZ)
+                    vstore(dz + t * step + at + v * VW, gate_slope(z, e, inv_tau));
+            }
         }
     }
 }
 
 VEC_INLINE void pass_tile(const unit *u, int pass, int z_from, const real *z_any, real *dz)
 {
-    for (ptrdiff_t r = 0; r < u->p->R; r++)
-        for (ptrdiff_t j = 0; j < u->cut.W; j += VW) pass_column(u, pass, z_from, r, j, z_any, dz);
+    for (ptrdiff_t r = 0; r < u->p->R; r++) {
+        if (u->cut.NV == 1) pass_columns(u, pass, z_from, 1, r, 0, z_any, dz);
+        else
+            for (ptrdiff_t j = 0; j < u->cut.W; j += 2 * VW)
+                pass_columns(u, pass, z_from, 2, r, j, z_any, dz);
+    }
 }
 
 typedef void pass_fn(const unit *u, const real *z_any, real *dz);

@@ -41,6 +41,15 @@ static void plan_factors(scan *p)
                    || p->z == Z_STILL;
 }
 
+/* One generated factor from a row of numbers and a static tile, and nothing else. */
+static bool is_fused(const scan *p)
+{
+    const seq *x = p->x;
+    return x->gen == EOS_GEN_EXP && p->z == Z_BC && p->planes == 1 && p->R > 1 && !p->e_matrix
+        && !p->s_matrix && !p->still_factor && x->row.p == NULL && x->col.p == NULL
+        && x->full.p == NULL;
+}
+
 static void plan_sizes(scan *p)
 {
     const seq *x = p->x;
@@ -64,6 +73,7 @@ void K_(lcsm_scan_plan)(scan *p, const seq *x, ptrdiff_t n_max, ptrdiff_t NV, ca
     plan_sizes(p);
     plan_z(p);
     plan_factors(p);
+    p->fused = is_fused(p);
 
     size_t tiles = (size_t)(p->Kp * p->Dp), line = (size_t)(n_max * p->Kp);
     if (p->z == Z_AC || p->z == Z_BC) p->c_tiles = carve(c, tiles);
@@ -156,26 +166,47 @@ void K_(lcsm_scan_block)(const scan *p, ptrdiff_t t0, ptrdiff_t n, block *b)
     }
 }
 
-void K_(lcsm_scan_cols)(const scan *p, const view *v, ptrdiff_t t0, ptrdiff_t n, strip cut,
-                        real factor, real *to)
+group K_(lcsm_scan_group)(const scan *p, ptrdiff_t d0, ptrdiff_t n)
 {
-    if (v->d == 1 && cut.cols == cut.W) {
-        const real *from = v->p + t0 * v->t + cut.d0;
-        for (ptrdiff_t t = 0; t < n; t++)
-            for (ptrdiff_t j = 0; j < cut.W; j += VW)
-                vstore(to + t * cut.W + j, vload(from + t * v->t + j) * factor);
-        return;
+    group g = {.d0 = d0, .end = d0};
+    for (; g.end < p->x->D && g.count < SCAN_GROUP; g.count++) {
+        strip cut      = strip_at(p, g.end);
+        g.cut[g.count] = cut;
+        g.at[g.count]  = g.size;
+        g.end += cut.W;
+        g.size += n * cut.W;
     }
-    for (ptrdiff_t t = 0; t < n; t++)
-        for (ptrdiff_t j = 0; j < cut.W; j += VW)
-            vstore(to + t * cut.W + j, view_load(p->x, v, t0 + t, 0, cut.d0 + j) * factor);
+    return g;
 }
 
-void K_(lcsm_scan_ahead)(const view *v, ptrdiff_t t0, ptrdiff_t t1, ptrdiff_t d, ptrdiff_t W)
+void K_(lcsm_scan_cols)(const scan *p, const block *b, const group *g, const view *v, real *to)
 {
-    const ptrdiff_t line = 64 / (ptrdiff_t)sizeof(real);
-    for (ptrdiff_t t = t0; t < t1; t++)
-        for (ptrdiff_t j = 0; j < W; j += line) __builtin_prefetch(v->p + t * v->t + d + j, 0, 2);
+    bool whole = v->d == 1 && g->end <= p->x->D;
+    for (ptrdiff_t t = 0; t < b->n; t++) {
+        const real *from = v->p + (b->t0 + t) * v->t;
+        for (ptrdiff_t s = 0; s < g->count; s++) {
+            strip cut  = g->cut[s];
+            real *line = to + g->at[s] + t * cut.W;
+            for (ptrdiff_t j = 0; j < cut.W; j += VW)
+                vstore(line + j, whole ? vload(from + cut.d0 + j)
+                                       : view_load(p->x, v, b->t0 + t, 0, cut.d0 + j));
+        }
+    }
+}
+
+void K_(lcsm_scan_ahead)(const scan *p, const block *b, const group *g, const view *const *of,
+                         int views, ahead *a)
+{
+    const ptrdiff_t line  = 64 / (ptrdiff_t)sizeof(real);
+    ptrdiff_t       width = g->end - g->d0, left = p->x->D - g->end;
+    bool            right = left > 0;
+    *a                    = (ahead){.t0    = right ? b->t0 : b->t0 + b->n,
+                                    .d0    = right ? g->end : 0,
+                                    .turns = p->Kp * width / (p->NV > 1 ? 2 * VW : VW),
+                                    .lines = ((right && left < width ? left : width) + line - 1) / line};
+    if (!right && b->t0 + 2 * b->n > p->x->T) return;
+    for (int j = 0; j < views; j++)
+        if (of[j] != NULL && of[j]->p != NULL && of[j]->d == 1) a->of[a->views++] = *of[j];
 }
 
 ptrdiff_t K_(lcsm_scan_steps)(const seq *x, ptrdiff_t t, ptrdiff_t end, ptrdiff_t n_max)

@@ -113,6 +113,38 @@ static void o_still(vec log, vec phase, vec o[2], vec drift[2])
 
 #endif
 
+#if LCSM_REAL_IS_DOUBLE
+
+/* The products l log and l phase with the digits that their rounding cuts off. */
+void K_(lcsm_still_power)(const double *log, const double *phase, double l, vec o[2])
+{
+    for (int j = 0; j < VW; j++) {
+        double x = l * log[j], phi = l * phase[j];
+        double dx = isfinite(x) ? fma(l, log[j], -x) : 0, dphi = fma(l, phase[j], -phi);
+        double mag = exp(x) * (1 + dx);
+        o[RE][j]   = mag * (cos(phi) - sin(phi) * dphi);
+        o[IM][j]   = mag * (sin(phi) + cos(phi) * dphi);
+    }
+}
+
+#else
+
+void K_(lcsm_still_power)(const double *log, const double *phase, double l, vec o[2])
+{
+    wide x, phi, mag, s, c;
+    memcpy(&x, log, sizeof x);
+    memcpy(&phi, phase, sizeof phi);
+    x   = x * l;
+    phi = phi * l;
+    wide_exp(&x, &mag);
+    wide_sincos(&phi, &s, &c);
+    wide re = mag * c, im = mag * s;
+    o[RE] = narrow(re);
+    o[IM] = narrow(im);
+}
+
+#endif
+
 void K_(lcsm_scan_pack_still)(const scan *p)
 {
     for (ptrdiff_t d0 = 0; d0 < p->x->D;) {

@@ -66,6 +66,7 @@ typedef struct {
     int         planes;        /* 2 for a complex memory */
     bool        e_matrix, s_matrix;
     bool        token; /* o is per token: it goes through the buffer */
+    bool        fused; /* o is exp(b c) alone, e and s are vectors: it is made where it is used */
     bool        token_mag, token_phase, still_factor;
     int         z;
     const view *a, *b, *c;      /* of u and w */
@@ -85,6 +86,25 @@ typedef struct {
     rows      e[2], s[2], a, g, phase; /* g: the row factor itself, exp(row) */
 } block;
 
+/* Strips that are packed together: their columns of a step follow each other in memory. */
+enum { SCAN_GROUP = 8 };
+
+typedef struct {
+    ptrdiff_t count, d0, end; /* strips; columns d0 .. end - 1, padding included */
+    strip     cut[SCAN_GROUP];
+    ptrdiff_t at[SCAN_GROUP], size; /* where the (n, W) numbers of a strip start; of all */
+} group;
+
+/* What to ask memory for while the processor computes: the columns of the group that is packed
+ * next. Every vector column that is generated takes a cache line of each step along, evenly. */
+typedef struct {
+    view      of[5];
+    ptrdiff_t views, lines;     /* cache lines of a step */
+    ptrdiff_t t0, d0;           /* the next group starts there */
+    ptrdiff_t credit, turns;    /* lines due, in parts of a turn */
+    ptrdiff_t view_at, line_at; /* the line after the last that was asked for */
+} ahead;
+
 /* A tile in a block: what the loops over n steps read. */
 typedef struct {
     const scan  *p;
@@ -95,7 +115,7 @@ typedef struct {
     track        e[2], s[2], a, g, phase; /* (n, R) */
     track        o[2];                    /* (n, R, W) */
     const real  *c, *E[2], *S[2];         /* (R, W) */
-    track        ahead[SCAN_TILE]; /* what to ask memory for while a vector column is generated */
+    ahead       *next;
 } unit;
 
 /* A piece of scratch; while base is NULL this only counts. */
@@ -153,6 +173,41 @@ VEC_INLINE strip strip_at(const scan *p, ptrdiff_t d0)
     return s;
 }
 
+/* Where a line for each step lies, if one is due. */
+VEC_INLINE track ahead_turn(ahead *a)
+{
+    const ptrdiff_t line = 64 / (ptrdiff_t)sizeof(real);
+    a->credit += a->views * a->lines;
+    if (a->view_at == a->views || a->credit < a->turns) return (track){NULL, 0};
+    const view *v  = &a->of[a->view_at];
+    track       at = {v->p + a->t0 * v->t + a->d0 + a->line_at * line, v->t};
+    a->credit -= a->turns;
+    if (++a->line_at == a->lines) a->line_at = 0, a->view_at++;
+    return at;
+}
+
+/* The lines that are due while a whole tile of `turns` turns is made. */
+typedef struct {
+    track     at[SCAN_TILE];
+    ptrdiff_t count;
+} ahead_lines;
+
+VEC_INLINE ahead_lines ahead_tile(const unit *u)
+{
+    ahead_lines l     = {.count = 0};
+    ptrdiff_t   turns = u->p->R * (u->cut.NV > 1 ? u->cut.NV / 2 : 1);
+    for (ptrdiff_t j = 0; j < turns; j++) {
+        l.at[l.count] = ahead_turn(u->next);
+        l.count += l.at[l.count].p != NULL;
+    }
+    return l;
+}
+
+VEC_INLINE void ahead_step(const ahead_lines *l, ptrdiff_t t)
+{
+    for (ptrdiff_t j = 0; j < l->count; j++) __builtin_prefetch(l->at[j].p + t * l->at[j].t, 0, 2);
+}
+
 /* The next tile of rows. */
 VEC_INLINE void unit_down(unit *u)
 {
@@ -180,11 +235,14 @@ void K_(lcsm_scan_plan)(scan *p, const seq *x, ptrdiff_t n_max, ptrdiff_t NV, ca
 /* Fills the tiles. */
 void K_(lcsm_scan_pack)(const scan *p);
 void K_(lcsm_scan_block)(const scan *p, ptrdiff_t t0, ptrdiff_t n, block *b);
-/* The first n steps from t0 on of a (T, D) view, times factor, as (n, W). */
-void K_(lcsm_scan_cols)(const scan *p, const view *v, ptrdiff_t t0, ptrdiff_t n, strip cut,
-                        real factor, real *to);
-/* Asks for W columns of steps t0 .. t1 - 1 of a view with contiguous columns. */
-void K_(lcsm_scan_ahead)(const view *v, ptrdiff_t t0, ptrdiff_t t1, ptrdiff_t d, ptrdiff_t W);
+/* The group of columns from d0 on, for n steps. */
+group K_(lcsm_scan_group)(const scan *p, ptrdiff_t d0, ptrdiff_t n);
+/* The block's steps of a (T, D) view, packed: for each strip (n, W). */
+void K_(lcsm_scan_cols)(const scan *p, const block *b, const group *g, const view *v, real *to);
+/* Points to the group that follows g in block b; every view has contiguous columns or is left out.
+ */
+void K_(lcsm_scan_ahead)(const scan *p, const block *b, const group *g, const view *const *of,
+                         int views, ahead *a);
 /* The steps from t on that make a block: none but the first is reset, all are in one cell of C. */
 ptrdiff_t K_(lcsm_scan_steps)(const seq *x, ptrdiff_t t, ptrdiff_t end, ptrdiff_t n_max);
 /* m (K, D planes) -> a tile (planes, R, W), and back. NULL is an empty memory. */
@@ -198,6 +256,9 @@ unit K_(lcsm_scan_unit)(const scan *p, const block *b, strip cut);
 void K_(lcsm_scan_pack_still)(const scan *p);
 /* Multiplies the memory of a tile by what n rounded steps took from it; G by the conjugate. */
 void K_(lcsm_scan_correct)(const unit *u, bool conjugate, real *tile, ptrdiff_t m_k);
+
+/* exp(l (log + i phase)) of VW numbers, evaluated in double. */
+void K_(lcsm_still_power)(const double *log, const double *phase, double l, vec o[2]);
 
 /* ---- eos_scan_gen.c ---- */
 
@@ -215,22 +276,21 @@ vec K_(lcsm_scan_slope)(const seq *x, vec z);
 typedef void K_(lcsm_scan_run)(const unit *u, real *m, ptrdiff_t m_k, real *y);
 K_(lcsm_scan_run) K_(lcsm_scan_run_complex);
 
-/* What the backward pass of a tile works on; NULL where a gradient is not wanted. Slot t of m is
- * the memory before step t as (planes, R, W). The sweep leaves in slot t + 1 the gradient of
- * log |o_t| and, in the second plane, of the phase. */
+/* What the backward pass of a tile works on. Slot t of m is the memory before step t as
+ * (planes, R, W). The sweep leaves in slot t + 1 the gradient of log |o_t| and, in the second
+ * plane, of the phase. */
 typedef struct {
-    real       *m, *G;                   /* (n + 1) slots; the tile of G */
-    track       g_y;                     /* (n, W) */
+    real       *m, *G;                   /* n + 1 slots; the tile of G */
+    const real *g_y;                     /* (n, W) */
     real       *g_i;                     /* (n, W), added to */
     real       *e_lanes[2], *s_lanes[2]; /* (n, R, VW), added to: vectors of a token */
     real       *e_sum[2], *s_sum[2];     /* (R, W), overwritten: matrices */
     const real *f[2];                    /* (n, R, W): o without the complement */
-    real       *g_z;                     /* (n, R, W): the complement's gradient of z */
-    bool        o;                       /* whether the slots are wanted */
+    real       *g_z;                     /* NULL, or the complement's gradient of z */
 } sweep;
 
-/* Fills the slots 1 .. n from slot 0. */
-typedef void K_(lcsm_scan_recall)(const unit *u, real *m);
+/* Fills the slots 1 .. n from slot 0, and takes the gradient of s on the way. */
+typedef void K_(lcsm_scan_recall)(const unit *u, const sweep *w);
 /* From the last step to the first. */
 typedef void K_(lcsm_scan_sweep)(const unit *u, const sweep *w);
 K_(lcsm_scan_recall) K_(lcsm_scan_recall_complex);
