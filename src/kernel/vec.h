@@ -35,6 +35,9 @@ typedef int32_t ireal;
 
 typedef real  vec __attribute__((vector_size(VW * sizeof(real))));
 typedef ireal ivec __attribute__((vector_size(VW * sizeof(real))));
+#if !LCSM_REAL_IS_DOUBLE
+typedef uint32_t uvec __attribute__((vector_size(VW * sizeof(real)))); /* sums that wrap */
+#endif
 
 #define VEC_ALIGNED __attribute__((aligned(64)))
 
@@ -251,7 +254,7 @@ VEC_INLINE void vsincos(vec x, vec *s, vec *c)
 VEC_INLINE vec vexp2_steps(vec t)
 {
     const ivec table = VEC_TABLE;
-    return (vec)(((ivec)t << (23 - VEC_STEP_BITS)) + (ivec)VEC_LOOK_UP(table, t));
+    return (vec)(((uvec)t << (23 - VEC_STEP_BITS)) + (uvec)VEC_LOOK_UP(table, t));
 }
 
 /* exp(x) = 2^n (1 + r q(r)), n a multiple of 1/STEPS, x = n log 2 + r, |r| <= log(2) / (2 STEPS).
