@@ -303,7 +303,7 @@ VEC_INLINE vec vexp(vec x)
     q                = q * r + 1.666652069e-1f;
     q                = q * r + 4.999999345e-1f;
     vec p            = (q * r) * r + r + 1.0f;
-    p                = (vec)((ivec)p + ((ivec)z << 23));
+    p                = (vec)((uvec)p + ((uvec)z << 23));
     return (vec)((ivec)p & ~(x < -87.33f));
 }
 
@@ -319,7 +319,7 @@ VEC_INLINE vec vexp2(vec x)
     q                = q * r + 2.402264791e-1f;
     q                = q * r + 6.931472029e-1f;
     vec p            = q * r + 1.0f;
-    p                = (vec)((ivec)p + ((ivec)z << 23));
+    p                = (vec)((uvec)p + ((uvec)z << 23));
     return (vec)((ivec)p & ~(x < -126.0f));
 }
 

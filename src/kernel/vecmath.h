@@ -60,7 +60,7 @@ VEC_INLINE vec vexpm1(vec x)
     q                = q * r + 1.666652069e-1f;
     q                = q * r + 4.999999345e-1f;
     vec p            = (q * r) * r + r;
-    vec power        = (vec)(((ivec)z << 23) + 0x3f800000);
+    vec power        = (vec)(((uvec)z << 23) + 0x3f800000u);
     return p * power + (power - 1.0f);
 }
 
