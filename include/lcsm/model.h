@@ -1,16 +1,20 @@
 /*
- * lcsm/model.h - the models: the method table, and what a model would be.
+ * lcsm/model.h - the models: the method table, what a model would be, and models with weights.
  *
  * Ownership  Strings of the tables live as long as the program. What a description hands to a
- *            function is borrowed for the time of the call.
- * Threads    Everything here may be called from any thread.
- * Errors     A function that can fail returns lcsm_status and, if err is not NULL, says why.
+ *            function is borrowed for the time of the call. What _create and _load return, the
+ *            caller gives to _free; _free(NULL) is fine. The context outlives the model.
+ * Threads    Everything here may be called from any thread; many threads may share a model that
+ *            nobody trains.
+ * Errors     A function that can fail returns lcsm_status and, if err is not NULL, says why. On
+ *            failure *out is NULL and nothing is left to free.
  */
 #ifndef LCSM_MODEL_H
 #define LCSM_MODEL_H
 #include <lcsm/check.h>
 #include <lcsm/config.h>
 #include <lcsm/context.h>
+#include <stdint.h>
 
 LCSM_BEGIN_DECLS
 
@@ -58,6 +62,32 @@ typedef void lcsm_parameter_fn(void *user, const lcsm_parameter_info *row);
 LCSM_API lcsm_status lcsm_model_describe(const lcsm_context *ctx, const lcsm_model_config *cfg,
                                          ptrdiff_t length, lcsm_model_summary *out,
                                          lcsm_parameter_fn *each, void *user, lcsm_error *err);
+
+/* A model: its settings and its weights. */
+typedef struct lcsm_model lcsm_model;
+
+/* With first values that depend on the seed, the settings and nothing else. */
+LCSM_API lcsm_status lcsm_model_create(lcsm_model **out, const lcsm_context *ctx,
+                                       const lcsm_model_config *cfg, uint64_t seed,
+                                       lcsm_error *err);
+LCSM_API void        lcsm_model_free(lcsm_model *model);
+
+/* From a run folder: config.json, and model.safetensors or the files that its index names. A
+ * tensor that is missing, unknown or of another shape is named. */
+LCSM_API lcsm_status lcsm_model_load(lcsm_model **out, const lcsm_context *ctx, const char *folder,
+                                     lcsm_error *err);
+
+/* Makes the folder if it is not there, and writes or replaces config.json and
+ * model.safetensors. */
+LCSM_API lcsm_status lcsm_model_save(const lcsm_model *model, const char *folder, lcsm_error *err);
+
+LCSM_API const lcsm_model_config *lcsm_model_config_of(const lcsm_model *model);
+LCSM_API size_t                   lcsm_model_param_count(const lcsm_model *model);
+
+/* The settings in the config.json of a run folder. Keys that are not a model's are skipped: they
+ * are those of its training. */
+LCSM_API lcsm_status lcsm_model_config_load(lcsm_model_config *cfg, const char *folder,
+                                            lcsm_error *err);
 
 /* Proves methods and codes in two-layer models on this machine. name is a method, a code, "methods"
  * (every method and flavour) or "codes" (all 384 and the SSM; a selection unless options->full). */

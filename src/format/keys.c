@@ -160,8 +160,9 @@ static lcsm_status set_from_json(const char *place, const lcsm_key *k, void *set
                      number ? "a number" : (k->type == LCSM_KEY_BOOL ? "true or false" : "a text"));
 }
 
-lcsm_status lcsm_keys_read(const lcsm_keys *keys, const lcsm_keys *others, void *settings,
-                           json_t *object, const char *place, lcsm_error *err)
+/* A member that neither table has is an error if `strict`. */
+static lcsm_status read_members(const lcsm_keys *keys, const lcsm_keys *others, bool strict,
+                                void *settings, json_t *object, const char *place, lcsm_error *err)
 {
     char        prefix[160];
     const char *name;
@@ -169,13 +170,26 @@ lcsm_status lcsm_keys_read(const lcsm_keys *keys, const lcsm_keys *others, void 
     snprintf(prefix, sizeof prefix, "%.150s: ", place);
     json_object_foreach(object, name, value)
     {
-        const lcsm_key *k = lcsm_keys_find(keys, name);
-        if (k == NULL && others != NULL && lcsm_keys_find(others, name) != NULL) continue;
+        const lcsm_key *k    = lcsm_keys_find(keys, name);
+        bool            skip = others != NULL && lcsm_keys_find(others, name) != NULL;
+        if (k == NULL && (skip || !strict)) continue;
         if (k == NULL) return unknown(keys, prefix, name, err);
         lcsm_status st = set_from_json(prefix, k, settings, value, err);
         if (st != LCSM_OK) return st;
     }
     return LCSM_OK;
+}
+
+lcsm_status lcsm_keys_read(const lcsm_keys *keys, const lcsm_keys *others, void *settings,
+                           json_t *object, const char *place, lcsm_error *err)
+{
+    return read_members(keys, others, true, settings, object, place, err);
+}
+
+lcsm_status lcsm_keys_pick(const lcsm_keys *keys, void *settings, json_t *object, const char *place,
+                           lcsm_error *err)
+{
+    return read_members(keys, NULL, false, settings, object, place, err);
 }
 
 static json_t *to_json(const lcsm_key *k, const void *settings)

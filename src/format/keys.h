@@ -51,6 +51,10 @@ lcsm_status lcsm_keys_set(const lcsm_keys *keys, void *settings, const char *nam
 lcsm_status lcsm_keys_read(const lcsm_keys *keys, const lcsm_keys *others, void *settings,
                            json_t *object, const char *place, lcsm_error *err);
 
+/* The same, but members that are no keys are left to others: for files that programs write. */
+lcsm_status lcsm_keys_pick(const lcsm_keys *keys, void *settings, json_t *object, const char *place,
+                           lcsm_error *err);
+
 /* Every key into the object; false when there is no memory. */
 bool lcsm_keys_write(const lcsm_keys *keys, const void *settings, json_t *object);
 

@@ -158,7 +158,7 @@ lcsm_status lcsm_params_reserve(lcsm_params *p, bool grads, lcsm_error *err)
     if (grads && p->grads == NULL) LCSM_TRY(new_block(&p->grads, p, err));
     if (filled) return LCSM_OK;
     LCSM_TRY(new_block(&p->values, p, err));
-    for (size_t j = 0; j < p->count; j++) LCSM_TRY(fill(p, &p->list[j], err));
+    for (size_t j = 0; j < p->count && !p->blank; j++) LCSM_TRY(fill(p, &p->list[j], err));
     filled = true;
 cleanup:
     if (!filled) {

@@ -65,6 +65,7 @@ typedef struct {
 typedef struct {
     lcsm_dtype  dtype; /* LCSM_F32 or LCSM_F64 */
     uint64_t    seed;
+    bool        blank; /* values start as zeros, because they come from elsewhere */
     lcsm_param *list;
     size_t      count, capacity;
     size_t      block;  /* elements of a block, gaps included; set by lcsm_params_reserve */

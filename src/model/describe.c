@@ -31,22 +31,6 @@ lcsm_code_info lcsm_code_at(size_t row)
     return (lcsm_code_info){(int)row, LCSM_OSC_TABLE[row].notation, LCSM_OSC_TABLE[row].text};
 }
 
-/* A graph of the model that is built and not planned. */
-static lcsm_status sketch(lcsm_graph **g, lcsm_params **params, const lcsm_context *ctx,
-                          const lcsm_model_config *cfg, ptrdiff_t T, bool train, lcsm_error *err)
-{
-    lcsm_model_want want = {.logits = !train, .loss = train, .ignore = -1};
-    lcsm_model_io   io;
-    lcsm_status     st;
-    LCSM_TRY(lcsm_params_create(params, LCSM_F32, 0, err));
-    LCSM_TRY(lcsm_graph_create(g, ctx, *params, err));
-    LCSM_TRY(lcsm_model_build(*g, cfg, 1, T, &want, &io, err));
-    if ((*g)->error.status != LCSM_OK)
-        st = lcsm_fail(err, (*g)->error.status, "%s", (*g)->error.text);
-cleanup:
-    return st;
-}
-
 static double flops_of(const lcsm_graph *g)
 {
     double sum = 0;
@@ -111,8 +95,10 @@ lcsm_status lcsm_model_describe(const lcsm_context *ctx, const lcsm_model_config
     lcsm_code_states c;
     lcsm_status      st;
     *out = (lcsm_model_summary){.layers = (size_t)cfg->layers};
-    LCSM_TRY(sketch(&g, &params, ctx, cfg, length, true, err));
-    LCSM_TRY(sketch(&one, &one_params, ctx, cfg, 1, false, err));
+    LCSM_TRY(lcsm_params_create(&params, LCSM_F32, 0, err));
+    LCSM_TRY(lcsm_params_create(&one_params, LCSM_F32, 0, err));
+    LCSM_TRY(lcsm_model_sketch(&g, ctx, params, cfg, length, true, err));
+    LCSM_TRY(lcsm_model_sketch(&one, ctx, one_params, cfg, 1, false, err));
     out->train_flops   = 3 * flops_of(g) / (double)length;
     out->decode_flops  = flops_of(one);
     out->memory_floats = memory_of(one);

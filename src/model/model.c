@@ -5,6 +5,7 @@
 
 #include "eos/method.h"
 #include "eos/tables.h"
+#include "graph/internal.h"
 
 /* What building a model carries along. */
 typedef struct {
@@ -223,4 +224,19 @@ lcsm_status lcsm_model_build(lcsm_graph *g, const lcsm_model_config *cfg, ptrdif
     lcsm_keep(g, io->hidden);
     head(&b, want, table, io);
     return LCSM_OK;
+}
+
+lcsm_status lcsm_model_sketch(lcsm_graph **g, const lcsm_context *ctx, lcsm_params *params,
+                              const lcsm_model_config *cfg, ptrdiff_t T, bool train,
+                              lcsm_error *err)
+{
+    lcsm_model_want want = {.logits = !train, .loss = train, .ignore = -1};
+    lcsm_model_io   io;
+    lcsm_status     st;
+    LCSM_TRY(lcsm_graph_create(g, ctx, params, err));
+    LCSM_TRY(lcsm_model_build(*g, cfg, 1, T, &want, &io, err));
+    if ((*g)->error.status != LCSM_OK)
+        st = lcsm_fail(err, (*g)->error.status, "%s", (*g)->error.text);
+cleanup:
+    return st;
 }

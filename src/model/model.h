@@ -31,4 +31,10 @@ typedef struct {
 /* Adds the model to an empty graph. */
 lcsm_status lcsm_model_build(lcsm_graph *g, const lcsm_model_config *cfg, ptrdiff_t B, ptrdiff_t T,
                              const lcsm_model_want *want, lcsm_model_io *io, lcsm_error *err);
+
+/* A graph of one sequence that is built and not planned: it shows what the model is made of, and
+ * adds its parameters to the list. On failure too, *g is to be freed. */
+lcsm_status lcsm_model_sketch(lcsm_graph **g, const lcsm_context *ctx, lcsm_params *params,
+                              const lcsm_model_config *cfg, ptrdiff_t T, bool train,
+                              lcsm_error *err);
 #endif

@@ -1,0 +1,259 @@
+/* handle.c - models with weights: made new, loaded from a run folder, saved to one. */
+#include "model/handle.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/folder.h"
+#include "format/json_doc.h"
+#include "format/run_folder.h"
+#include "model/config.h"
+#include "model/model.h"
+
+static const char MODEL_TYPE[] = "lcsm";
+
+/* ---- the list --------------------------------------------------------------------------- */
+
+lcsm_status lcsm_model_list(lcsm_params **out, const lcsm_context *ctx,
+                            const lcsm_model_config *cfg, uint64_t seed, lcsm_error *err)
+{
+    lcsm_status  st;
+    lcsm_params *params = NULL;
+    lcsm_graph  *g      = NULL;
+    *out                = NULL;
+    LCSM_TRY(lcsm_params_create(&params, LCSM_F32, seed, err));
+    LCSM_TRY(lcsm_model_sketch(&g, ctx, params, cfg, 1, false, err));
+    *out   = params;
+    params = NULL;
+cleanup:
+    lcsm_graph_free(g);
+    lcsm_params_free(params);
+    return st;
+}
+
+static lcsm_named_tensor tensor_of(const lcsm_params *params, size_t row)
+{
+    const lcsm_param *p = &params->list[row];
+    lcsm_named_tensor t = {.name = p->name,
+                           .element =
+                               params->dtype == LCSM_F32 ? LCSM_ELEMENT_F32 : LCSM_ELEMENT_F64,
+                           .rank = (size_t)p->shape.rank,
+                           .data = lcsm_param_values(params, (int)row)};
+    for (int j = 0; j < p->shape.rank; j++) t.shape[j] = (size_t)p->shape.dim[j];
+    return t;
+}
+
+lcsm_status lcsm_model_tensors(lcsm_named_tensor **out, const lcsm_params *params, lcsm_error *err)
+{
+    *out = calloc(params->count + 1, sizeof **out);
+    if (*out == NULL)
+        return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for the names of %zu tensors",
+                         params->count);
+    for (size_t j = 0; j < params->count; j++) (*out)[j] = tensor_of(params, j);
+    return LCSM_OK;
+}
+
+/* ---- weights from a file ---------------------------------------------------------------- */
+
+static const char *label_of(const lcsm_weights *w)
+{
+    return w->shard_count > 0 ? w->shards[0].label : "the file";
+}
+
+static bool same_shape(const lcsm_named_tensor *a, const lcsm_named_tensor *b)
+{
+    return a->rank == b->rank && memcmp(a->shape, b->shape, a->rank * sizeof a->shape[0]) == 0;
+}
+
+static lcsm_status check_row(const lcsm_params *params, size_t row, const lcsm_weights *w,
+                             lcsm_error *err)
+{
+    lcsm_named_tensor want = tensor_of(params, row), have;
+    char              a[LCSM_NAMED_TEXT], b[LCSM_NAMED_TEXT];
+    if (!lcsm_weights_find(&have, w, want.name))
+        return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: tensor %s is missing, want %s", label_of(w),
+                         want.name, lcsm_named_tensor_text(a, &want));
+    if (!same_shape(&want, &have))
+        return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: tensor %s is %s, want %s", label_of(w),
+                         want.name, lcsm_named_tensor_text(a, &have),
+                         lcsm_named_tensor_text(b, &want));
+    return LCSM_OK;
+}
+
+/* Names and shapes, before anything of their size is allocated. */
+static lcsm_status check_weights(const lcsm_params *params, const lcsm_weights *w, lcsm_error *err)
+{
+    lcsm_status st = LCSM_OK;
+    for (size_t j = 0; j < params->count && st == LCSM_OK; j++) st = check_row(params, j, w, err);
+    for (size_t j = 0; j < w->count && st == LCSM_OK; j++) {
+        lcsm_named_tensor t = lcsm_weights_at(w, j);
+        if (lcsm_params_find(params, t.name) < 0)
+            st = lcsm_fail(err, LCSM_ERR_FORMAT,
+                           "%s: tensor %.80s is not one of this model's %zu parameters",
+                           label_of(w), t.name, params->count);
+    }
+    return st;
+}
+
+lcsm_status lcsm_model_take(lcsm_params *params, const lcsm_weights *weights, lcsm_error *err)
+{
+    lcsm_status st;
+    LCSM_TRY(check_weights(params, weights, err));
+    params->blank = true;
+    LCSM_TRY(lcsm_params_reserve(params, false, err));
+    for (size_t j = 0; j < params->count; j++) {
+        lcsm_named_tensor t;
+        (void)lcsm_weights_find(&t, weights, params->list[j].name);
+        void *to = lcsm_param_values(params, (int)j);
+        LCSM_TRY(params->dtype == LCSM_F32 ? lcsm_named_tensor_f32(to, &t, err)
+                                           : lcsm_named_tensor_f64(to, &t, err));
+    }
+cleanup:
+    return st;
+}
+
+/* ---- config.json ------------------------------------------------------------------------ */
+
+json_t *lcsm_model_config_json(const lcsm_model_config *cfg)
+{
+    json_t *o  = json_object();
+    bool    ok = o != NULL && json_object_set_new(o, "model_type", json_string(MODEL_TYPE)) == 0
+           && json_object_set_new(o, "format_version", json_integer(LCSM_CONFIG_VERSION)) == 0
+           && lcsm_keys_write(&LCSM_MODEL_KEYS, cfg, o);
+    if (ok) return o;
+    json_decref(o);
+    return NULL;
+}
+
+/* A released model has another model_type, and what to do with it. */
+static lcsm_status check_type(const lcsm_json *root, lcsm_error *err)
+{
+    const char *type    = "";
+    int64_t     version = 0;
+    lcsm_status st;
+    LCSM_TRY(lcsm_json_get_text(&type, lcsm_json_need(root, "model_type"), err));
+    if (strcmp(type, MODEL_TYPE) != 0)
+        return lcsm_fail(err, LCSM_ERR_FORMAT,
+                         "%s: model_type is \"%.40s\", want \"%s\"; lcsm import takes released "
+                         "models",
+                         root->doc->label, type, MODEL_TYPE);
+    LCSM_TRY(
+        lcsm_json_get_int(&version, lcsm_json_need(root, "format_version"), 0, INT64_MAX, err));
+    if (version != LCSM_CONFIG_VERSION)
+        st = lcsm_fail(err, LCSM_ERR_UNSUPPORTED, "%s: format_version is %lld, want %d",
+                       root->doc->label, (long long)version, LCSM_CONFIG_VERSION);
+cleanup:
+    return st;
+}
+
+lcsm_status lcsm_model_config_load(lcsm_model_config *cfg, const char *folder, lcsm_error *err)
+{
+    lcsm_status   st;
+    lcsm_json_doc doc = {0};
+    char          path[LCSM_PATH_MAX];
+    lcsm_model_config_defaults(cfg);
+    LCSM_TRY(lcsm_path_join(path, folder, LCSM_RUN_CONFIG, err));
+    LCSM_TRY(lcsm_json_doc_read(&doc, path, LCSM_JSON_CONFIG_SIZE, err));
+    lcsm_json root = lcsm_json_root(&doc);
+    if (!json_is_object(doc.root)) return lcsm_json_fail(&root, err, "an object");
+    LCSM_TRY(check_type(&root, err));
+    LCSM_TRY(lcsm_keys_pick(&LCSM_MODEL_KEYS, cfg, doc.root, path, err));
+    LCSM_TRY(lcsm_model_config_check(cfg, err));
+cleanup:
+    lcsm_json_doc_free(&doc);
+    return st;
+}
+
+/* ---- models ----------------------------------------------------------------------------- */
+
+lcsm_status lcsm_model_wrap(lcsm_model **out, const lcsm_context *ctx, const lcsm_model_config *cfg,
+                            lcsm_params *params, lcsm_error *err)
+{
+    lcsm_model *m  = calloc(1, sizeof *m);
+    lcsm_status st = m != NULL ? lcsm_params_reserve(params, false, err)
+                               : lcsm_fail(err, LCSM_ERR_MEMORY, "no room for a model");
+    *out           = NULL;
+    if (st != LCSM_OK) {
+        free(m);
+        lcsm_params_free(params);
+        return st;
+    }
+    *m   = (lcsm_model){ctx, *cfg, params};
+    *out = m;
+    return LCSM_OK;
+}
+
+lcsm_status lcsm_model_create(lcsm_model **out, const lcsm_context *ctx,
+                              const lcsm_model_config *cfg, uint64_t seed, lcsm_error *err)
+{
+    lcsm_params *params;
+    *out           = NULL;
+    lcsm_status st = lcsm_model_list(&params, ctx, cfg, seed, err);
+    return st == LCSM_OK ? lcsm_model_wrap(out, ctx, cfg, params, err) : st;
+}
+
+void lcsm_model_free(lcsm_model *model)
+{
+    if (model == NULL) return;
+    lcsm_params_free(model->params);
+    free(model);
+}
+
+lcsm_status lcsm_model_load(lcsm_model **out, const lcsm_context *ctx, const char *folder,
+                            lcsm_error *err)
+{
+    lcsm_status       st;
+    lcsm_weights      weights = {0};
+    lcsm_params      *params  = NULL;
+    lcsm_model_config cfg;
+    *out = NULL;
+    LCSM_TRY(lcsm_model_config_load(&cfg, folder, err));
+    LCSM_TRY(lcsm_weights_open(&weights, folder, 0, err));
+    LCSM_TRY(lcsm_model_list(&params, ctx, &cfg, 0, err));
+    LCSM_TRY(lcsm_model_take(params, &weights, err));
+    st     = lcsm_model_wrap(out, ctx, &cfg, params, err);
+    params = NULL;
+cleanup:
+    lcsm_params_free(params);
+    lcsm_weights_close(&weights);
+    return st;
+}
+
+lcsm_status lcsm_model_store(const char *folder, json_t *config, const lcsm_params *params,
+                             lcsm_error *err)
+{
+    lcsm_status        st;
+    lcsm_named_tensor *tensors = NULL;
+    char              *text =
+        config != NULL ? json_dumps(config, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) : NULL;
+    if (text == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "%s: no room for its config", folder);
+    lcsm_run_file json = {.name = LCSM_RUN_CONFIG, .bytes = text, .size = strlen(text)};
+    lcsm_run_file file = {.name = LCSM_RUN_MODEL, .count = params->count};
+    LCSM_TRY(lcsm_folder_make(folder, err));
+    LCSM_TRY(lcsm_run_store(folder, &json, err));
+    LCSM_TRY(lcsm_model_tensors(&tensors, params, err));
+    file.tensors = tensors;
+    LCSM_TRY(lcsm_run_store(folder, &file, err));
+cleanup:
+    free(tensors);
+    free(text);
+    return st;
+}
+
+lcsm_status lcsm_model_save(const lcsm_model *model, const char *folder, lcsm_error *err)
+{
+    json_t     *config = lcsm_model_config_json(&model->cfg);
+    lcsm_status st     = lcsm_model_store(folder, config, model->params, err);
+    json_decref(config);
+    return st;
+}
+
+const lcsm_model_config *lcsm_model_config_of(const lcsm_model *model)
+{
+    return &model->cfg;
+}
+
+size_t lcsm_model_param_count(const lcsm_model *model)
+{
+    return lcsm_params_total(model->params);
+}

@@ -1,0 +1,49 @@
+/*
+ * model/handle.h - a model with weights, for library code.
+ *
+ * config.json of a run is one flat object:
+ *
+ *     {"model_type": "lcsm", "format_version": 1, every key of a model, every key of training}
+ *
+ * A reader takes the keys it knows. What a user writes by hand goes through lcsm_keys_read, which
+ * refuses unknown keys, before it gets there.
+ */
+#ifndef LCSM_MODEL_HANDLE_H
+#define LCSM_MODEL_HANDLE_H
+#include <jansson.h>
+#include <lcsm/model.h>
+
+#include "format/weights.h"
+#include "graph/params.h"
+
+enum { LCSM_CONFIG_VERSION = 1 };
+
+struct lcsm_model {
+    const lcsm_context *ctx;
+    lcsm_model_config   cfg;
+    lcsm_params        *params; /* closed, with values */
+};
+
+/* The parameters as named tensors, in the order of the list, which they borrow. The caller frees
+ * *out; it has params->count rows. */
+lcsm_status lcsm_model_tensors(lcsm_named_tensor **out, const lcsm_params *params, lcsm_error *err);
+
+/* Values from a file: every parameter must be there in its shape, and no other tensor. */
+lcsm_status lcsm_model_take(lcsm_params *params, const lcsm_weights *weights, lcsm_error *err);
+
+/* An open list of the model's parameters. */
+lcsm_status lcsm_model_list(lcsm_params **out, const lcsm_context *ctx,
+                            const lcsm_model_config *cfg, uint64_t seed, lcsm_error *err);
+
+/* A model around a list, which it owns from then on; values are reserved if there are none. On
+ * failure the list is freed. */
+lcsm_status lcsm_model_wrap(lcsm_model **out, const lcsm_context *ctx, const lcsm_model_config *cfg,
+                            lcsm_params *params, lcsm_error *err);
+
+/* {"model_type": ..., "format_version": ..., all model keys}; NULL when there is no memory. */
+json_t *lcsm_model_config_json(const lcsm_model_config *cfg);
+
+/* Writes config.json from such an object, and the weights of the list. */
+lcsm_status lcsm_model_store(const char *folder, json_t *config, const lcsm_params *params,
+                             lcsm_error *err);
+#endif
