@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/folder.h"
+#include "base/strbuf.h"
 #include "format/json_doc.h"
 #include "format/run_folder.h"
 #include "model/config.h"
@@ -238,6 +239,25 @@ cleanup:
     free(tensors);
     free(text);
     return st;
+}
+
+/* Of the settings as text, the SHA-256 of the block of values, and every name. */
+lcsm_status lcsm_model_sha256(char text[LCSM_SHA256_TEXT], const lcsm_model *model, lcsm_error *err)
+{
+    const lcsm_params *p      = model->params;
+    json_t            *config = lcsm_model_config_json(&model->cfg);
+    char              *dump   = config != NULL ? json_dumps(config, JSON_COMPACT) : NULL;
+    lcsm_strbuf        all    = {0};
+    lcsm_sha256(text, p->values, p->block * lcsm_dtype_size(p->dtype));
+    lcsm_strbuf_add(&all, dump != NULL ? dump : "");
+    lcsm_strbuf_add(&all, text);
+    for (size_t j = 0; j < p->count; j++) lcsm_strbuf_printf(&all, "%s\n", p->list[j].name);
+    bool ok = dump != NULL && !all.failed;
+    lcsm_sha256(text, lcsm_strbuf_text(&all), ok ? all.size : 0);
+    lcsm_strbuf_free(&all);
+    free(dump);
+    json_decref(config);
+    return ok ? LCSM_OK : lcsm_fail(err, LCSM_ERR_MEMORY, "no room for a model's checksum");
 }
 
 lcsm_status lcsm_model_save(const lcsm_model *model, const char *folder, lcsm_error *err)

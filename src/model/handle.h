@@ -13,6 +13,7 @@
 #include <jansson.h>
 #include <lcsm/model.h>
 
+#include "format/sha256.h"
 #include "format/weights.h"
 #include "graph/params.h"
 
@@ -42,6 +43,10 @@ lcsm_status lcsm_model_wrap(lcsm_model **out, const lcsm_context *ctx, const lcs
 
 /* {"model_type": ..., "format_version": ..., all model keys}; NULL when there is no memory. */
 json_t *lcsm_model_config_json(const lcsm_model_config *cfg);
+
+/* The SHA-256 of settings and weights: what a saved state belongs to. */
+lcsm_status lcsm_model_sha256(char text[LCSM_SHA256_TEXT], const lcsm_model *model,
+                              lcsm_error *err);
 
 /* Writes config.json from such an object, and the weights of the list. */
 lcsm_status lcsm_model_store(const char *folder, json_t *config, const lcsm_params *params,

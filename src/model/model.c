@@ -188,7 +188,9 @@ static void head(const builder *b, const lcsm_model_want *want, lcsm_tensor *tab
     if (!b->cfg->tied)
         w = lcsm_param_tensor(b->g, "head.weight", lcsm_dims(b->cfg->vocab, b->D), init, 0);
     if (want->logits) {
-        io->logits = lcsm_linear(b->g, io->hidden, w, NULL);
+        lcsm_tensor *h = io->hidden;
+        if (want->last && b->T > 1) h = lcsm_slice(b->g, h, 1, b->T - 1, 1);
+        io->logits = lcsm_linear(b->g, h, w, NULL);
         lcsm_keep(b->g, io->logits);
     }
     if (!want->loss) return;

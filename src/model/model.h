@@ -17,6 +17,7 @@
 typedef struct {
     bool    packed; /* a reset input says where sequences begin */
     bool    logits; /* (B, T, V), kept */
+    bool    last;   /* of these only the last step's, (B, 1, V) */
     bool    loss;   /* from a targets input, with details */
     int32_t ignore; /* a target that does not count */
 } lcsm_model_want;

@@ -1,0 +1,207 @@
+/*
+ * session.c - a model that reads on: graphs of a few lengths over one carried state.
+ *
+ * n tokens are cut into pieces of the lengths below, the longest first, so any n takes a few
+ * graphs, each built when it is first needed.
+ */
+#include "infer/session.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/size.h"
+#include "model/handle.h"
+
+static const size_t LENGTHS[LCSM_SESSION_LENGTHS] = {256, 64, 16, 4, 1};
+enum { ONE = LCSM_SESSION_LENGTHS - 1 };
+
+/* ---- graphs ----------------------------------------------------------------------------- */
+
+static void drop(lcsm_session_graph *r)
+{
+    lcsm_graph_free(r->g);
+    *r = (lcsm_session_graph){0};
+}
+
+/* The graph of a length, which is made if it is not there. */
+static lcsm_status prepare(lcsm_session *s, int length, bool all, lcsm_session_graph **out,
+                           lcsm_error *err)
+{
+    lcsm_session_graph *r    = all && length != ONE ? &s->all[length] : &s->last[length];
+    lcsm_model_want     want = {.logits = true, .last = r == &s->last[length], .ignore = -1};
+    lcsm_status         st   = LCSM_OK;
+    *out                     = r;
+    if (r->g != NULL) return LCSM_OK;
+    LCSM_TRY(lcsm_graph_create(&r->g, s->model->ctx, s->model->params, err));
+    LCSM_TRY(lcsm_model_build(r->g, &s->model->cfg, (ptrdiff_t)s->batch, (ptrdiff_t)LENGTHS[length],
+                              &want, &r->io, err));
+    LCSM_TRY(lcsm_graph_plan(r->g, &(lcsm_plan_options){0}, err));
+cleanup:
+    if (st != LCSM_OK) drop(r);
+    return st;
+}
+
+/* ---- creation --------------------------------------------------------------------------- */
+
+static lcsm_status reserve(lcsm_session *s, lcsm_error *err)
+{
+    size_t count;
+    bool   fits = lcsm_size_mul(s->batch, s->vocab, &count);
+    s->logits   = fits ? calloc(count, sizeof *s->logits) : NULL;
+    s->recent   = calloc(s->batch, LCSM_SESSION_RECENT * sizeof *s->recent);
+    if (s->logits == NULL || s->recent == NULL)
+        return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for a session of %zu sequences", s->batch);
+    return LCSM_OK;
+}
+
+static lcsm_status check_options(const lcsm_model *model, const lcsm_session_options *o,
+                                 lcsm_error *err)
+{
+    if (model->cfg.bidirectional)
+        return lcsm_fail(err, LCSM_ERR_UNSUPPORTED,
+                         "a bidirectional model sees the future and cannot run token by token");
+    if (o->batch > INT32_MAX)
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "a session of %zu sequences, want at most %d",
+                         o->batch, INT32_MAX);
+    return LCSM_OK;
+}
+
+lcsm_status lcsm_session_create(lcsm_session **out, const lcsm_model *model,
+                                const lcsm_session_options *options, lcsm_error *err)
+{
+    lcsm_session_options o  = options != NULL ? *options : (lcsm_session_options){0};
+    lcsm_session        *s  = NULL;
+    lcsm_status          st = check_options(model, &o, err);
+    lcsm_session_graph  *one;
+    *out = NULL;
+    if (st != LCSM_OK) return st;
+    s = calloc(1, sizeof *s);
+    if (s == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for a session");
+    s->model = model;
+    s->batch = o.batch > 0 ? o.batch : 1;
+    s->chunk = o.chunk > 0 ? o.chunk : LENGTHS[0];
+    s->vocab = (size_t)model->cfg.vocab;
+    LCSM_TRY(reserve(s, err));
+    LCSM_TRY(prepare(s, ONE, false, &one, err));
+    LCSM_TRY(lcsm_state_create(&s->state, one->g, err));
+    *out = s;
+    s    = NULL;
+cleanup:
+    lcsm_session_free(s);
+    return st;
+}
+
+void lcsm_session_free(lcsm_session *s)
+{
+    if (s == NULL) return;
+    for (int j = 0; j < LCSM_SESSION_LENGTHS; j++) {
+        drop(&s->last[j]);
+        drop(&s->all[j]);
+    }
+    lcsm_state_free(s->state);
+    free(s->logits);
+    free(s->recent);
+    free(s);
+}
+
+/* ---- reading ---------------------------------------------------------------------------- */
+
+static lcsm_status check_tokens(const lcsm_session *s, const int32_t *tokens, size_t n,
+                                lcsm_error *err)
+{
+    size_t count;
+    if (!lcsm_size_mul(s->batch, n, &count))
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "%zu tokens at once are too many", n);
+    for (size_t j = 0; j < count; j++)
+        if (tokens[j] < 0 || (size_t)tokens[j] >= s->vocab)
+            return lcsm_fail(err, LCSM_ERR_ARGUMENT, "token %d at place %zu, want 0..%zu",
+                             (int)tokens[j], j % n, s->vocab - 1);
+    return LCSM_OK;
+}
+
+/* The number of the longest length that is not above n. */
+static int longest(const lcsm_session *s, size_t n)
+{
+    int j = 0;
+    while (j < ONE && (LENGTHS[j] > n || LENGTHS[j] > s->chunk)) j++;
+    return j;
+}
+
+/* Logits (B, T, V) of a run, or (B, 1, V), to where the caller wants them: all (B, n, V), from
+ * step t on, and the last of each sequence to the session. */
+static void hand_out(lcsm_session *s, const lcsm_session_graph *r, size_t n, size_t t, float *all)
+{
+    size_t       V = s->vocab, rows = (size_t)r->io.logits->rows / s->batch;
+    const float *from = r->io.logits->data;
+    for (size_t b = 0; b < s->batch; b++) {
+        const float *row = from + b * rows * V;
+        if (all != NULL) memcpy(all + (b * n + t) * V, row, rows * V * sizeof *all);
+        memcpy(s->logits + b * V, row + (rows - 1) * V, V * sizeof *row);
+    }
+}
+
+/* Steps t .. t + T - 1 of the n. */
+static lcsm_status run_piece(lcsm_session *s, const int32_t *tokens, size_t n, size_t t, int length,
+                             float *all, lcsm_error *err)
+{
+    size_t              T = LENGTHS[length];
+    lcsm_session_graph *r = NULL;
+    lcsm_status         st;
+    LCSM_TRY(prepare(s, length, all != NULL, &r, err));
+    for (size_t b = 0; b < s->batch; b++)
+        memcpy((int32_t *)r->io.tokens->data + b * T, tokens + b * n + t, T * sizeof *tokens);
+    LCSM_TRY(lcsm_graph_forward(r->g, &(lcsm_run_options){.state = s->state}, err));
+    hand_out(s, r, n, t, all);
+cleanup:
+    return st;
+}
+
+static void remember(lcsm_session *s, const int32_t *tokens, size_t n)
+{
+    size_t first = n > LCSM_SESSION_RECENT ? n - LCSM_SESSION_RECENT : 0;
+    for (size_t b = 0; b < s->batch; b++)
+        for (size_t t = first; t < n; t++)
+            *lcsm_session_recent(s, b, s->position + t) = tokens[b * n + t];
+    s->position += n;
+}
+
+lcsm_status lcsm_session_feed(lcsm_session *s, const int32_t *tokens, size_t n, float *all,
+                              lcsm_error *err)
+{
+    lcsm_status st;
+    LCSM_TRY(check_tokens(s, tokens, n, err));
+    for (size_t t = 0; t < n;) {
+        int length = longest(s, n - t);
+        LCSM_TRY(run_piece(s, tokens, n, t, length, all, err));
+        t += LENGTHS[length];
+    }
+    remember(s, tokens, n);
+cleanup:
+    return st;
+}
+
+const lcsm_model *lcsm_session_model(const lcsm_session *s)
+{
+    return s->model;
+}
+
+size_t lcsm_session_batch(const lcsm_session *s)
+{
+    return s->batch;
+}
+
+const float *lcsm_session_logits(const lcsm_session *s)
+{
+    return s->position > 0 ? s->logits : NULL;
+}
+
+uint64_t lcsm_session_position(const lcsm_session *s)
+{
+    return s->position;
+}
+
+void lcsm_session_reset(lcsm_session *s)
+{
+    lcsm_state_clear(s->state);
+    s->position = 0;
+}

@@ -1,0 +1,37 @@
+/* infer/session.h - the inside of a session. */
+#ifndef LCSM_INFER_SESSION_H
+#define LCSM_INFER_SESSION_H
+#include <lcsm/session.h>
+
+#include "graph/graph.h"
+#include "model/model.h"
+
+enum {
+    LCSM_SESSION_LENGTHS = 5,  /* how many lengths a piece may have */
+    LCSM_SESSION_RECENT  = 64, /* tokens of each sequence that are remembered for the sampler */
+};
+
+/* A planned graph of some length; g is NULL until it is first needed. */
+typedef struct {
+    lcsm_graph   *g;
+    lcsm_model_io io;
+} lcsm_session_graph;
+
+struct lcsm_session {
+    const lcsm_model  *model;
+    size_t             batch, chunk, vocab;
+    lcsm_session_graph last[LCSM_SESSION_LENGTHS]; /* logits of the last step */
+    lcsm_session_graph all[LCSM_SESSION_LENGTHS];  /* logits of every step */
+    lcsm_state        *state;
+    uint64_t           position;
+    float             *logits; /* (B, V) */
+    int32_t           *recent; /* (B, LCSM_SESSION_RECENT), token t at t % LCSM_SESSION_RECENT */
+};
+
+/* Token t of sequence b, which is one of the last LCSM_SESSION_RECENT. */
+static inline int32_t *lcsm_session_recent(const lcsm_session *s, size_t b, uint64_t t)
+{
+    return &s->recent[b * LCSM_SESSION_RECENT + t % LCSM_SESSION_RECENT];
+}
+
+#endif

@@ -1,0 +1,203 @@
+/*
+ * state_file.c - the memory of a session as a safetensors file.
+ *
+ *     tensors    "memory.NAME" for each carried state, "logits" (B, V), "recent" (B, 64)
+ *     metadata   lcsm_state_version "1", lcsm_model_sha256, lcsm_position
+ *
+ * Everything is checked before the first number is taken.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/safetensors.h"
+#include "format/sha256.h"
+#include "infer/session.h"
+#include "model/handle.h"
+
+static const char VERSION_KEY[] = "lcsm_state_version", VERSION[] = "1";
+static const char MODEL_KEY[]    = "lcsm_model_sha256";
+static const char POSITION_KEY[] = "lcsm_position";
+
+enum { NAME_SIZE = 320 };
+
+/* ---- what a file holds ------------------------------------------------------------------ */
+
+/* The tensors of a session, pointing into it. */
+typedef struct {
+    lcsm_named_tensor *list;
+    char (*names)[NAME_SIZE];
+    size_t count;
+} state_list;
+
+static void state_list_free(state_list *l)
+{
+    free(l->list);
+    free(l->names);
+}
+
+static lcsm_named_tensor memory_of(const lcsm_session *s, size_t entry, char name[NAME_SIZE])
+{
+    static const lcsm_element element[LCSM_DTYPE_COUNT] = {[LCSM_F32] = LCSM_ELEMENT_F32,
+                                                           [LCSM_F64] = LCSM_ELEMENT_F64,
+                                                           [LCSM_I32] = LCSM_ELEMENT_I32,
+                                                           [LCSM_I64] = LCSM_ELEMENT_I64};
+    const lcsm_state_entry   *e                         = &s->state->list[entry];
+    lcsm_named_tensor         t                         = {.name    = name,
+                                                           .element = element[e->dtype],
+                                                           .rank    = (size_t)e->shape.rank,
+                                                           .data    = lcsm_state_data(s->state, entry)};
+    (void)snprintf(name, NAME_SIZE, "memory.%s", e->name);
+    for (int j = 0; j < e->shape.rank; j++) t.shape[j] = (size_t)e->shape.dim[j];
+    return t;
+}
+
+static lcsm_status list_state(state_list *l, const lcsm_session *s, lcsm_error *err)
+{
+    size_t count = s->state->count;
+    l->list      = calloc(count + 2, sizeof *l->list);
+    l->names     = calloc(count + 1, sizeof *l->names);
+    if (l->list == NULL || l->names == NULL)
+        return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for the names of a state");
+    for (size_t j = 0; j < count; j++) l->list[j] = memory_of(s, j, l->names[j]);
+    l->list[count]     = (lcsm_named_tensor){.name    = "logits",
+                                             .element = LCSM_ELEMENT_F32,
+                                             .rank    = 2,
+                                             .shape   = {s->batch, s->vocab},
+                                             .data    = s->logits};
+    l->list[count + 1] = (lcsm_named_tensor){.name    = "recent",
+                                             .element = LCSM_ELEMENT_I32,
+                                             .rank    = 2,
+                                             .shape   = {s->batch, LCSM_SESSION_RECENT},
+                                             .data    = s->recent};
+    l->count           = count + 2;
+    return LCSM_OK;
+}
+
+/* ---- saving ----------------------------------------------------------------------------- */
+
+lcsm_status lcsm_session_save_state(const lcsm_session *s, const char *path, lcsm_error *err)
+{
+    lcsm_status st;
+    state_list  l = {0};
+    char        model[LCSM_SHA256_TEXT], position[24];
+    LCSM_TRY(list_state(&l, s, err));
+    LCSM_TRY(lcsm_model_sha256(model, s->model, err));
+    (void)snprintf(position, sizeof position, "%" PRIu64, s->position);
+    lcsm_safetensors_pair pairs[] = {
+        {VERSION_KEY, VERSION}, {MODEL_KEY, model}, {POSITION_KEY, position}};
+    LCSM_TRY(lcsm_safetensors_save(path, l.list, l.count, pairs, COUNT(pairs), err));
+cleanup:
+    state_list_free(&l);
+    return st;
+}
+
+/* ---- loading ---------------------------------------------------------------------------- */
+
+static lcsm_status check_kind(const lcsm_safetensors *f, const lcsm_session *s, lcsm_error *err)
+{
+    const char *version = lcsm_safetensors_metadata(f, VERSION_KEY);
+    const char *model   = lcsm_safetensors_metadata(f, MODEL_KEY);
+    char        own[LCSM_SHA256_TEXT];
+    if (version == NULL)
+        return lcsm_fail(err, LCSM_ERR_FORMAT, "%s is not a saved state: it has no %s", f->label,
+                         VERSION_KEY);
+    if (strcmp(version, VERSION) != 0)
+        return lcsm_fail(err, LCSM_ERR_UNSUPPORTED, "%s: %s is \"%.20s\", want \"%s\"", f->label,
+                         VERSION_KEY, version, VERSION);
+    lcsm_status st = lcsm_model_sha256(own, s->model, err);
+    if (st != LCSM_OK) return st;
+    if (model == NULL || strcmp(model, own) != 0)
+        return lcsm_fail(err, LCSM_ERR_FORMAT,
+                         "%s was saved with another model: its SHA-256 is %.12s..., this one's is "
+                         "%.12s...",
+                         f->label, model != NULL ? model : "missing", own);
+    return LCSM_OK;
+}
+
+static lcsm_status read_position(uint64_t *out, const lcsm_safetensors *f, lcsm_error *err)
+{
+    const char *text = lcsm_safetensors_metadata(f, POSITION_KEY);
+    char       *end  = NULL;
+    errno            = 0;
+    if (text != NULL && *text >= '0' && *text <= '9') *out = strtoull(text, &end, 10);
+    if (end == NULL || *end != '\0' || errno != 0)
+        return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: %s is \"%.24s\", want a whole number", f->label,
+                         POSITION_KEY, text != NULL ? text : "missing");
+    return LCSM_OK;
+}
+
+static lcsm_status check_tensor(const lcsm_safetensors *f, const lcsm_named_tensor *want,
+                                lcsm_error *err)
+{
+    lcsm_named_tensor have;
+    char              a[LCSM_NAMED_TEXT] = "missing", b[LCSM_NAMED_TEXT];
+    bool              there              = lcsm_safetensors_find(&have, f, want->name);
+    if (there && have.element == want->element && have.rank == want->rank
+        && memcmp(have.shape, want->shape, have.rank * sizeof have.shape[0]) == 0)
+        return LCSM_OK;
+    if (there) (void)lcsm_named_tensor_text(a, &have);
+    return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: tensor %.80s is %s, want %s", f->label, want->name,
+                     a, lcsm_named_tensor_text(b, want));
+}
+
+static lcsm_status check_recent(const lcsm_safetensors *f, size_t vocab, lcsm_error *err)
+{
+    lcsm_named_tensor t;
+    int32_t           token;
+    (void)lcsm_safetensors_find(&t, f, "recent");
+    for (size_t j = 0; j < t.shape[0] * t.shape[1]; j++) {
+        memcpy(&token, (const char *)t.data + j * sizeof token, sizeof token);
+        if (token < 0 || (size_t)token >= vocab)
+            return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: token %d in recent, want 0..%zu", f->label,
+                             (int)token, vocab - 1);
+    }
+    return LCSM_OK;
+}
+
+static lcsm_status check_file(const lcsm_safetensors *f, const lcsm_session *s, const state_list *l,
+                              lcsm_error *err)
+{
+    lcsm_status st;
+    LCSM_TRY(check_kind(f, s, err));
+    if (f->count != l->count)
+        return lcsm_fail(err, LCSM_ERR_FORMAT, "%s has %zu tensors, want %zu", f->label, f->count,
+                         l->count);
+    for (size_t j = 0; j < l->count; j++) LCSM_TRY(check_tensor(f, &l->list[j], err));
+    LCSM_TRY(check_recent(f, s->vocab, err));
+    LCSM_TRY(lcsm_safetensors_check_finite(f, err));
+cleanup:
+    return st;
+}
+
+/* The file's numbers over the session's own. */
+static void take(const lcsm_safetensors *f, const lcsm_named_tensor *own, void *to)
+{
+    lcsm_named_tensor t;
+    size_t            count, bytes = 0;
+    (void)lcsm_safetensors_find(&t, f, own->name);
+    (void)lcsm_named_tensor_measure(&t, &count, &bytes);
+    memcpy(to, t.data, bytes);
+}
+
+lcsm_status lcsm_session_load_state(lcsm_session *s, const char *path, lcsm_error *err)
+{
+    lcsm_status      st;
+    lcsm_safetensors f        = {0};
+    state_list       l        = {0};
+    uint64_t         position = 0;
+    LCSM_TRY(lcsm_safetensors_open(&f, path, 0, err));
+    LCSM_TRY(list_state(&l, s, err));
+    LCSM_TRY(check_file(&f, s, &l, err));
+    LCSM_TRY(read_position(&position, &f, err));
+    for (size_t j = 0; j < s->state->count; j++) take(&f, &l.list[j], lcsm_state_data(s->state, j));
+    take(&f, &l.list[l.count - 2], s->logits);
+    take(&f, &l.list[l.count - 1], s->recent);
+    s->position = position;
+cleanup:
+    state_list_free(&l);
+    lcsm_safetensors_close(&f);
+    return st;
+}

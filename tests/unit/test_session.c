@@ -1,0 +1,217 @@
+/* Sessions: any cut into calls gives the same logits, and a state comes back from its file. */
+#include <lcsm/session.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "temp_folder.h"
+#include "test.h"
+
+enum { V = 11, N = 23, B = 2 };
+
+/* Logits in units of the largest: what a few hundred float sums in another order differ by. */
+#define BOUND 1e-5
+
+static lcsm_context *context(void)
+{
+    lcsm_context *ctx;
+    assert_int_equal(lcsm_context_create(&ctx, NULL, NULL), LCSM_OK);
+    return ctx;
+}
+
+static lcsm_model *model_of(const lcsm_context *ctx, const char *method, uint64_t seed)
+{
+    lcsm_model_config cfg;
+    lcsm_error        err = {0};
+    lcsm_model       *m;
+    lcsm_model_config_defaults(&cfg);
+    (void)snprintf(cfg.method, sizeof cfg.method, "%s", method);
+    if (strcmp(method, "code") == 0) (void)snprintf(cfg.code, sizeof cfg.code, "1-1-1-0");
+    cfg.vocab   = V;
+    cfg.d_model = 16;
+    if (lcsm_model_create(&m, ctx, &cfg, seed, &err) != LCSM_OK) fail_msg("%s", err.text);
+    return m;
+}
+
+static lcsm_session *session_of(const lcsm_model *m)
+{
+    lcsm_session_options o   = {.batch = B};
+    lcsm_error           err = {0};
+    lcsm_session        *s;
+    if (lcsm_session_create(&s, m, &o, &err) != LCSM_OK) fail_msg("%s", err.text);
+    return s;
+}
+
+static int32_t token(size_t b, size_t t)
+{
+    return (int32_t)((7 * t + 3 * b + t * t) % V);
+}
+
+/* Tokens t .. t + n - 1 of both sequences; all may be NULL. */
+static void feed(lcsm_session *s, size_t t, size_t n, float *all)
+{
+    int32_t    tokens[B * N];
+    lcsm_error err = {0};
+    for (size_t b = 0; b < B; b++)
+        for (size_t j = 0; j < n; j++) tokens[b * n + j] = token(b, t + j);
+    if (lcsm_session_feed(s, tokens, n, all, &err) != LCSM_OK) fail_msg("%s", err.text);
+}
+
+static void assert_close(const float *got, const float *want, size_t count, const char *what)
+{
+    double size = 0, worst = 0;
+    for (size_t j = 0; j < count; j++) {
+        size  = fmax(size, fabs((double)want[j]));
+        worst = fmax(worst, fabs((double)got[j] - (double)want[j]));
+    }
+    if (!(worst <= BOUND * fmax(size, 1e-3))) fail_msg("%s: %g of %g", what, worst, size);
+}
+
+TEST(session_any_cut_gives_the_same_logits_for_every_method)
+{
+    static const size_t first[] = {1, 5, 16, 20, N};
+    static float        whole[B * N * V], piece[B * N * V];
+    lcsm_context       *ctx = context();
+    for (size_t j = 0; j < lcsm_method_count(); j++) {
+        lcsm_model   *m = model_of(ctx, lcsm_method_at(j).name, 3);
+        lcsm_session *s = session_of(m);
+        assert_null(lcsm_session_logits(s));
+        feed(s, 0, N, whole);
+        for (size_t k = 0; k < sizeof first / sizeof first[0]; k++) {
+            lcsm_session_reset(s);
+            for (size_t t = 0; t < N; t += first[k] < N - t ? first[k] : N - t)
+                feed(s, t, first[k] < N - t ? first[k] : N - t, NULL);
+            assert_int_equal(lcsm_session_position(s), N);
+            for (size_t b = 0; b < B; b++)
+                assert_close(lcsm_session_logits(s) + b * V, whole + (b * N + N - 1) * V, V,
+                             lcsm_method_at(j).name);
+        }
+        lcsm_session_reset(s);
+        feed(s, 0, 9, piece);
+        for (size_t b = 0; b < B; b++)
+            assert_close(piece + b * 9 * V, whole + b * N * V, (size_t)9 * V, "all logits");
+        lcsm_session_free(s);
+        lcsm_model_free(m);
+    }
+    lcsm_context_free(ctx);
+}
+
+TEST(session_state_continues_in_another_session_bit_for_bit)
+{
+    lcsm_context *ctx = context();
+    temp_folder   f   = temp_folder_make();
+    for (size_t j = 0; j < lcsm_method_count(); j++) {
+        lcsm_model   *m = model_of(ctx, lcsm_method_at(j).name, 3);
+        lcsm_session *a = session_of(m), *b = session_of(m);
+        lcsm_error    err = {0};
+        float         kept[B * V];
+        feed(a, 0, 7, NULL);
+        if (lcsm_session_save_state(a, temp_path(&f, "state"), &err) != LCSM_OK)
+            fail_msg("%s", err.text);
+        memcpy(kept, lcsm_session_logits(a), sizeof kept);
+        feed(a, 7, 6, NULL);
+        if (lcsm_session_load_state(b, temp_path(&f, "state"), &err) != LCSM_OK)
+            fail_msg("%s", err.text);
+        assert_int_equal(lcsm_session_position(b), 7);
+        assert_memory_equal(lcsm_session_logits(b), kept, sizeof kept);
+        feed(b, 7, 6, NULL);
+        assert_memory_equal(lcsm_session_logits(a), lcsm_session_logits(b), sizeof kept);
+        lcsm_session_free(a);
+        lcsm_session_free(b);
+        lcsm_model_free(m);
+    }
+    temp_folder_remove(&f);
+    lcsm_context_free(ctx);
+}
+
+static void assert_refused(lcsm_session *s, const temp_folder *f, const char *says)
+{
+    lcsm_error err      = {0};
+    uint64_t   position = lcsm_session_position(s);
+    assert_int_not_equal(lcsm_session_load_state(s, temp_path(f, "state"), &err), LCSM_OK);
+    if (strstr(err.text, says) == NULL) fail_msg("\"%s\" does not say \"%s\"", err.text, says);
+    assert_int_equal(lcsm_session_position(s), position);
+}
+
+TEST(session_refuses_states_of_others)
+{
+    lcsm_context        *ctx = context();
+    temp_folder          f   = temp_folder_make();
+    lcsm_model          *m = model_of(ctx, "gla", 3), *other = model_of(ctx, "gla", 4);
+    lcsm_session        *s = session_of(m), *o = session_of(other), *one;
+    lcsm_session_options single = {0};
+    assert_int_equal(lcsm_session_create(&one, m, &single, NULL), LCSM_OK);
+    feed(s, 0, 3, NULL);
+    assert_int_equal(lcsm_session_save_state(s, temp_path(&f, "state"), NULL), LCSM_OK);
+    assert_refused(o, &f, "was saved with another model");
+    assert_refused(one, &f, "want F32 [1,");
+    assert_int_equal(lcsm_model_save(m, f.path, NULL), LCSM_OK);
+    assert_int_equal(rename(temp_path(&f, "model.safetensors"), temp_path(&f, "state")), 0);
+    assert_refused(s, &f, "is not a saved state");
+    lcsm_session_free(one);
+    lcsm_session_free(s);
+    lcsm_session_free(o);
+    lcsm_model_free(m);
+    lcsm_model_free(other);
+    temp_folder_remove(&f);
+    lcsm_context_free(ctx);
+}
+
+TEST(session_state_cut_anywhere_is_refused)
+{
+    lcsm_context *ctx = context();
+    temp_folder   f   = temp_folder_make();
+    lcsm_model   *m   = model_of(ctx, "rwkv4", 3);
+    lcsm_session *s   = session_of(m);
+    size_t        size;
+    feed(s, 0, 3, NULL);
+    assert_int_equal(lcsm_session_save_state(s, temp_path(&f, "whole"), NULL), LCSM_OK);
+    unsigned char *bytes = temp_read(&f, "whole", &size);
+    for (size_t cut = 0; cut < size; cut += 1 + size / 50) {
+        temp_write(&f, "state", bytes, cut);
+        assert_refused(s, &f, "state");
+    }
+    free(bytes);
+    lcsm_session_free(s);
+    lcsm_model_free(m);
+    temp_folder_remove(&f);
+    lcsm_context_free(ctx);
+}
+
+TEST(session_token_out_of_range_leaves_it_as_it_was)
+{
+    lcsm_context *ctx = context();
+    lcsm_model   *m   = model_of(ctx, "gla", 3);
+    lcsm_session *a = session_of(m), *b = session_of(m);
+    int32_t       bad[2][2] = {{1, 2}, {3, V}};
+    lcsm_error    err       = {0};
+    feed(a, 0, 3, NULL);
+    feed(b, 0, 3, NULL);
+    assert_int_equal(lcsm_session_feed(a, bad[0], 2, NULL, &err), LCSM_ERR_ARGUMENT);
+    assert_non_null(strstr(err.text, "token 11 at place 1, want 0..10"));
+    assert_int_equal(lcsm_session_feed(a, NULL, 0, NULL, &err), LCSM_OK);
+    feed(a, 3, 2, NULL);
+    feed(b, 3, 2, NULL);
+    assert_memory_equal(lcsm_session_logits(a), lcsm_session_logits(b), B * V * sizeof(float));
+    lcsm_session_free(a);
+    lcsm_session_free(b);
+    lcsm_model_free(m);
+    lcsm_context_free(ctx);
+}
+
+TEST(session_of_a_bidirectional_model_is_refused)
+{
+    lcsm_context     *ctx = context();
+    lcsm_model_config cfg;
+    lcsm_model       *m;
+    lcsm_session     *s;
+    lcsm_model_config_defaults(&cfg);
+    cfg.d_model       = 16;
+    cfg.bidirectional = true;
+    assert_int_equal(lcsm_model_create(&m, ctx, &cfg, 1, NULL), LCSM_OK);
+    assert_int_equal(lcsm_session_create(&s, m, NULL, NULL), LCSM_ERR_UNSUPPORTED);
+    assert_null(s);
+    lcsm_model_free(m);
+    lcsm_context_free(ctx);
+}
