@@ -4,6 +4,9 @@
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
+pkg_check_modules(ZLIB REQUIRED IMPORTED_TARGET zlib)
+pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8)
+pkg_check_modules(UTF8PROC REQUIRED IMPORTED_TARGET libutf8proc)
 
 add_library(lcsm_flags INTERFACE)
 target_compile_features(lcsm_flags INTERFACE c_std_11)
@@ -24,7 +27,8 @@ if(LCSM_FUZZ)
 endif()
 
 add_library(lcsm_deps INTERFACE)
-target_link_libraries(lcsm_deps INTERFACE m PkgConfig::JANSSON PkgConfig::XXHASH)
+target_link_libraries(lcsm_deps INTERFACE m PkgConfig::JANSSON PkgConfig::XXHASH PkgConfig::ZLIB
+                      PkgConfig::PCRE2 PkgConfig::UTF8PROC)
 
 if(LCSM_BLAS)
     pkg_check_modules(OPENBLAS REQUIRED IMPORTED_TARGET openblas)

@@ -5,12 +5,14 @@
 #include <lcsm/check.h>
 #include <lcsm/config.h>
 #include <lcsm/context.h>
+#include <lcsm/dataset.h>
 #include <lcsm/eos.h>
 #include <lcsm/export.h>
 #include <lcsm/model.h>
 #include <lcsm/session.h>
 #include <lcsm/status.h>
 #include <lcsm/suggest.h>
+#include <lcsm/tokenizer.h>
 
 #define LCSM_VERSION_MAJOR 0
 #define LCSM_VERSION_MINOR 1

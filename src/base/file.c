@@ -142,6 +142,18 @@ lcsm_status lcsm_file_writer_write(lcsm_file_writer *w, const void *data, size_t
     return write_all(w->fd, data, size, w->temporary, err);
 }
 
+lcsm_status lcsm_file_writer_patch(lcsm_file_writer *w, size_t at, const void *data, size_t size,
+                                   lcsm_error *err)
+{
+    lcsm_status st = LCSM_OK;
+    off_t       to = (off_t)at;
+    if (lseek(w->fd, to, SEEK_SET) != to) return fail_io(err, w->temporary, "go back in");
+    LCSM_TRY(lcsm_file_writer_write(w, data, size, err));
+    if (lseek(w->fd, 0, SEEK_END) < 0) st = fail_io(err, w->temporary, "go to the end of");
+cleanup:
+    return st;
+}
+
 lcsm_status lcsm_file_writer_commit(lcsm_file_writer *w, lcsm_error *err)
 {
     lcsm_status st = fsync(w->fd) == 0 ? LCSM_OK : fail_io(err, w->temporary, "sync");

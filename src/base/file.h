@@ -39,6 +39,9 @@ typedef struct {
 lcsm_status lcsm_file_writer_open(lcsm_file_writer *w, const char *path, lcsm_error *err);
 lcsm_status lcsm_file_writer_write(lcsm_file_writer *w, const void *data, size_t size,
                                    lcsm_error *err);
+/* Writes over bytes that were written before. */
+lcsm_status lcsm_file_writer_patch(lcsm_file_writer *w, size_t at, const void *data, size_t size,
+                                   lcsm_error *err);
 lcsm_status lcsm_file_writer_commit(lcsm_file_writer *w, lcsm_error *err);
 void        lcsm_file_writer_close(lcsm_file_writer *w);
 
