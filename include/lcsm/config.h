@@ -83,7 +83,7 @@ typedef struct {
 
     bool      denominator, is_complex, raw, complement;
     int       feature, s4_kind, s4_init, dss_kind, disc;
-    ptrdiff_t state_size, rank, conv_width, max_length;
+    ptrdiff_t state_size, rank, conv_width, max_length, rpe_layers;
     double    inner_ratio, value_ratio;
 } lcsm_model_config;
 

@@ -51,7 +51,11 @@ typedef struct {
 static lcsm_status rig_make(rig *r, const lcsm_context *ctx, const lcsm_model_config *cfg,
                             lcsm_dtype dtype, lcsm_params *params, rig_kind k, lcsm_error *err)
 {
-    lcsm_model_want want = {.packed = k.packed, .logits = true, .loss = k.train, .ignore = -1};
+    lcsm_model_want want = {.packed = k.packed,
+                            .whole  = !k.carry && !k.packed,
+                            .logits = true,
+                            .loss   = k.train,
+                            .ignore = -1};
     lcsm_status     st   = LCSM_OK;
     *r                   = (rig){.params = params, .own = params == NULL};
     if (r->own) LCSM_TRY(lcsm_params_create(&r->params, dtype, 3, err));

@@ -30,21 +30,61 @@ static lcsm_model_config small(void)
     return cfg;
 }
 
+/* A method with one setting that is not its default. */
+typedef struct {
+    const char *method, *key, *value;
+} variant;
+
+static const variant VARIANTS[] = {
+    {"s4", "s4_kind", "dense"},
+    {"s4", "s4_kind", "diagonal"},
+    {"s4d", "s4_init", "lin"},
+    {"s4d", "s4_init", "inv"},
+    {"s4d", "s4_init", "real"},
+    {"s5", "disc", "bilinear"},
+    {"dss", "dss_kind", "softmax"},
+    {"linear-attention", "denominator", "false"},
+    {"cosformer", "denominator", "false"},
+    {"hgrn", "complex", "false"},
+    {"fwp", "feature", "dpfp"},
+    {"fwp", "feature", "l2"},
+    {"m1", "raw", "true"},
+    {"m2", "raw", "true"},
+    {"m3", "raw", "true"},
+};
+
+/* One flavour, in one direction of time or in both; v may be NULL. */
+static lcsm_status check_flavour(const checker *c, const lcsm_method *m, const variant *v, int way,
+                                 lcsm_error *err)
+{
+    lcsm_model_config cfg = small();
+    char              name[128];
+    cfg.flavour       = way % 2;
+    cfg.bidirectional = way / 2 == 1;
+    if (cfg.flavour == LCSM_FLAVOUR_BARE && !lcsm_method_has_bare(m)) return LCSM_OK;
+    (void)snprintf(cfg.method, sizeof cfg.method, "%s", m->name);
+    (void)snprintf(name, sizeof name, "%s%s%s%s%s%s", m->name, v == NULL ? "" : " ",
+                   v == NULL ? "" : v->key, v == NULL ? "" : "=", v == NULL ? "" : v->value,
+                   way == 3 ? " bare both ways"
+                            : (way == 2   ? " both ways"
+                               : way == 1 ? " bare"
+                                          : ""));
+    lcsm_status st = v == NULL ? LCSM_OK : lcsm_model_config_set(&cfg, v->key, v->value, err);
+    return st != LCSM_OK ? st : lcsm_check_model(c->ctx, &cfg, name, c->sink, c->user, err);
+}
+
+/* Every flavour and direction of a method, and each of its variants forward, in full as well. */
 static lcsm_status check_method(const checker *c, const lcsm_method *m, lcsm_error *err)
 {
-    for (int v = 0; v < 4; v++) {
-        lcsm_model_config cfg = small();
-        char              name[96];
-        cfg.flavour       = v % 2;
-        cfg.bidirectional = v / 2 == 1;
-        if (cfg.flavour == LCSM_FLAVOUR_BARE && m->states == NULL) continue;
-        (void)snprintf(cfg.method, sizeof cfg.method, "%s", m->name);
-        (void)snprintf(name, sizeof name, "%s%s%s", m->name, v % 2 == 1 ? " bare" : "",
-                       cfg.bidirectional ? " both ways" : "");
-        lcsm_status st = lcsm_check_model(c->ctx, &cfg, name, c->sink, c->user, err);
-        if (st != LCSM_OK) return st;
+    lcsm_status st = LCSM_OK;
+    for (int way = 0; way < 4; way++) LCSM_TRY(check_flavour(c, m, NULL, way, err));
+    for (size_t j = 0; j < COUNT(VARIANTS); j++) {
+        if (strcmp(VARIANTS[j].method, m->name) != 0) continue;
+        for (int way = 0; way < (c->options->full ? 4 : 1); way++)
+            LCSM_TRY(check_flavour(c, m, &VARIANTS[j], way, err));
     }
-    return LCSM_OK;
+cleanup:
+    return st;
 }
 
 static lcsm_status check_code(const checker *c, const char *code, double tau, lcsm_error *err)

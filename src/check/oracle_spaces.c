@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "check/oracle_build.h"
-#include "eos/toeplitz.h"
+#include "base/toeplitz.h"
 
 /* y + D u. */
 static void out_with_skip(lcsm_lab *lab, lcsm_tensor *y)

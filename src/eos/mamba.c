@@ -26,7 +26,7 @@ LCSM_FILL(fill_dt_bias)
 
 static ptrdiff_t inner_width(const lcsm_mixer *m)
 {
-    return (ptrdiff_t)((double)m->D * m->cfg->inner_ratio);
+    return lcsm_mix_inner(m, 2);
 }
 
 /* dt, B and C from u (B, T, inner): o = exp(dt A), e = B, i = dt u, s = C. */

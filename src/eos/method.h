@@ -13,12 +13,14 @@ typedef lcsm_tensor *lcsm_native_fn(const lcsm_mixer *m);
 typedef struct {
     const char *name, *family;
     const char *input, *expand, *oscillation, *shrink, *psi, *memory;
-    /* i, e, o, s; NULL: the mixer is not one call of the operator, and has no bare flavour. */
+    /* i, e, o, s; NULL: the mixer is not one call of the operator. */
     lcsm_states_fn *states;
     lcsm_native_fn *native;     /* the whole mixer; NULL: as bare */
     int             channel;    /* lcsm_channel of the native block */
     int             norm;       /* lcsm_block_norm of the native block */
     bool            embed_norm; /* a norm right after the embedding */
+    /* The bare flavour of a mixer without states; NULL: by its states, or there is none. */
+    lcsm_native_fn *bare;
 } lcsm_method;
 
 extern const lcsm_method LCSM_METHODS[];
@@ -27,6 +29,11 @@ extern const size_t      LCSM_METHOD_COUNT;
 const lcsm_method *lcsm_method_find(const char *name); /* NULL: no such method */
 const char        *lcsm_method_nearest(const char *name);
 
+static inline bool lcsm_method_has_bare(const lcsm_method *m)
+{
+    return m->states != NULL || m->bare != NULL;
+}
+
 /* The mixer of a config's method or code, in its flavour: x -> (B, T, D). */
 lcsm_tensor *lcsm_mixer_build(const lcsm_mixer *m);
 
@@ -34,10 +41,12 @@ lcsm_tensor *lcsm_mixer_build(const lcsm_mixer *m);
 /* clang-format off */
 #define LCSM_STATES_LIST(X)                                                                        \
     X(linear_attention) X(retnet) X(tnl) X(cosformer) X(lrpe) X(gla) X(gateloop) X(dur) X(gfw)     \
-    X(fwp) X(m1) X(m2) X(m3) X(mamba) X(rwkv4_eos) X(hgrn) X(lrn)
+    X(fwp) X(m1) X(m2) X(m3) X(mamba) X(rwkv4_eos) X(hgrn) X(lrn) X(s4d) X(s5_table) X(dss)
 #define LCSM_MIXER_LIST(X)                                                                         \
     X(linear_attention) X(retnet) X(tnl) X(cosformer) X(lrpe) X(gla) X(gateloop) X(dur) X(gfw)     \
-    X(fwp) X(attention) X(mamba) X(rwkv4) X(rwkv4_eos) X(hgrn) X(lrn)
+    X(fwp) X(attention) X(mamba) X(rwkv4) X(rwkv4_eos) X(hgrn) X(lrn) X(s4) X(s4d) X(s5) X(dss)    \
+    X(tnn)
+#define LCSM_BARE_LIST(X) X(s4) X(s5) X(tnn)
 /* clang-format on */
 
 #define X(name) lcsm_states_fn lcsm_##name##_states;
@@ -45,5 +54,8 @@ LCSM_STATES_LIST(X)
 #undef X
 #define X(name) lcsm_native_fn lcsm_##name##_mixer;
 LCSM_MIXER_LIST(X)
+#undef X
+#define X(name) lcsm_native_fn lcsm_##name##_bare;
+LCSM_BARE_LIST(X)
 #undef X
 #endif

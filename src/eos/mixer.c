@@ -20,6 +20,21 @@ ptrdiff_t lcsm_mix_expand(const lcsm_mixer *m, ptrdiff_t standard)
     return lcsm_mix_or(m->cfg->expand, standard);
 }
 
+ptrdiff_t lcsm_mix_inner(const lcsm_mixer *m, double standard)
+{
+    double    ratio = m->cfg->inner_ratio > 0 ? m->cfg->inner_ratio : standard;
+    ptrdiff_t width = (ptrdiff_t)((double)m->D * ratio);
+    return width > 0 ? width : 1;
+}
+
+ptrdiff_t lcsm_mix_even(const lcsm_mixer *m, const char *what, ptrdiff_t n)
+{
+    if (n % 2 == 0) return n;
+    lcsm_graph_fail(m->g, LCSM_ERR_CONFIG, "%s is %td, want an even number; the nearest is %td",
+                    what, n, n + 1);
+    return n + 1;
+}
+
 ptrdiff_t lcsm_mix_split(const lcsm_mixer *m, const char *what, ptrdiff_t width, ptrdiff_t heads)
 {
     if (heads < 1 || width % heads != 0 || width < heads) {
@@ -100,6 +115,41 @@ lcsm_tensor *lcsm_mix_constant(const lcsm_mixer *m, const char *name, lcsm_shape
     return lcsm_mix_param(m, name, shape, init, LCSM_PARAM_FROZEN);
 }
 
+/* ---- state spaces ----------------------------------------------------------------------- */
+
+lcsm_tensor *lcsm_mix_input(const lcsm_mixer *m)
+{
+    if (m->cfg->flavour == LCSM_FLAVOUR_NATIVE) return m->x;
+    return lcsm_mix_project(m, m->x, "i", m->D, false);
+}
+
+lcsm_tensor *lcsm_mix_log_dt(const lcsm_mixer *m, ptrdiff_t n)
+{
+    return lcsm_mix_param(m, "log_dt", lcsm_dims(n), lcsm_init_uniform(log(1e-3), log(1e-1)),
+                          LCSM_MIX_SPACE);
+}
+
+lcsm_tensor *lcsm_mix_skip(const lcsm_mixer *m, lcsm_tensor *y)
+{
+    lcsm_tensor *skip = lcsm_mix_param(m, "D", lcsm_dims(m->D), lcsm_init_normal(1), 0);
+    return lcsm_add(m->g, y, lcsm_mul(m->g, m->x, skip));
+}
+
+lcsm_tensor *lcsm_mix_gelu(const lcsm_mixer *m, lcsm_tensor *y)
+{
+    y = lcsm_activate(m->g, LCSM_ACT_GELU, y);
+    return m->cfg->dropout > 0 ? lcsm_dropout(m->g, y, m->cfg->dropout) : y;
+}
+
+lcsm_operand lcsm_mix_ones(const lcsm_mixer *m, lcsm_tensor *like)
+{
+    if (like == NULL) return (lcsm_operand){0};
+    ptrdiff_t K = like->shape.dim[0];
+    if (like->shape.rank == 2) like = lcsm_slice(m->g, like, 1, 0, 1);
+    lcsm_tensor *one = lcsm_affine(m->g, like, 0, 1);
+    return lcsm_static(lcsm_reshape(m->g, one, lcsm_dims(1, K)), LCSM_AXIS_K);
+}
+
 /* ---- both directions -------------------------------------------------------------------- */
 
 /* s . e i, the term of the step itself: the recurrence of an o that forgets everything. */
@@ -129,6 +179,13 @@ static void take_ones(const lcsm_mixer *m, lcsm_states *s)
     s->D = 1;
 }
 
+bool lcsm_mix_both_ways(const lcsm_mixer *m)
+{
+    if (m->reset == NULL) return true;
+    lcsm_graph_fail(m->g, LCSM_ERR_UNSUPPORTED, "packed sequences run forward in time only");
+    return false;
+}
+
 static lcsm_tensor *run(const lcsm_mixer *m, lcsm_states_fn *states, bool ones)
 {
     lcsm_states s = {0};
@@ -141,9 +198,7 @@ static lcsm_tensor *run(const lcsm_mixer *m, lcsm_states_fn *states, bool ones)
     lcsm_mixer back = *m;
     back.x          = lcsm_reverse(m->g, m->x);
     back.side       = NULL;
-    if (m->reset != NULL)
-        return lcsm_graph_fail(m->g, LCSM_ERR_UNSUPPORTED,
-                               "packed sequences run forward in time only");
+    if (!lcsm_mix_both_ways(m)) return NULL;
     lcsm_states r = {0};
     if (!states(&back, &r)) return NULL;
     if (ones) take_ones(&back, &r);

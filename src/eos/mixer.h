@@ -24,6 +24,7 @@ typedef struct {
     lcsm_tensor             *x;     /* (B, T, D), normed */
     lcsm_tensor             *reset; /* I32 (B, T), or NULL */
     ptrdiff_t                B, T, D;
+    bool                     whole; /* every run has whole sequences: nothing is carried */
     int                      layer, layers;
     lcsm_tensor            **side; /* NULL, or four places where states leave what the end needs */
 } lcsm_mixer;
@@ -38,6 +39,9 @@ typedef bool lcsm_states_fn(const lcsm_mixer *m, lcsm_states *s);
 ptrdiff_t lcsm_mix_heads(const lcsm_mixer *m, ptrdiff_t standard);
 ptrdiff_t lcsm_mix_expand(const lcsm_mixer *m, ptrdiff_t standard); /* k of a head */
 ptrdiff_t lcsm_mix_or(ptrdiff_t value, ptrdiff_t standard);         /* standard if value is 0 */
+ptrdiff_t lcsm_mix_inner(const lcsm_mixer *m, double standard);     /* inner_ratio D */
+/* The same number, which must be even: halves of it are stored, or it is turned in pairs. */
+ptrdiff_t lcsm_mix_even(const lcsm_mixer *m, const char *what, ptrdiff_t n);
 /* width / heads; the graph fails if that leaves a rest. */
 ptrdiff_t lcsm_mix_split(const lcsm_mixer *m, const char *what, ptrdiff_t width, ptrdiff_t heads);
 
@@ -72,6 +76,20 @@ lcsm_tensor *lcsm_mix_rwkv_mu(const lcsm_mixer *m, const char *name, lcsm_rwkv4_
 lcsm_tensor *lcsm_mix_constant(const lcsm_mixer *m, const char *name, lcsm_shape shape,
                                lcsm_init init);
 
+/* ---- state spaces ---- */
+
+/* Flags of what makes a state space: it is trained slowly and does not decay. */
+enum { LCSM_MIX_SPACE = LCSM_PARAM_NO_DECAY | LCSM_PARAM_SLOW };
+
+/* x itself, or W x in the bare flavour. */
+lcsm_tensor *lcsm_mix_input(const lcsm_mixer *m);
+/* log_dt [n], from 1e-3 to 1e-1 evenly in its logarithm. */
+lcsm_tensor *lcsm_mix_log_dt(const lcsm_mixer *m, ptrdiff_t n);
+/* y + D x. */
+lcsm_tensor *lcsm_mix_skip(const lcsm_mixer *m, lcsm_tensor *y);
+/* gelu(y), with dropout. */
+lcsm_tensor *lcsm_mix_gelu(const lcsm_mixer *m, lcsm_tensor *y);
+
 /* ---- operands ---- */
 
 static inline lcsm_operand lcsm_per_token_k(lcsm_tensor *x)
@@ -89,7 +107,13 @@ static inline lcsm_operand lcsm_static(lcsm_tensor *x, unsigned axes)
     return (lcsm_operand){x, axes};
 }
 
+/* A static 1 in as many rows as `like` [K] or [K, D] has. */
+lcsm_operand lcsm_mix_ones(const lcsm_mixer *m, lcsm_tensor *like);
+
 /* ---- running and finishing ---- */
+
+/* False, and the graph fails, if sequences are packed: those run forward in time only. */
+bool lcsm_mix_both_ways(const lcsm_mixer *m);
 
 /* The recurrence of the states, in one direction of time or in both: then
  * y = F(x) + reverse(F(reverse x)) - self, where self is the term that both have. */

@@ -27,13 +27,17 @@ lcsm_tensor *lcsm_cscan(lcsm_graph *g, const lcsm_cscan_attr *a, lcsm_tensor *x,
     return first_of(lcsm_graph_add(g, LCSM_OP_cscan, a, in, 4));
 }
 
+static lcsm_discrete discrete_of(const lcsm_node *n)
+{
+    if (n == NULL) return (lcsm_discrete){NULL, NULL, NULL};
+    return (lcsm_discrete){n->out[0], n->out[1], n->out[2]};
+}
+
 lcsm_discrete lcsm_discretise(lcsm_graph *g, const lcsm_discretise_attr *a, lcsm_tensor *re,
                               lcsm_tensor *im, lcsm_tensor *log_dt, lcsm_tensor *coef)
 {
-    lcsm_tensor     *in[] = {re, im, log_dt, coef};
-    const lcsm_node *n    = lcsm_graph_add(g, LCSM_OP_discretise, a, in, 4);
-    if (n == NULL) return (lcsm_discrete){NULL, NULL, NULL};
-    return (lcsm_discrete){n->out[0], n->out[1], n->out[2]};
+    lcsm_tensor *in[] = {re, im, log_dt, coef};
+    return discrete_of(lcsm_graph_add(g, LCSM_OP_discretise, a, in, 4));
 }
 
 lcsm_bilinear_tensors lcsm_bilinear(lcsm_graph *g, lcsm_tensor *A, lcsm_tensor *B,
@@ -65,6 +69,11 @@ lcsm_tensor *lcsm_positions(lcsm_graph *g, const lcsm_positions_attr *a, lcsm_te
 lcsm_tensor *lcsm_decay_rows(lcsm_graph *g, lcsm_tensor *x, double gamma)
 {
     return first_of(lcsm_graph_add(g, LCSM_OP_decay_rows, &(lcsm_decay_rows_attr){gamma}, &x, 1));
+}
+
+lcsm_discrete lcsm_toeplitz(lcsm_graph *g, lcsm_tensor *t, double gamma)
+{
+    return discrete_of(lcsm_graph_add(g, LCSM_OP_toeplitz, &(lcsm_decay_rows_attr){gamma}, &t, 1));
 }
 
 lcsm_tensor *lcsm_affine(lcsm_graph *g, lcsm_tensor *x, double a, double b)

@@ -55,6 +55,9 @@ lcsm_tensor *lcsm_positions(lcsm_graph *g, const lcsm_positions_attr *a, lcsm_te
 
 /* Row l of x [L, C] times gamma^l. */
 lcsm_tensor *lcsm_decay_rows(lcsm_graph *g, lcsm_tensor *x, double gamma);
+/* The lags t [n, C], which decay by gamma, as states of a recurrence: log and phase [K] of o, and e
+ * [K, C, 2] of pairs; s is 1 (base/toeplitz.h). */
+lcsm_discrete lcsm_toeplitz(lcsm_graph *g, lcsm_tensor *t, double gamma);
 
 /* ---- small ones ---- */
 

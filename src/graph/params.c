@@ -1,6 +1,7 @@
 /* params.c - the named list of parameters, its two blocks and their initial values. */
 #include "graph/params.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -89,6 +90,7 @@ lcsm_status lcsm_params_add(int *row, lcsm_params *p, const char *name, const lc
                                      .count  = (size_t)count,
                                      .offset = p->block,
                                      .flags  = flags,
+                                     .lr_max = (flags & LCSM_PARAM_SLOW) != 0 ? 1e-3 : 0,
                                      .init   = *init};
     p->block          = end;
     *row              = (int)p->count++;
@@ -146,9 +148,13 @@ static lcsm_status fill(lcsm_params *p, const lcsm_param *q, lcsm_error *err)
     double *values = calloc(q->count > 0 ? q->count : 1, sizeof *values);
     if (values == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no room to fill %s", q->name);
     q->init.fill(values, &q->shape, q->count, &q->init, p->seed, purpose);
-    for (size_t j = 0; j < q->count; j++) store(p, q->offset + j, values[j]);
+    bool filled = true;
+    for (size_t j = 0; j < q->count; j++) {
+        filled = filled && !isnan(values[j]);
+        store(p, q->offset + j, values[j]);
+    }
     free(values);
-    return LCSM_OK;
+    return filled ? LCSM_OK : lcsm_fail(err, LCSM_ERR_MEMORY, "no room to fill %s", q->name);
 }
 
 lcsm_status lcsm_params_reserve(lcsm_params *p, bool grads, lcsm_error *err)

@@ -27,7 +27,8 @@ typedef enum {
 typedef struct lcsm_init {
     lcsm_init_kind kind;
     double         a, b, c;
-    /* LCSM_INIT_FILL: writes `count` values; a, b, c are its own. */
+    /* LCSM_INIT_FILL: writes `count` values; a, b, c are its own. A NaN says that memory is short.
+     */
     void (*fill)(double *values, const lcsm_shape *shape, size_t count,
                  const struct lcsm_init *init, uint64_t seed, uint32_t purpose);
 } lcsm_init;
@@ -50,6 +51,7 @@ static inline lcsm_init lcsm_init_uniform(double lo, double hi)
 enum {
     LCSM_PARAM_NO_DECAY = 1, /* weight decay leaves it alone */
     LCSM_PARAM_FROZEN   = 2, /* no gradient, no update; it still counts as a parameter */
+    LCSM_PARAM_SLOW     = 4, /* its learning rate is at most 1e-3 */
 };
 
 typedef struct {

@@ -70,7 +70,8 @@ static const lcsm_key ROWS[] = {
     INT ("rank",           rank,           0, 1 << 16, "0",   "of low-rank projections; 0: the method's own"),
     INT ("conv_width",     conv_width,     1, 64,      "4",   "short convolution"),
     INT ("max_length",     max_length,     1, 1 << 24, "512", "longest sequence of cosFormer, TNN, DSS-softmax and attention's cache"),
-    REAL("inner_ratio",    inner_ratio,    0.125, 16,  "2",   "Mamba's inner width by d_model"),
+    REAL("inner_ratio",    inner_ratio,    0, 16,      "0",   "inner width of Mamba and TNN by d_model; 0: 2 and 3"),
+    INT ("rpe_layers",     rpe_layers,     0, 64,      "6",   "layers of TNN's position network"),
     REAL("value_ratio",    value_ratio,    0.125, 16,  "1",   "value width by d_model"),
 };
 /* clang-format on */

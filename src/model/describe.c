@@ -17,8 +17,9 @@ size_t lcsm_method_count(void)
 lcsm_method_info lcsm_method_at(size_t row)
 {
     const lcsm_method *m = &LCSM_METHODS[row];
-    return (lcsm_method_info){m->name,   m->family, m->input,  m->expand,        m->oscillation,
-                              m->shrink, m->psi,    m->memory, m->states != NULL};
+    return (lcsm_method_info){m->name,   m->family,      m->input,
+                              m->expand, m->oscillation, m->shrink,
+                              m->psi,    m->memory,      lcsm_method_has_bare(m)};
 }
 
 size_t lcsm_code_count(void)

@@ -14,6 +14,7 @@ typedef struct {
     const lcsm_method       *method;
     ptrdiff_t                B, T, D;
     lcsm_tensor             *reset;
+    bool                     whole;
     int                      layer;
 } builder;
 
@@ -26,6 +27,7 @@ static lcsm_mixer mixer_of(const builder *b, lcsm_tensor *x)
                         .B      = b->B,
                         .T      = b->T,
                         .D      = b->D,
+                        .whole  = b->whole,
                         .layer  = b->layer,
                         .layers = (int)b->cfg->layers};
 }
@@ -215,6 +217,7 @@ lcsm_status lcsm_model_build(lcsm_graph *g, const lcsm_model_config *cfg, ptrdif
                       .B      = B,
                       .T      = T,
                       .D      = cfg->d_model,
+                      .whole  = want->whole,
                       .method = lcsm_method_find(cfg->code[0] != 0 ? "code" : cfg->method)};
     *io            = (lcsm_model_io){0};
     io->tokens     = lcsm_input(g, "tokens", LCSM_I32, lcsm_dims(B, T));

@@ -15,7 +15,9 @@
 #include "graph/graph.h"
 
 typedef struct {
-    bool    packed; /* a reset input says where sequences begin */
+    bool packed;    /* a reset input says where sequences begin */
+    bool whole;     /* every run has whole sequences and carries no state: long convolutions may be
+                       taken that have none */
     bool    logits; /* (B, T, V), kept */
     bool    last;   /* of these only the last step's, (B, 1, V) */
     bool    loss;   /* from a targets input, with details */

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#include "eos/toeplitz.h"
+#include "base/toeplitz.h"
 #include "graph/layers.h"
 #include "near.h"
 #include "shared_oracle.h"

@@ -1,5 +1,5 @@
 /* test_toeplitz.c - the rows of memory have the kernel that they were made from. */
-#include "eos/toeplitz.h"
+#include "base/toeplitz.h"
 
 #include <stdlib.h>
 
