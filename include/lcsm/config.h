@@ -76,7 +76,7 @@ typedef struct {
 
     int       channel_mixer, norm;
     ptrdiff_t hidden;
-    double    norm_eps;
+    double    norm_eps, final_norm_eps;
     bool      tied;
     double    embed_scale, dropout;
     bool      bidirectional;
@@ -85,6 +85,7 @@ typedef struct {
     int       feature, s4_kind, s4_init, dss_kind, disc;
     ptrdiff_t state_size, rank, conv_width, max_length, rpe_layers;
     double    inner_ratio, value_ratio;
+    bool      conv_bias, proj_bias;
 } lcsm_model_config;
 
 LCSM_API void        lcsm_model_config_defaults(lcsm_model_config *cfg);

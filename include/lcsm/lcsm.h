@@ -8,6 +8,7 @@
 #include <lcsm/dataset.h>
 #include <lcsm/eos.h>
 #include <lcsm/export.h>
+#include <lcsm/import.h>
 #include <lcsm/model.h>
 #include <lcsm/session.h>
 #include <lcsm/status.h>

@@ -65,8 +65,9 @@ static lcsm_tensor *convolved(const lcsm_mixer *m, lcsm_tensor *x)
     lcsm_conv_attr a     = {.silu = true};
     lcsm_tensor   *w =
         lcsm_mix_param(m, "conv1d.weight", lcsm_dims(E, W), lcsm_init_uniform(-bound, bound), 0);
-    lcsm_tensor *b =
-        lcsm_mix_param(m, "conv1d.bias", lcsm_dims(E), lcsm_init_uniform(-bound, bound), 0);
+    lcsm_tensor *b = NULL;
+    if (m->cfg->conv_bias)
+        b = lcsm_mix_param(m, "conv1d.bias", lcsm_dims(E), lcsm_init_uniform(-bound, bound), 0);
     return lcsm_short_conv(m->g, &a, x, w, b, m->reset);
 }
 
@@ -77,7 +78,7 @@ bool lcsm_mamba_states(const lcsm_mixer *m, lcsm_states *s)
     ptrdiff_t E = inner_width(m);
     if (m->cfg->flavour == LCSM_FLAVOUR_BARE)
         return selective(m, lcsm_mix_project(m, m->x, "in_proj", E, false), s);
-    lcsm_tensor *both = lcsm_mix_project(m, m->x, "in_proj", 2 * E, false);
+    lcsm_tensor *both = lcsm_mix_project(m, m->x, "in_proj", 2 * E, m->cfg->proj_bias);
     if (both == NULL) return false;
     lcsm_tensor *u = convolved(m, lcsm_slice(m->g, both, 2, 0, E));
     if (m->side != NULL) {
@@ -100,5 +101,5 @@ lcsm_tensor *lcsm_mamba_mixer(const lcsm_mixer *m)
         lcsm_mix_param(m, "D", lcsm_dims(E), lcsm_init_constant(1), LCSM_PARAM_NO_DECAY);
     y = lcsm_add(m->g, y, lcsm_mul(m->g, side[0], skip));
     return lcsm_mix_project_init(m, lcsm_glu(m->g, LCSM_ACT_SILU, side[1], y), "out_proj", m->D,
-                                 false, lcsm_init_uniform(-bound, bound));
+                                 m->cfg->proj_bias, lcsm_init_uniform(-bound, bound));
 }

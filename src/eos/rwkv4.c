@@ -20,21 +20,27 @@ static lcsm_tensor *shifted(const lcsm_mixer *m, const char *name, lcsm_rwkv4_mi
     return lcsm_token_shift(m->g, &a, m->x, lcsm_mix_rwkv_mu(m, name, mix), m->reset);
 }
 
+/* Channels of the recurrence. */
+static ptrdiff_t width(const lcsm_mixer *m)
+{
+    return (ptrdiff_t)floor((double)m->D * m->cfg->value_ratio + 0.5);
+}
+
 static lcsm_tensor *decay(const lcsm_mixer *m)
 {
     lcsm_init init = {.kind = LCSM_INIT_FILL, .a = m->layer, .b = m->layers, .fill = fill_decay};
-    return lcsm_mix_param(m, "time_decay", lcsm_dims(m->D), init, LCSM_PARAM_NO_DECAY);
+    return lcsm_mix_param(m, "time_decay", lcsm_dims(width(m)), init, LCSM_PARAM_NO_DECAY);
 }
 
 /* k, v and r of the shifted input; k and r start at zero, as in the reference. */
 static void receive(const lcsm_mixer *m, lcsm_tensor **k, lcsm_tensor **v, lcsm_tensor **r)
 {
     lcsm_init zero = lcsm_init_constant(0);
-    *k = lcsm_mix_project_init(m, shifted(m, "time_mix_k", LCSM_RWKV4_MIX_K), "key", m->D, false,
-                               zero);
-    *v = lcsm_mix_project(m, shifted(m, "time_mix_v", LCSM_RWKV4_MIX_V), "value", m->D, false);
-    *r = lcsm_mix_project_init(m, shifted(m, "time_mix_r", LCSM_RWKV4_MIX_R), "receptance", m->D,
+    *k = lcsm_mix_project_init(m, shifted(m, "time_mix_k", LCSM_RWKV4_MIX_K), "key", width(m),
                                false, zero);
+    *v = lcsm_mix_project(m, shifted(m, "time_mix_v", LCSM_RWKV4_MIX_V), "value", width(m), false);
+    *r = lcsm_mix_project_init(m, shifted(m, "time_mix_r", LCSM_RWKV4_MIX_R), "receptance",
+                               width(m), false, zero);
 }
 
 /* W (sigmoid(r) * wkv(k, v)); in both directions of time the two wkv are added. */
@@ -44,7 +50,8 @@ lcsm_tensor *lcsm_rwkv4_mixer(const lcsm_mixer *m)
     lcsm_wkv_attr a     = {0};
     lcsm_tensor  *k, *v, *r;
     receive(m, &k, &v, &r);
-    lcsm_tensor *u = lcsm_mix_param(m, "time_first", lcsm_dims(m->D), first, LCSM_PARAM_NO_DECAY);
+    lcsm_tensor *u =
+        lcsm_mix_param(m, "time_first", lcsm_dims(width(m)), first, LCSM_PARAM_NO_DECAY);
     lcsm_tensor *y = lcsm_wkv(m->g, &a, k, v, decay(m), u, m->reset);
     if (m->cfg->bidirectional) {
         a.reverse = true;
@@ -64,7 +71,7 @@ bool lcsm_rwkv4_eos_states(const lcsm_mixer *m, lcsm_states *s)
     lcsm_tensor *w   = lcsm_activate_scaled(m->g, LCSM_ACT_EXP, decay(m), -1);
     *s               = (lcsm_states){.H   = 1,
                                      .K   = 1,
-                                     .D   = m->D,
+                                     .D   = width(m),
                                      .e   = lcsm_static(one, LCSM_AXIS_K),
                                      .s   = lcsm_static(one, LCSM_AXIS_K),
                                      .col = lcsm_static(w, LCSM_AXIS_D)};

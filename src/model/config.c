@@ -53,6 +53,7 @@ static const lcsm_key ROWS[] = {
     INT ("hidden",         hidden,         0, 1 << 20, "0",   "its width; 0: 4/3 of d_model for GLU"),
     WORD("norm",           norm,           "auto", "auto|layer|rms|simple", "norm of the blocks"),
     REAL("norm_eps",       norm_eps,       0, 1,       "0",   "its epsilon; 0: the norm's own"),
+    REAL("final_norm_eps", final_norm_eps, 0, 1,       "0",   "of the norm before the head; 0: as norm_eps"),
     BOOL("tied",           tied,           "true", "one table for input and output"),
     REAL("embed_scale",    embed_scale,    0, 1e6,     "0",   "of the input; 0: sqrt(d_model) in lm, 1 in mqar"),
     REAL("dropout",        dropout,        0, 0.99,    "0",   "on embedding and branches"),
@@ -73,6 +74,8 @@ static const lcsm_key ROWS[] = {
     REAL("inner_ratio",    inner_ratio,    0, 16,      "0",   "inner width of Mamba and TNN by d_model; 0: 2 and 3"),
     INT ("rpe_layers",     rpe_layers,     0, 64,      "6",   "layers of TNN's position network"),
     REAL("value_ratio",    value_ratio,    0.125, 16,  "1",   "value width by d_model"),
+    BOOL("conv_bias",      conv_bias,      "true",  "Mamba's convolution has a bias"),
+    BOOL("proj_bias",      proj_bias,      "false", "Mamba's first and last projection have one"),
 };
 /* clang-format on */
 

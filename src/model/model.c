@@ -41,10 +41,10 @@ static lcsm_block_norm norm_kind(const builder *b)
     return paper ? LCSM_BLOCK_NORM_LAYER : (lcsm_block_norm)b->method->norm;
 }
 
-static lcsm_tensor *norm(const builder *b, const char *name, lcsm_tensor *x)
+/* eps 0: the norm's own. */
+static lcsm_tensor *norm_of(const builder *b, const char *name, lcsm_tensor *x, double eps)
 {
     lcsm_block_norm kind = norm_kind(b);
-    double          eps  = b->cfg->norm_eps;
     if (eps == 0) eps = kind == LCSM_BLOCK_NORM_LAYER ? 1e-5 : 1e-6;
     if (kind == LCSM_BLOCK_NORM_SIMPLE) return lcsm_rms_norm(b->g, x, NULL, eps);
     lcsm_scope_push(b->g, "%s", name);
@@ -57,6 +57,17 @@ static lcsm_tensor *norm(const builder *b, const char *name, lcsm_tensor *x)
     else y = lcsm_rms_norm(b->g, x, w, eps);
     lcsm_scope_pop(b->g);
     return y;
+}
+
+static lcsm_tensor *norm(const builder *b, const char *name, lcsm_tensor *x)
+{
+    return norm_of(b, name, x, b->cfg->norm_eps);
+}
+
+static lcsm_tensor *final_norm(const builder *b, lcsm_tensor *x)
+{
+    double eps = b->cfg->final_norm_eps;
+    return norm_of(b, "norm", x, eps > 0 ? eps : b->cfg->norm_eps);
 }
 
 /* ---- channel mixers --------------------------------------------------------------------- */
@@ -225,7 +236,7 @@ lcsm_status lcsm_model_build(lcsm_graph *g, const lcsm_model_config *cfg, ptrdif
     lcsm_tensor *x = embedding(&b, io->tokens, &table);
     if (b.method->embed_norm && cfg->flavour == LCSM_FLAVOUR_NATIVE) x = norm(&b, "norm0", x);
     x          = blocks(&b, x);
-    io->hidden = norm(&b, "norm", x);
+    io->hidden = final_norm(&b, x);
     lcsm_keep(g, io->hidden);
     head(&b, want, table, io);
     return LCSM_OK;

@@ -1,0 +1,41 @@
+/*
+ * lcsm/import.h - run folders from models that others released.
+ *
+ * Reads Mamba (Hugging Face folders, those of fla and of the original package) and RWKV-4 (Hugging
+ * Face folders, and rwkv.cpp files without quantisation). Nothing is guessed: an architecture that
+ * is not known, a setting that changes the arithmetic in a way that we do not have, a tensor that
+ * is missing, left over or of another shape are errors that name it.
+ *
+ * Threads    May be called from any thread.
+ * Errors     Returns lcsm_status and, if err is not NULL, says why. Nothing is written then, unless
+ *            writing itself failed.
+ */
+#ifndef LCSM_IMPORT_H
+#define LCSM_IMPORT_H
+#include <lcsm/model.h>
+
+LCSM_BEGIN_DECLS
+
+/* All zeros are the defaults. */
+typedef struct {
+    bool allow_nonfinite; /* take weights that are infinite or no number */
+    bool ignore_extra;    /* take files with tensors that the model does not use */
+    bool rwkv_rescaled;   /* the file holds RWKV weights that were divided for half precision */
+} lcsm_import_options;
+
+/* What was read, for people. */
+typedef struct {
+    char   kind[64]; /* "Mamba (Hugging Face)" */
+    size_t tensors, parameters;
+    bool   tokenizer; /* was there, and was copied */
+} lcsm_import_result;
+
+/* From a folder with config.json and safetensors, or a file of rwkv.cpp, to a run folder, which
+ * must not be there yet. Remarks, such as keys that are not known, go to the context's log. options
+ * and result may be NULL. */
+LCSM_API lcsm_status lcsm_import(const lcsm_context *ctx, const char *from, const char *to,
+                                 const lcsm_import_options *options, lcsm_import_result *result,
+                                 lcsm_error *err);
+
+LCSM_END_DECLS
+#endif

@@ -1,0 +1,171 @@
+/*
+ * Released models: import, then logits against those that others computed, three ways: the whole
+ * sequence at once, token by token, and split in the middle.
+ */
+#include <lcsm/import.h>
+#include <lcsm/session.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "format/json_doc.h"
+#include "temp_folder.h"
+#include "test.h"
+
+#define DATA "../shared/data/"
+
+enum { MAX_STEPS = 8, MAX_VOCAB = 256 };
+
+/* Their logits are float64 for Hugging Face's files and float32 for rwkv.cpp's. */
+#define HF_BOUND  1e-5
+#define BIN_BOUND 2e-5
+
+static lcsm_context *context(void)
+{
+    lcsm_context *ctx;
+    assert_int_equal(lcsm_context_create(&ctx, NULL, NULL), LCSM_OK);
+    return ctx;
+}
+
+static void skip_without(const char *path)
+{
+    if (access(path, R_OK) == 0) return;
+    print_message("%s is not there\n", path);
+    skip();
+}
+
+static lcsm_model *imported(const lcsm_context *ctx, const char *from, const temp_folder *f)
+{
+    lcsm_error  err = {0};
+    lcsm_model *m;
+    if (lcsm_import(ctx, from, temp_path(f, "run"), NULL, NULL, &err) != LCSM_OK)
+        fail_msg("%s", err.text);
+    if (lcsm_model_load(&m, ctx, temp_path(f, "run"), &err) != LCSM_OK) fail_msg("%s", err.text);
+    return m;
+}
+
+/* Logits of all steps, read in pieces of `first` and then of at most `rest` tokens. */
+static void run(lcsm_session *s, const int32_t *tokens, size_t n, size_t first, size_t rest,
+                size_t V, float *out)
+{
+    lcsm_error err = {0};
+    lcsm_session_reset(s);
+    for (size_t t = 0, piece = first; t < n; t += piece, piece = rest) {
+        if (piece > n - t) piece = n - t;
+        if (lcsm_session_feed(s, tokens + t, piece, out + t * V, &err) != LCSM_OK)
+            fail_msg("%s", err.text);
+    }
+}
+
+static double worst(const float *got, const double *want, size_t count)
+{
+    double w = 0;
+    for (size_t j = 0; j < count; j++) {
+        double d = fabs((double)got[j] - want[j]);
+        w        = d <= w ? w : d; /* a NaN stays */
+    }
+    return w;
+}
+
+/* want: the logits of the last `known` of n steps. */
+static void assert_logits(lcsm_session *s, const int32_t *tokens, size_t n, size_t V,
+                          const double *want, size_t known, double bound)
+{
+    static const char *const way[]    = {"whole", "token by token", "split"};
+    const size_t             cut[][2] = {{n, n}, {1, 1}, {n / 2, n}};
+    float                    out[MAX_STEPS * MAX_VOCAB];
+    for (size_t w = 0; w < 3; w++) {
+        run(s, tokens, n, cut[w][0], cut[w][1], V, out);
+        double error = worst(out + (n - known) * V, want, known * V);
+        if (!(error <= bound)) fail_msg("%s: %g, want at most %g", way[w], error, bound);
+    }
+}
+
+/* ---- Hugging Face ----------------------------------------------------------------------- */
+
+/* A folder with links to the files of one of the tiny models. */
+static temp_folder hf_folder(const char *name)
+{
+    temp_folder f = temp_folder_make();
+    char        here[4096], path[8192];
+    assert_non_null(getcwd(here, sizeof here));
+    (void)snprintf(path, sizeof path, "%s/" DATA "hf-tiny/%s.safetensors", here, name);
+    assert_int_equal(symlink(path, temp_path(&f, "model.safetensors")), 0);
+    (void)snprintf(path, sizeof path, "%s/" DATA "hf-tiny/%s_config.json", here, name);
+    assert_int_equal(symlink(path, temp_path(&f, "config.json")), 0);
+    return f;
+}
+
+static void check_hf(const char *name)
+{
+    char          path[256];
+    lcsm_json_doc doc = {0};
+    (void)snprintf(path, sizeof path, DATA "hf-tiny/%s_logits.json", name);
+    skip_without(path);
+    lcsm_context *ctx = context();
+    temp_folder   f   = hf_folder(name);
+    lcsm_model   *m   = imported(ctx, f.path, &f);
+    lcsm_session *s;
+    assert_int_equal(lcsm_session_create(&s, m, NULL, NULL), LCSM_OK);
+    assert_int_equal(lcsm_json_doc_read(&doc, path, LCSM_JSON_LARGE_SIZE, NULL), LCSM_OK);
+    json_t *sequences = json_object_get(doc.root, "sequences");
+    assert_int_equal(json_array_size(sequences), 3);
+    for (size_t q = 0; q < json_array_size(sequences); q++) {
+        json_t *row = json_array_get(sequences, q), *logits;
+        int32_t tokens[MAX_STEPS];
+        double  want[MAX_STEPS * 13];
+        assert_int_equal(json_array_size(row), MAX_STEPS);
+        for (size_t t = 0; t < MAX_STEPS; t++) {
+            tokens[t] = (int32_t)json_integer_value(json_array_get(row, t));
+            logits    = json_array_get(json_array_get(json_object_get(doc.root, "logits"), q), t);
+            assert_int_equal(json_array_size(logits), 13);
+            for (size_t v = 0; v < 13; v++)
+                want[t * 13 + v] = json_number_value(json_array_get(logits, v));
+        }
+        assert_logits(s, tokens, MAX_STEPS, 13, want, MAX_STEPS, HF_BOUND);
+    }
+    lcsm_json_doc_free(&doc);
+    lcsm_session_free(s);
+    lcsm_model_free(m);
+    temp_folder_remove(&f);
+    lcsm_context_free(ctx);
+}
+
+TEST(released_mamba_gives_the_logits_of_transformers)
+{
+    check_hf("tiny_mamba");
+}
+
+TEST(released_rwkv_gives_the_logits_of_transformers)
+{
+    check_hf("tiny_rwkv");
+}
+
+/* ---- rwkv.cpp --------------------------------------------------------------------------- */
+
+TEST(released_rwkv_cpp_file_gives_its_logits)
+{
+    static const char    file[]   = DATA "rwkv-tiny/tiny-rwkv-4v0-660K-FP32.bin";
+    static const char    answer[] = DATA "rwkv-tiny/expected-logits-4v0-660K.bin";
+    static const int32_t tokens[] = {'"', 'i', 'n'};
+    float                read[256];
+    double               want[256];
+    skip_without(file);
+    FILE *in = fopen(answer, "rb");
+    assert_non_null(in);
+    assert_int_equal(fread(read, sizeof read[0], 256, in), 256);
+    assert_int_equal(fclose(in), 0);
+    for (size_t j = 0; j < 256; j++) want[j] = (double)read[j];
+    lcsm_context *ctx = context();
+    temp_folder   f   = temp_folder_make();
+    lcsm_model   *m   = imported(ctx, file, &f);
+    lcsm_session *s;
+    assert_int_equal(lcsm_session_create(&s, m, NULL, NULL), LCSM_OK);
+    assert_logits(s, tokens, 3, 256, want, 1, BIN_BOUND);
+    lcsm_session_free(s);
+    lcsm_model_free(m);
+    temp_folder_remove(&f);
+    lcsm_context_free(ctx);
+}
