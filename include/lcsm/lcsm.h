@@ -7,6 +7,7 @@
 #include <lcsm/context.h>
 #include <lcsm/dataset.h>
 #include <lcsm/eos.h>
+#include <lcsm/evaluate.h>
 #include <lcsm/export.h>
 #include <lcsm/import.h>
 #include <lcsm/model.h>
