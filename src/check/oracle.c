@@ -14,7 +14,7 @@
 #include "check/oracle_review.h"
 #include "check/oracle_table.h"
 
-enum { MAX_DETAIL = 400 };
+enum { MAX_DETAIL = 1400 };
 
 /* The planner's choice first: it must serve. */
 static const struct {

@@ -54,6 +54,14 @@ lcsm_lab_builder lcsm_lab_s4_dense, lcsm_lab_s4_dplr, lcsm_lab_s4d, lcsm_lab_s5,
     lcsm_lab_dss;
 lcsm_lab_builder lcsm_lab_toeplitz, lcsm_lab_etsc, lcsm_lab_rpe, lcsm_lab_gtu;
 
+/* Whole models, tables, parameter counts, and the examples of associative recall. */
+lcsm_lab_builder lcsm_lab_model, lcsm_lab_counts;
+lcsm_lab_builder lcsm_lab_alibi, lcsm_lab_alibi_matrix, lcsm_lab_retnet_gammas,
+    lcsm_lab_retnet_angles, lcsm_lab_tnl_decays, lcsm_lab_thetas, lcsm_lab_lower_bounds,
+    lcsm_lab_rwkv4_init, lcsm_lab_inverse_softplus, lcsm_lab_hippo, lcsm_lab_dss_lambda,
+    lcsm_lab_s4d_inits;
+lcsm_lab_builder lcsm_lab_mqar_placement, lcsm_lab_mqar_weights;
+
 /* Recorded outputs of other programs. */
 lcsm_lab_builder lcsm_lab_cuda_conv, lcsm_lab_cuda_rms_norm, lcsm_lab_cuda_scan, lcsm_lab_cuda_step,
     lcsm_lab_cuda_swiglu;

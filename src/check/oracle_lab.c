@@ -128,6 +128,20 @@ lcsm_tensor *lcsm_lab_in_phase(lcsm_lab *lab, const char *name)
     return input(lab, name, PHASE);
 }
 
+void lcsm_lab_in_param(lcsm_lab *lab, const char *name, const char *param)
+{
+    const lcsm_oracle_array *a   = lcsm_lab_array(lab, name);
+    int                      row = lcsm_params_find(lab->params, param);
+    if (a == NULL) return;
+    if (row < 0 || lab->params->list[row].count != a->numbers) {
+        lcsm_graph_fail(lab->g, LCSM_ERR_FORMAT, "the input %s is no parameter %s", name, param);
+        return;
+    }
+    const lcsm_param *p = &lab->params->list[row];
+    lcsm_tensor      *t = lcsm_param_tensor(lab->g, param, p->shape, p->init, p->flags);
+    add_binding(lab, (binding){.kind = INPUT, .array = a, .t = t, .count = a->numbers});
+}
+
 lcsm_tensor *lcsm_lab_seq(lcsm_lab *lab, const char *name)
 {
     lcsm_tensor *t = input(lab, name, AS_GIVEN);
@@ -162,25 +176,27 @@ void lcsm_lab_list(lcsm_lab *lab, const char *key, double *to, size_t count)
 
 /* ---- constants -------------------------------------------------------------------------- */
 
-static double *add_constant(lcsm_lab *lab, lcsm_dtype dtype, lcsm_shape shape, lcsm_tensor **t)
+static void bind_constant(lcsm_lab *lab, lcsm_tensor *t, const double *from, size_t step)
 {
-    *t = lcsm_input(lab->g, "constant", dtype, shape);
-    if (*t == NULL) return NULL;
-    size_t  count   = (size_t)lcsm_tensor_count(*t);
+    if (t == NULL) return;
+    size_t  count   = (size_t)lcsm_tensor_count(t);
     double *numbers = lcsm_lab_take(lab, count, sizeof *numbers);
-    if (numbers == NULL) return NULL;
-    add_binding(lab, (binding){.kind = CONSTANT, .t = *t, .numbers = numbers, .count = count});
-    return numbers;
+    if (numbers == NULL) return;
+    for (size_t j = 0; j < count; j++) numbers[j] = from[j * step];
+    add_binding(lab, (binding){.kind = CONSTANT, .t = t, .numbers = numbers, .count = count});
 }
 
 static lcsm_tensor *constant(lcsm_lab *lab, lcsm_dtype dtype, lcsm_shape shape, const double *from,
                              size_t step)
 {
-    lcsm_tensor *t;
-    double      *numbers = add_constant(lab, dtype, shape, &t);
-    for (ptrdiff_t j = 0; numbers != NULL && j < lcsm_tensor_count(t); j++)
-        numbers[j] = from[(size_t)j * step];
+    lcsm_tensor *t = lcsm_input(lab->g, "constant", dtype, shape);
+    bind_constant(lab, t, from, step);
     return t;
+}
+
+void lcsm_lab_set(lcsm_lab *lab, lcsm_tensor *input, const double *values)
+{
+    bind_constant(lab, input, values, 1);
 }
 
 lcsm_tensor *lcsm_lab_constant(lcsm_lab *lab, lcsm_shape shape, const double *values)

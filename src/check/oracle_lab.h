@@ -47,6 +47,9 @@ lcsm_tensor *lcsm_lab_in_log(lcsm_lab *lab, const char *name);
 lcsm_tensor *lcsm_lab_in_phase(lcsm_lab *lab, const char *name);
 lcsm_tensor *lcsm_lab_seq(lcsm_lab *lab, const char *name);
 
+/* The input of this name as the graph's parameter of another name, which there is already. */
+void lcsm_lab_in_param(lcsm_lab *lab, const char *name, const char *param);
+
 const lcsm_oracle_array *lcsm_lab_array(lcsm_lab *lab, const char *name); /* NULL fails */
 bool                     lcsm_lab_has(const lcsm_lab *lab, const char *name);
 /* Axis j of an input; 1 and a failure if there is none. */
@@ -64,6 +67,8 @@ lcsm_tensor *lcsm_lab_fill(lcsm_lab *lab, lcsm_shape shape, double value);
 lcsm_tensor *lcsm_lab_constant(lcsm_lab *lab, lcsm_shape shape, const double *values);
 /* Integers, as targets are. */
 lcsm_tensor *lcsm_lab_integers(lcsm_lab *lab, lcsm_shape shape, const double *values);
+/* An input of the graph that a builder below made gets these values. */
+void lcsm_lab_set(lcsm_lab *lab, lcsm_tensor *input, const double *values);
 /* Zeroed memory of the lab; NULL makes the graph fail. */
 void *lcsm_lab_take(lcsm_lab *lab, size_t count, size_t size);
 
@@ -88,7 +93,7 @@ void lcsm_lab_carry(lcsm_lab *lab, const char *in, const char *out);
 typedef struct {
     double output, gradient; /* NAN: nothing compared */
     char   worst[48];        /* the array of the largest error, as a part of its bound */
-    char   compared[240];    /* names of the outputs and gradients */
+    char   compared[1024];   /* names of the outputs and gradients */
 } lcsm_lab_result;
 
 /* ctx, c, dtype, form and chunk are set by the caller. LCSM_ERR_UNSUPPORTED: this form does not
@@ -99,8 +104,8 @@ lcsm_status lcsm_lab_run(lcsm_lab *lab, lcsm_lab_builder *build, lcsm_lab_result
 /* The loss alone: the sum of dy and the outputs, or the output that is a loss. */
 lcsm_status lcsm_lab_value(lcsm_lab *lab, lcsm_lab_builder *build, double *loss, lcsm_error *err);
 
-/* The error of a number, and its bound: absolute in double, absolute plus relative in float and
- * for recorded float32. */
+/* The error of a number, and its bound: absolute in double, absolute plus relative in float, for
+ * recorded float32 and for derivatives that were estimated here. */
 double lcsm_lab_bound(const lcsm_lab *lab);
 
 #endif

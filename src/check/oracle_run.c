@@ -80,7 +80,8 @@ static void compare(const lcsm_lab *lab, const lcsm_oracle_array *a, size_t at, 
                     double *slot, lcsm_lab_result *r)
 {
     double want  = a->data[at];
-    double scale = lab->dtype == LCSM_F64 && !lab->c->single ? 1 : 1 + fabs(want);
+    bool   exact = lab->dtype == LCSM_F64 && !lab->c->single && !a->estimated;
+    double scale = exact ? 1 : 1 + fabs(want);
     double error = isfinite(got) ? fabs(got - want) / scale : INFINITY;
     if (isnan(*slot)) *slot = 0;
     if (error <= *slot) return;

@@ -2,8 +2,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "check/oracle_build.h"
 #include "base/toeplitz.h"
+#include "check/oracle_build.h"
 
 /* y + D u. */
 static void out_with_skip(lcsm_lab *lab, lcsm_tensor *y)

@@ -23,6 +23,24 @@ static const lcsm_oracle_row ROWS[] = {
     {"", "inverse_sqrt*", "num_updates", lcsm_lab_inverse_sqrt, NO_EOS},
     {"", "cosine*", "epoch", lcsm_lab_cosine, NO_EOS},
 
+    /* tables, models, the recall task */
+    {"", "alibi_slopes_*", "", lcsm_lab_alibi, NO_EOS},
+    {"", "o_code0_not_learned*", "", lcsm_lab_alibi_matrix, NO_EOS},
+    {"", "retnet_gamma*", "", lcsm_lab_retnet_gammas, NO_EOS},
+    {"", "retnet_angle*", "", lcsm_lab_retnet_angles, NO_EOS},
+    {"", "tnl_decay*", "", lcsm_lab_tnl_decays, NO_EOS},
+    {"", "theta_code11*", "", lcsm_lab_thetas, NO_EOS},
+    {"", "hgrn_lower_bounds", "Gamma", lcsm_lab_lower_bounds, NO_EOS},
+    {"", "rwkv4_init_*", "", lcsm_lab_rwkv4_init, NO_EOS},
+    {"", "inverse_softplus", "dt", lcsm_lab_inverse_softplus, NO_EOS},
+    {"", "hippo_legs_*", "", lcsm_lab_hippo, NO_EOS},
+    {"", "hippo_skew_dss_*", "", lcsm_lab_dss_lambda, NO_EOS},
+    {"", "s4d_inits_*", "", lcsm_lab_s4d_inits, NO_EOS},
+    {"", "lm_param_counts", "", lcsm_lab_counts, NO_EOS},
+    {"", "*_model_*", "emb nf_g nf_b", lcsm_lab_model, NO_EOS},
+    {"", "placement", "keys values gaps", lcsm_lab_mqar_placement, NO_EOS},
+    {"", "gap_weights_*", "", lcsm_lab_mqar_weights, NO_EOS},
+
     /* methods */
     {"", "identity_no_denominator*", "q k v", lcsm_lab_linear_attention, EOS},
     {"", "elu1_with_denominator*", "q k v", lcsm_lab_linear_attention_denominator, EOS},

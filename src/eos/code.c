@@ -121,6 +121,14 @@ ptrdiff_t lcsm_code_frozen(const lcsm_code_states *c, ptrdiff_t K, ptrdiff_t D)
     return c->o.phase == LCSM_PHASE_NONE ? K * D : 2 * K * D;
 }
 
+ptrdiff_t lcsm_code_depth(const lcsm_code_states *c)
+{
+    bool vector = c->o.k == PART_STATIC || c->o.d == PART_STATIC;
+    if (c->ssm) return 10;
+    if (c->o.d == PART_DATA) return c->o.k == PART_DATA && c->act != LCSM_ACT_NONE ? 10 : 9;
+    return vector && c->o.k != PART_DATA ? 11 : 10;
+}
+
 /* ---- from choices to tensors ------------------------------------------------------------ */
 
 LCSM_FILL(fill_log_alibi)

@@ -40,6 +40,10 @@ lcsm_status lcsm_code_parse(const char *code, lcsm_code_states *out, lcsm_error 
 lcsm_status lcsm_code_of_config(const lcsm_model_config *cfg, lcsm_code_states *out,
                                 lcsm_error *err);
 
+/* Blocks of the paper's language model, which holds the size of all codes alike: 9 where o has a
+ * projection to D, 11 where it is a static vector, else 10; 1-1-1 with an activation has 10. */
+ptrdiff_t lcsm_code_depth(const lcsm_code_states *c);
+
 /* i, e, o, s of a code or custom model. */
 lcsm_states_fn lcsm_code_build;
 

@@ -35,7 +35,7 @@ static const lcsm_key ROWS[] = {
     WORD("wiring",         wiring,         "lm",   "lm|mqar|mqar-plain", "how blocks are joined"),
     INT ("vocab",          vocab,          1, 1 << 24, "256", "vocabulary"),
     INT ("d_model",        d_model,        1, 1 << 16, "128", "model width"),
-    INT ("layers",         layers,         1, 1024,    "2",   "blocks"),
+    INT ("layers",         layers,         0, 1024,    "2",   "blocks; 0: as the paper's language model, 9 to 11 by the code"),
     INT ("heads",          heads,          0, 4096,    "0",   "heads; 0: the method's own"),
     INT ("expand",         expand,         0, 1 << 16, "0",   "memory rows k of a head; 0: the method's own"),
     REAL("tau",            tau,            1e-3, 1e6,  "16",  "gates are sigmoid(z)^(1/tau)"),
@@ -96,6 +96,14 @@ lcsm_status lcsm_model_config_set(lcsm_model_config *cfg, const char *key, const
 bool lcsm_model_config_has(const char *key)
 {
     return lcsm_keys_find(&LCSM_MODEL_KEYS, key) != NULL;
+}
+
+ptrdiff_t lcsm_model_config_layers(const lcsm_model_config *cfg)
+{
+    lcsm_code_states c;
+    if (cfg->layers > 0) return cfg->layers;
+    bool code = cfg->code[0] != 0 && lcsm_code_parse(cfg->code, &c, NULL) == LCSM_OK;
+    return code ? lcsm_code_depth(&c) : 10;
 }
 
 /* A code or a method that exists; what only the sizes can show comes from the builders. */

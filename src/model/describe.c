@@ -95,7 +95,7 @@ lcsm_status lcsm_model_describe(const lcsm_context *ctx, const lcsm_model_config
     lcsm_graph      *g = NULL, *one = NULL;
     lcsm_code_states c;
     lcsm_status      st;
-    *out = (lcsm_model_summary){.layers = (size_t)cfg->layers};
+    *out = (lcsm_model_summary){.layers = (size_t)lcsm_model_config_layers(cfg)};
     LCSM_TRY(lcsm_params_create(&params, LCSM_F32, 0, err));
     LCSM_TRY(lcsm_params_create(&one_params, LCSM_F32, 0, err));
     LCSM_TRY(lcsm_model_sketch(&g, ctx, params, cfg, length, true, err));
@@ -106,7 +106,7 @@ lcsm_status lcsm_model_describe(const lcsm_context *ctx, const lcsm_model_config
     plan_of(g, ctx, length, out);
     if (cfg->code[0] != 0 && lcsm_code_parse(cfg->code, &c, NULL) == LCSM_OK)
         out->reference_frozen =
-            (size_t)(cfg->layers
+            (size_t)(lcsm_model_config_layers(cfg)
                      * lcsm_code_frozen(&c, cfg->expand > 0 ? cfg->expand : 128, cfg->d_model));
     list_parameters(params, out, each, user);
 cleanup:

@@ -15,7 +15,7 @@ typedef struct {
     ptrdiff_t                B, T, D;
     lcsm_tensor             *reset;
     bool                     whole;
-    int                      layer;
+    int                      layer, layers;
 } builder;
 
 static lcsm_mixer mixer_of(const builder *b, lcsm_tensor *x)
@@ -29,7 +29,7 @@ static lcsm_mixer mixer_of(const builder *b, lcsm_tensor *x)
                         .D      = b->D,
                         .whole  = b->whole,
                         .layer  = b->layer,
-                        .layers = (int)b->cfg->layers};
+                        .layers = b->layers};
 }
 
 /* ---- norms ------------------------------------------------------------------------------ */
@@ -168,7 +168,7 @@ static lcsm_tensor *blocks(builder *b, lcsm_tensor *x)
 {
     lcsm_tensor *h    = NULL;
     bool         mqar = b->cfg->wiring == LCSM_WIRING_MQAR;
-    for (b->layer = 0; b->layer < b->cfg->layers; b->layer++) {
+    for (b->layer = 0; b->layer < b->layers; b->layer++) {
         lcsm_scope_push(b->g, "layers.%d", b->layer);
         lcsm_block_begin(b->g);
         x = mqar ? mqar_block(b, x, &h) : lm_block(b, x);
@@ -229,6 +229,7 @@ lcsm_status lcsm_model_build(lcsm_graph *g, const lcsm_model_config *cfg, ptrdif
                       .T      = T,
                       .D      = cfg->d_model,
                       .whole  = want->whole,
+                      .layers = (int)lcsm_model_config_layers(cfg),
                       .method = lcsm_method_find(cfg->code[0] != 0 ? "code" : cfg->method)};
     *io            = (lcsm_model_io){0};
     io->tokens     = lcsm_input(g, "tokens", LCSM_I32, lcsm_dims(B, T));
