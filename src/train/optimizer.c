@@ -119,6 +119,7 @@ double lcsm_optimizer_step(lcsm_optimizer *o, const lcsm_context *ctx, double lr
     const lcsm_params *ps    = o->params;
     double             norm  = lcsm_norm2(ctx, ps->dtype, ps->block, ps->grads);
     double             scale = clip > 0 && norm > clip ? clip / norm : 1;
+    if (!isfinite(norm)) return norm;
     o->steps++;
     for (size_t first = 0, end; first < ps->count; first = end) {
         for (end = first + 1; end < ps->count && alike(&ps->list[first], &ps->list[end]);) end++;

@@ -40,7 +40,8 @@ lcsm_status lcsm_optimizer_create(lcsm_optimizer **out, lcsm_params *params,
 void        lcsm_optimizer_free(lcsm_optimizer *o);
 
 /* One update from the gradients of the list. Returns their norm; where clip > 0 and the norm is
- * larger, they count as scaled down to it. Frozen parameters stay as they are. */
+ * larger, they count as scaled down to it. Frozen parameters stay as they are, and all of them do
+ * if the norm is not finite. */
 double lcsm_optimizer_step(lcsm_optimizer *o, const lcsm_context *ctx, double lr, double clip);
 
 #endif

@@ -1,0 +1,176 @@
+/*
+ * lcsm/train.h - train a model: settings, one update at a time, or a whole run into a folder.
+ *
+ *     lcsm_train_config_defaults(&cfg);
+ *     lcsm_trainer_create(&t, model, &cfg, NULL, err);
+ *     for (...) lcsm_trainer_step(t, tokens, targets, NULL, &update, err);
+ *
+ * lcsm_train does the rest too: it reads text, cuts it into blocks, evaluates, keeps the best
+ * model, writes checkpoints, and resumes a run so that it ends with the same bits as one that was
+ * never interrupted (same threads, same kernels).
+ *
+ * Ownership  What _create returns, the caller gives to _free; _free(NULL) is fine. A trainer
+ *            borrows its model. Strings of an event are borrowed for the time of the call.
+ * Threads    A trainer belongs to one thread at a time and uses the threads of its context.
+ * Errors     A function that can fail returns lcsm_status and, if err is not NULL, says why.
+ *            LCSM_ERR_NUMBER is a loss or gradient that is not finite.
+ */
+#ifndef LCSM_TRAIN_H
+#define LCSM_TRAIN_H
+#include <lcsm/config.h>
+#include <lcsm/context.h>
+#include <lcsm/dataset.h>
+#include <lcsm/model.h>
+#include <lcsm/status.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+LCSM_BEGIN_DECLS
+
+typedef enum { LCSM_TASK_LM, LCSM_TASK_MQAR } lcsm_task;
+
+/* Every field is a key of config.json and a flag of the program; the table in src/train/settings.c
+ * has their ranges, defaults and help. A budget of 0 is none. */
+typedef struct {
+    int       task; /* lcsm_task */
+    ptrdiff_t batch_size, seq_len, accumulate;
+    ptrdiff_t steps, tokens, epochs;
+    double    minutes;
+    ptrdiff_t seed;
+
+    int       optimizer; /* 0 adamw, 1 adam as fairseq has it */
+    int       schedule;
+    double    lr, lr_last, lr_start;
+    ptrdiff_t warmup;
+    double    beta1, beta2, eps, weight_decay, clip;
+
+    bool carried, recompute;
+
+    ptrdiff_t eval_every, eval_blocks, patience;
+    double    stop_accuracy, valid_fraction;
+    ptrdiff_t save_every, keep, log_every;
+    bool      tensorboard;
+
+    ptrdiff_t pairs, examples, test_examples;
+    double    power;
+    bool      fresh, random_non_queries;
+} lcsm_train_config;
+
+LCSM_API void        lcsm_train_config_defaults(lcsm_train_config *cfg);
+LCSM_API lcsm_status lcsm_train_config_set(lcsm_train_config *cfg, const char *key,
+                                           const char *value, lcsm_error *err);
+/* True for a key that lcsm_train_config_set knows. */
+LCSM_API bool lcsm_train_config_has(const char *key);
+/* The lines of --help about training, or about models, in *text; the caller frees it. */
+LCSM_API lcsm_status lcsm_train_help(char **text, lcsm_error *err);
+LCSM_API lcsm_status lcsm_model_help(char **text, lcsm_error *err);
+
+/* Keys of both tables from a JSON file; a key that neither knows is an error that names the
+ * nearest. */
+LCSM_API lcsm_status lcsm_settings_read(const char *path, lcsm_model_config *model,
+                                        lcsm_train_config *train, lcsm_error *err);
+
+/* The settings of a run, from its config.json. */
+LCSM_API lcsm_status lcsm_run_settings(const char *run, lcsm_model_config *model,
+                                       lcsm_train_config *train, lcsm_error *err);
+
+/* ---- one update at a time ---- */
+
+typedef struct lcsm_trainer lcsm_trainer;
+
+typedef struct {
+    int64_t step;      /* updates done, this one included */
+    int64_t tokens;    /* targets that counted so far, in all updates */
+    double  loss;      /* mean over the targets of this update, in nats */
+    double  accuracy;  /* part of them that the largest logit hit */
+    double  grad_norm; /* before clipping */
+    double  lr;
+} lcsm_update;
+
+/* total: updates of the whole run, which the schedules that end need; 0: cfg->steps. */
+LCSM_API lcsm_status lcsm_trainer_create(lcsm_trainer **out, lcsm_model *model,
+                                         const lcsm_train_config *cfg, int64_t total,
+                                         lcsm_error *err);
+LCSM_API void        lcsm_trainer_free(lcsm_trainer *t);
+
+/* One update from tokens and targets (accumulate, batch_size, seq_len); LCSM_TARGET_NONE targets do not
+ * count. reset (the same shape, or NULL) is not 0 where a carried memory starts anew. */
+LCSM_API lcsm_status lcsm_trainer_step(lcsm_trainer *t, const int32_t *tokens,
+                                       const int32_t *targets, const int32_t *reset,
+                                       lcsm_update *out, lcsm_error *err);
+
+/* Sums over targets, to be added up over batches. */
+typedef struct {
+    double  loss;  /* in nats */
+    int64_t count; /* targets that counted */
+    int64_t right;
+} lcsm_tally;
+
+/* Adds one batch (batch_size, seq_len) to the sums; nothing is learned. */
+LCSM_API lcsm_status lcsm_trainer_evaluate(lcsm_trainer *t, const int32_t *tokens,
+                                           const int32_t *targets, lcsm_tally *sum,
+                                           lcsm_error *err);
+
+/* Bytes of values, gradients, moments and workspace. */
+LCSM_API size_t lcsm_trainer_bytes(const lcsm_trainer *t);
+
+/* ---- a whole run ---- */
+
+typedef struct {
+    const lcsm_model_config *model;
+    const lcsm_train_config *train;
+    const char *const       *data, *const *valid; /* files and folders of text */
+    size_t                   data_count, valid_count;
+    const char              *tokenizer; /* tokenizer.json or its folder; NULL: bytes */
+    const char              *cache;     /* a folder for token files; NULL: in memory */
+    const char              *out;       /* the run folder */
+    bool                     resume;    /* go on in it; data that are not given are the run's own */
+} lcsm_train_job;
+
+typedef enum {
+    LCSM_TRAIN_START,  /* text says what will be done */
+    LCSM_TRAIN_UPDATE, /* after every update */
+    LCSM_TRAIN_EVAL,
+    LCSM_TRAIN_SAVE, /* a checkpoint is on the disk */
+    LCSM_TRAIN_NOTE, /* text says what happened */
+    LCSM_TRAIN_END,  /* text is the reason */
+} lcsm_train_event_kind;
+
+typedef struct {
+    lcsm_train_event_kind kind;
+    const char           *text;
+    const char           *split; /* of an evaluation: "valid" or "test" */
+    lcsm_update           update;
+    lcsm_tally            tally;
+    double                bits_per_byte, word_perplexity; /* NAN: not known */
+    double                seconds;                        /* of training so far, in all sessions */
+    double                tokens_per_second;              /* lately */
+    double                left;                           /* seconds to the end; NAN: not known */
+    bool                  best;                           /* of all evaluations so far */
+    bool                  log;                            /* log_every updates have passed */
+    size_t                bytes;
+} lcsm_train_event;
+
+typedef struct {
+    void (*event)(void *user, const lcsm_train_event *event); /* NULL: silence */
+    bool (*stop)(void *user); /* asked after every update; true saves and ends. NULL: never */
+    void *user;
+} lcsm_train_hooks;
+
+typedef struct {
+    int64_t     steps, tokens;
+    double      seconds;
+    double      loss;                    /* of the last update */
+    double      best_loss;               /* of evaluations; NAN: none */
+    double      best_accuracy;           /* NAN: none */
+    const char *reason;                  /* why it ended: "steps", "signal", ... */
+    bool        stopped;                 /* by hooks->stop */
+} lcsm_train_result;
+
+LCSM_API lcsm_status lcsm_train(const lcsm_context *ctx, const lcsm_train_job *job,
+                                const lcsm_train_hooks *hooks, lcsm_train_result *out,
+                                lcsm_error *err);
+
+LCSM_END_DECLS
+#endif

@@ -1,0 +1,309 @@
+/* job.c - opens what a run works with. */
+#include "train/job.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/folder.h"
+#include "format/json_doc.h"
+#include "format/run_folder.h"
+#include "model/config.h"
+#include "train/settings.h"
+
+/* ---- config.json -------------------------------------------------------------------------- */
+
+/* Where the paths of the data stand, beside the keys of the two tables. */
+static const char *const PATHS[]  = {"data", "valid"};
+static const char *const OTHERS[] = {"model_type", "format_version", "data", "valid"};
+
+static lcsm_status write_config(const lcsm_job *j, const lcsm_train_job *want, lcsm_error *err)
+{
+    lcsm_status st     = LCSM_OK;
+    json_t     *object = lcsm_model_config_json(&j->model_cfg);
+    char       *text   = NULL;
+    bool        whole  = object != NULL && lcsm_keys_write(&LCSM_TRAIN_KEYS, &j->cfg, object);
+    for (size_t k = 0; k < COUNT(PATHS); k++)
+        if (whole && j->paths[k] != NULL)
+            whole = json_object_set(object, PATHS[k], j->paths[k]) == 0;
+    if (whole) text = json_dumps(object, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
+    json_decref(object);
+    if (text == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for " LCSM_RUN_CONFIG);
+    lcsm_run_file file = {.name = LCSM_RUN_CONFIG, .bytes = text, .size = strlen(text)};
+    st = want->resume ? lcsm_run_store(want->out, &file, err)
+                      : lcsm_run_create(want->out, text, err);
+    free(text);
+    return st;
+}
+
+static lcsm_status read_run(lcsm_json_doc *doc, const char *run, lcsm_error *err)
+{
+    char        path[LCSM_PATH_MAX];
+    lcsm_status st = lcsm_path_join(path, run, LCSM_RUN_CONFIG, err);
+    return st == LCSM_OK ? lcsm_json_doc_read(doc, path, LCSM_JSON_CONFIG_SIZE, err) : st;
+}
+
+lcsm_status lcsm_run_settings(const char *run, lcsm_model_config *model, lcsm_train_config *train,
+                              lcsm_error *err)
+{
+    lcsm_json_doc doc = {0};
+    lcsm_status   st  = LCSM_OK;
+    lcsm_model_config_defaults(model);
+    lcsm_train_config_defaults(train);
+    LCSM_TRY(read_run(&doc, run, err));
+    for (size_t j = 0; j < COUNT(OTHERS); j++) (void)json_object_del(doc.root, OTHERS[j]);
+    LCSM_TRY(lcsm_keys_read(&LCSM_MODEL_KEYS, &LCSM_TRAIN_KEYS, model, doc.root, run, err));
+    LCSM_TRY(lcsm_keys_read(&LCSM_TRAIN_KEYS, &LCSM_MODEL_KEYS, train, doc.root, run, err));
+cleanup:
+    lcsm_json_doc_free(&doc);
+    return st;
+}
+
+/* Whole paths, so that a run can be resumed from anywhere. */
+static json_t *whole_paths(const char *const *list, size_t count)
+{
+    json_t *a = json_array();
+    for (size_t j = 0; j < count; j++) {
+        char *path = realpath(list[j], NULL);
+        json_array_append_new(a, json_string(path == NULL ? list[j] : path));
+        free(path);
+    }
+    return a;
+}
+
+/* What is not given is read from the run that is resumed. */
+static lcsm_status find_paths(lcsm_job *j, const lcsm_train_job *want, lcsm_error *err)
+{
+    lcsm_json_doc doc = {0};
+    lcsm_status   st  = LCSM_OK;
+    if (want->resume) LCSM_TRY(read_run(&doc, want->out, err));
+    if (want->data_count > 0) j->paths[0] = whole_paths(want->data, want->data_count);
+    if (want->valid_count > 0) j->paths[1] = whole_paths(want->valid, want->valid_count);
+    for (size_t k = 0; want->resume && k < COUNT(PATHS); k++)
+        if (j->paths[k] == NULL) j->paths[k] = json_incref(json_object_get(doc.root, PATHS[k]));
+cleanup:
+    lcsm_json_doc_free(&doc);
+    return st;
+}
+
+/* ---- text --------------------------------------------------------------------------------- */
+
+static void data_progress(void *user, const char *what, uint64_t done, uint64_t total)
+{
+    const lcsm_train_hooks *h = user;
+    lcsm_strbuf             s = {0};
+    if (h->event == NULL) return;
+    lcsm_strbuf_printf(&s, "reading %s: %.1f of %.1f MB", what, (double)done / 1e6,
+                       (double)total / 1e6);
+    h->event(h->user, &(lcsm_train_event){.kind = LCSM_TRAIN_NOTE, .text = lcsm_strbuf_text(&s)});
+    lcsm_strbuf_free(&s);
+}
+
+static lcsm_status open_tokenizer(lcsm_job *j, const lcsm_train_job *want, lcsm_error *err)
+{
+    char        own[LCSM_PATH_MAX];
+    lcsm_status st = LCSM_OK;
+    LCSM_TRY(lcsm_path_join(own, want->out, LCSM_RUN_TOKENIZER, err));
+    if (want->resume && lcsm_path_exists(own)) return lcsm_tokenizer_load(&j->tok, own, err);
+    if (want->tokenizer != NULL) return lcsm_tokenizer_load(&j->tok, want->tokenizer, err);
+    st = lcsm_tokenizer_bytes(&j->tok, err);
+cleanup:
+    return st;
+}
+
+typedef struct {
+    lcsm_job               *j;
+    const lcsm_train_hooks *hooks;
+    lcsm_dataset_options    options;
+} reader;
+
+static lcsm_status open_paths(lcsm_dataset **out, const reader *r, const json_t *paths,
+                              lcsm_error *err)
+{
+    size_t       count = json_array_size(paths);
+    const char **list  = calloc(count + 1, sizeof *list);
+    if (list == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for a list of paths");
+    for (size_t k = 0; k < count; k++) {
+        list[k] = json_string_value(json_array_get(paths, k));
+        if (list[k] == NULL) list[k] = "";
+    }
+    lcsm_status st = lcsm_dataset_open(out, list, count, r->j->tok, &r->options, data_progress,
+                                       (void *)(uintptr_t)r->hooks, err);
+    free(list);
+    return st;
+}
+
+static lcsm_status open_text(const reader *r, lcsm_error *err)
+{
+    lcsm_job   *j  = r->j;
+    lcsm_status st = LCSM_OK;
+    if (j->paths[0] == NULL)
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "no data; say which files or folders of text");
+    LCSM_TRY(open_paths(&j->text, r, j->paths[0], err));
+    j->train.data = j->text;
+    if (j->paths[1] != NULL) {
+        LCSM_TRY(open_paths(&j->valid_text, r, j->paths[1], err));
+        j->valid_data = j->valid_text;
+    } else if (j->cfg.valid_fraction > 0) {
+        LCSM_TRY(lcsm_dataset_split(j->text, 1 - j->cfg.valid_fraction, &j->part[0], &j->part[1],
+                                    err));
+        j->train.data = j->part[0];
+        j->valid_data = j->part[1];
+    }
+    j->data = (int64_t)lcsm_dataset_tokens(j->train.data);
+cleanup:
+    return st;
+}
+
+/* The end-of-text token, if there is one, ends every line, as in the paper's data. */
+static lcsm_status open_lm(lcsm_job *j, const lcsm_train_job *want, const lcsm_train_hooks *hooks,
+                           lcsm_error *err)
+{
+    lcsm_status st = LCSM_OK;
+    LCSM_TRY(find_paths(j, want, err));
+    LCSM_TRY(open_tokenizer(j, want, err));
+    j->model_cfg.vocab = (ptrdiff_t)lcsm_tokenizer_vocab(j->tok);
+    bool   eos         = lcsm_tokenizer_eos(j->tok) >= 0;
+    reader r = {j, hooks, {.cache = want->cache, .eos = eos ? LCSM_EOS_LINE : LCSM_EOS_NEVER}};
+    LCSM_TRY(open_text(&r, err));
+cleanup:
+    return st;
+}
+
+/* ---- sources ------------------------------------------------------------------------------ */
+
+static lcsm_source source_of(const lcsm_job *j, const lcsm_source *have)
+{
+    lcsm_source s = *have;
+    s.task        = (lcsm_task)j->cfg.task;
+    s.B           = j->cfg.batch_size;
+    s.T           = j->cfg.seq_len;
+    s.seed        = (uint64_t)j->cfg.seed;
+    s.mqar        = (lcsm_mqar_config){.vocab              = j->model_cfg.vocab,
+                                       .length             = j->cfg.seq_len,
+                                       .pairs              = j->cfg.pairs,
+                                       .power              = j->cfg.power,
+                                       .random_non_queries = j->cfg.random_non_queries,
+                                       .seed               = (uint64_t)j->cfg.seed};
+    return s;
+}
+
+/* Recall examples of evaluation have a seed that training never has. */
+static lcsm_status open_recall(lcsm_job *j, lcsm_error *err)
+{
+    j->train.examples = j->cfg.examples;
+    j->valid.examples = j->cfg.test_examples;
+    j->train.fresh    = j->cfg.fresh;
+    j->valid.mqar.seed += (uint64_t)1 << 62;
+    j->data = j->cfg.examples;
+    if (j->cfg.examples == 0)
+        return lcsm_fail(err, LCSM_ERR_CONFIG, "examples is 0, want at least 1");
+    return lcsm_mqar_check(&j->train.mqar, err);
+}
+
+static lcsm_status open_data(lcsm_job *j, const lcsm_train_job *want, const lcsm_train_hooks *hooks,
+                             lcsm_error *err)
+{
+    lcsm_status st   = LCSM_OK;
+    bool        text = j->cfg.task == LCSM_TASK_LM;
+    if (text) LCSM_TRY(open_lm(j, want, hooks, err));
+    j->train         = source_of(j, &j->train);
+    j->train.carried = j->cfg.carried;
+    j->train.shuffle = true;
+    j->valid         = source_of(j, &(lcsm_source){.data = j->valid_data});
+    if (!text) LCSM_TRY(open_recall(j, err));
+    else if (j->valid_data == NULL) j->valid.T = 0;
+cleanup:
+    return st;
+}
+
+/* ---- the whole ---------------------------------------------------------------------------- */
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a == 0 || (b > 0 && b < a) ? b : a;
+}
+
+/* The smallest of the budgets, in updates. */
+static int64_t budget(const lcsm_job *j, int64_t epoch)
+{
+    const lcsm_train_config *c      = &j->cfg;
+    int64_t                  update = c->batch_size * c->seq_len * c->accumulate;
+    int64_t                  total  = c->steps;
+    if (c->task == LCSM_TASK_MQAR) update = c->batch_size * c->pairs * c->accumulate;
+    total = least(total, (c->tokens + update - 1) / update);
+    total = least(total, c->epochs * epoch);
+    if (total == 0 && c->minutes == 0) total = 1000;
+    return total;
+}
+
+static lcsm_status open_trainer(lcsm_job *j, lcsm_error *err)
+{
+    lcsm_status st    = LCSM_OK;
+    int64_t     epoch = lcsm_source_batches(&j->train) / j->cfg.accumulate;
+    if (epoch < 1) epoch = 1;
+    j->total = budget(j, epoch);
+    LCSM_TRY(lcsm_model_create(&j->model, j->ctx, &j->model_cfg, (uint64_t)j->cfg.seed, err));
+    LCSM_TRY(lcsm_trainer_make(&j->trainer, j->model, &j->cfg,
+                               j->total > 0 ? j->total : INT64_MAX / 4, epoch, err));
+cleanup:
+    return st;
+}
+
+static lcsm_status start_folder(lcsm_job *j, const lcsm_train_job *want, lcsm_error *err)
+{
+    char        path[LCSM_PATH_MAX];
+    lcsm_status st = write_config(j, want, err);
+    if (st != LCSM_OK || want->resume || j->tok == NULL) return st;
+    LCSM_TRY(lcsm_path_join(path, want->out, LCSM_RUN_TOKENIZER, err));
+    LCSM_TRY(lcsm_tokenizer_save(j->tok, path, err));
+cleanup:
+    return st;
+}
+
+/* A new run must not be there; a run to resume must be. Asked before the data are read. */
+static lcsm_status check_folder(const lcsm_train_job *want, lcsm_error *err)
+{
+    char        path[LCSM_PATH_MAX];
+    lcsm_status st    = lcsm_path_join(path, want->out, LCSM_RUN_CONFIG, err);
+    bool        there = st == LCSM_OK && lcsm_path_exists(path);
+    if (st != LCSM_OK || there == want->resume) return st;
+    if (there)
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "%s is a run already; resume it, or take another "
+                         "folder", want->out);
+    return lcsm_fail(err, LCSM_ERR_IO, "%s is no run: it has no " LCSM_RUN_CONFIG, want->out);
+}
+
+lcsm_status lcsm_job_open(lcsm_job *j, const lcsm_context *ctx, const lcsm_train_job *want,
+                          const lcsm_train_hooks *hooks, lcsm_error *err)
+{
+    lcsm_status st = LCSM_OK;
+    *j             = (lcsm_job){.ctx       = ctx,
+                                .run       = want->out,
+                                .model_cfg = *want->model,
+                                .cfg       = *want->train};
+    if (want->train->task == LCSM_TASK_MQAR && j->model_cfg.wiring == LCSM_WIRING_LM)
+        j->model_cfg.wiring = LCSM_WIRING_MQAR;
+    LCSM_TRY(check_folder(want, err));
+    LCSM_TRY(lcsm_train_config_check(&j->cfg, err));
+    LCSM_TRY(lcsm_model_config_check(&j->model_cfg, err));
+    LCSM_TRY(open_data(j, want, hooks, err));
+    LCSM_TRY(open_trainer(j, err));
+    LCSM_TRY(start_folder(j, want, err));
+cleanup:
+    return st;
+}
+
+void lcsm_job_close(lcsm_job *j)
+{
+    lcsm_trainer_free(j->trainer);
+    lcsm_model_free(j->model);
+    json_decref(j->paths[0]);
+    json_decref(j->paths[1]);
+    lcsm_dataset_free(j->part[0]);
+    lcsm_dataset_free(j->part[1]);
+    lcsm_dataset_free(j->valid_text);
+    lcsm_dataset_free(j->text);
+    lcsm_tokenizer_free(j->tok);
+    *j = (lcsm_job){0};
+}

@@ -1,0 +1,35 @@
+/*
+ * train/job.h - what a run works with: settings, tokenizer, data, model, trainer; and how it is
+ * written into config.json.
+ */
+#ifndef LCSM_TRAIN_JOB_H
+#define LCSM_TRAIN_JOB_H
+#include <jansson.h>
+#include <lcsm/tokenizer.h>
+
+#include "train/source.h"
+#include "train/trainer.h"
+
+typedef struct {
+    const lcsm_context *ctx;
+    const char         *run;
+    lcsm_model_config   model_cfg;
+    lcsm_train_config   cfg;
+    json_t             *paths[2];           /* of data and valid; NULL: none */
+    lcsm_tokenizer     *tok;                /* NULL: no text */
+    lcsm_dataset       *text, *part[2];     /* the whole, and what it was split into */
+    lcsm_dataset       *valid_text;         /* given by itself */
+    lcsm_source         train, valid;       /* valid.T is 0 if there is no evaluation */
+    const lcsm_dataset *valid_data;         /* NULL: no text to count bytes of */
+    lcsm_model         *model;
+    lcsm_trainer       *trainer;
+    int64_t             total; /* updates; 0: only time ends the run */
+    int64_t             data;  /* tokens, or examples, of the training data */
+} lcsm_job;
+
+/* Opens everything; a run that is not resumed gets its folder, config and tokenizer. */
+lcsm_status lcsm_job_open(lcsm_job *j, const lcsm_context *ctx, const lcsm_train_job *want,
+                          const lcsm_train_hooks *hooks, lcsm_error *err);
+void        lcsm_job_close(lcsm_job *j);
+
+#endif

@@ -1,0 +1,131 @@
+/* metrics.c - one JSON object a line. */
+#include "train/metrics.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "format/json_write.h"
+#include "format/run_folder.h"
+#include "train/trainer.h"
+
+/* A line under way, and the numbers of it that TensorBoard gets. */
+typedef struct {
+    lcsm_json_writer  w;
+    lcsm_tensorboard *board;
+    const char       *split;
+    int64_t           step;
+} line;
+
+static line begin(const lcsm_metrics *m, const char *kind, int64_t step, int64_t tokens,
+                  double seconds)
+{
+    line l = {.w = lcsm_json_writer_compact(), .board = m->board, .split = kind, .step = step};
+    lcsm_json_open_object(&l.w, NULL);
+    lcsm_json_put_text(&l.w, "kind", kind);
+    lcsm_json_put_int(&l.w, "step", step);
+    lcsm_json_put_int(&l.w, "tokens", tokens);
+    lcsm_json_put_real(&l.w, "seconds", seconds);
+    return l;
+}
+
+/* A number that is not finite is left out. */
+static void put(line *l, const char *key, double value)
+{
+    if (!isfinite(value)) return;
+    lcsm_json_put_real(&l->w, key, value);
+    if (l->board != NULL) lcsm_tensorboard_scalar(l->board, l->split, key, l->step, value);
+}
+
+static lcsm_status end(line *l, const lcsm_metrics *m, lcsm_error *err)
+{
+    lcsm_status st = LCSM_OK;
+    lcsm_json_close(&l->w);
+    LCSM_TRY(lcsm_json_writer_finish(&l->w, err));
+    LCSM_TRY(lcsm_run_append(m->run, LCSM_RUN_METRICS, lcsm_strbuf_text(&l->w.text), err));
+    if (m->board != NULL) LCSM_TRY(lcsm_tensorboard_flush(m->board, err));
+cleanup:
+    lcsm_json_writer_free(&l->w);
+    return st;
+}
+
+static void put_update(line *l, const lcsm_train_event *e)
+{
+    put(l, "loss", e->update.loss);
+    put(l, "accuracy", e->update.accuracy);
+    put(l, "lr", e->update.lr);
+    put(l, "grad_norm", e->update.grad_norm);
+    put(l, "tokens_per_second", e->tokens_per_second);
+}
+
+static void put_eval(line *l, const lcsm_train_event *e)
+{
+    double loss = lcsm_tally_loss(&e->tally);
+    lcsm_json_put_text(&l->w, "split", e->split);
+    l->split = e->split;
+    put(l, "loss", loss);
+    put(l, "perplexity", exp(loss));
+    put(l, "accuracy", lcsm_tally_accuracy(&e->tally));
+    put(l, "bits_per_byte", e->bits_per_byte);
+    put(l, "word_perplexity", e->word_perplexity);
+}
+
+static void put_end(line *l, const lcsm_train_event *e, const lcsm_train_result *r)
+{
+    lcsm_json_put_text(&l->w, "reason", e->text);
+    l->board = NULL;
+    put(l, "best_loss", r->best_loss);
+    put(l, "best_accuracy", r->best_accuracy);
+    lcsm_json_put_size(&l->w, "peak_memory_bytes", e->bytes);
+}
+
+lcsm_status lcsm_metrics_write(const lcsm_metrics *m, const lcsm_train_event *e,
+                               const lcsm_train_result *result, lcsm_error *err)
+{
+    static const char *const kinds[] = {
+        [LCSM_TRAIN_UPDATE] = "train", [LCSM_TRAIN_EVAL] = "eval", [LCSM_TRAIN_END] = "end"};
+    if ((size_t)e->kind >= COUNT(kinds) || kinds[e->kind] == NULL) return LCSM_OK;
+    line l = begin(m, kinds[e->kind], e->update.step, e->update.tokens, e->seconds);
+    if (e->kind == LCSM_TRAIN_UPDATE) put_update(&l, e);
+    if (e->kind == LCSM_TRAIN_EVAL) put_eval(&l, e);
+    if (e->kind == LCSM_TRAIN_END) put_end(&l, e, result);
+    return end(&l, m, err);
+}
+
+/* ---- going back --------------------------------------------------------------------------- */
+
+static bool stays(const char *text, size_t size, int64_t step)
+{
+    json_t *object = json_loadb(text, size, 0, NULL);
+    json_t *at = json_object_get(object, "step"), *kind = json_object_get(object, "kind");
+    bool    end  = json_is_string(kind) && strcmp(json_string_value(kind), "end") == 0;
+    bool    keep = json_is_integer(at) && json_integer_value(at) <= step && !end;
+    json_decref(object);
+    return keep;
+}
+
+lcsm_status lcsm_metrics_rewind(const char *run, int64_t step, lcsm_error *err)
+{
+    lcsm_status st   = LCSM_OK;
+    lcsm_file   file = {0};
+    lcsm_strbuf kept = {0};
+    char        path[LCSM_PATH_MAX];
+    LCSM_TRY(lcsm_path_join(path, run, LCSM_RUN_METRICS, err));
+    if (!lcsm_path_exists(path)) return LCSM_OK;
+    LCSM_TRY(lcsm_file_read(&file, path, (size_t)1 << 40, err));
+    const char *text = (const char *)file.data;
+    for (size_t at = 0; at < file.size;) {
+        const char *stop = memchr(text + at, '\n', file.size - at);
+        size_t      size = stop == NULL ? file.size - at : (size_t)(stop - text) - at;
+        if (stop != NULL && stays(text + at, size, step))
+            lcsm_strbuf_bytes(&kept, text + at, size + 1);
+        at += size + 1;
+    }
+    if (kept.failed) LCSM_TRY(lcsm_fail(err, LCSM_ERR_MEMORY, "no room for %s", path));
+    LCSM_TRY(lcsm_file_write_atomic(path, lcsm_strbuf_text(&kept), kept.size, err));
+cleanup:
+    lcsm_strbuf_free(&kept);
+    lcsm_file_close(&file);
+    return st;
+}

@@ -1,0 +1,29 @@
+/*
+ * train/metrics.h - metrics.jsonl of a run: one JSON object a line, and TensorBoard events.
+ *
+ *     {"kind": "train", "step": 10, "tokens": 40960, "seconds": 1.5, "loss": 3.2, "lr": 0.001,
+ *      "grad_norm": 0.7, "accuracy": 0.2, "tokens_per_second": 27000}
+ *     {"kind": "eval", "step": ..., "tokens": ..., "seconds": ..., "split": "valid", "loss": ...,
+ *      "perplexity": ..., "accuracy": ..., "bits_per_byte": ..., "word_perplexity": ...}
+ *     {"kind": "end", "reason": "steps", "step": ..., "tokens": ..., "seconds": ...,
+ *      "best_loss": ..., "best_accuracy": ..., "peak_memory_bytes": ...}
+ */
+#ifndef LCSM_TRAIN_METRICS_H
+#define LCSM_TRAIN_METRICS_H
+#include <lcsm/train.h>
+
+#include "train/tensorboard.h"
+
+typedef struct {
+    const char       *run;
+    lcsm_tensorboard *board; /* NULL: none */
+} lcsm_metrics;
+
+/* Writes an update, an evaluation or an end; other events leave no line. */
+lcsm_status lcsm_metrics_write(const lcsm_metrics *m, const lcsm_train_event *e,
+                               const lcsm_train_result *end, lcsm_error *err);
+
+/* Removes the lines of updates after `step`, which a resumed run writes again, and ends. */
+lcsm_status lcsm_metrics_rewind(const char *run, int64_t step, lcsm_error *err);
+
+#endif

@@ -1,0 +1,359 @@
+/* run.c - a whole run: updates, evaluations, checkpoints, and why it ends. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/size.h"
+#include "format/run_folder.h"
+#include "train/job.h"
+#include "train/metrics.h"
+#include "train/snapshot.h"
+
+typedef struct {
+    lcsm_job                job;
+    const lcsm_train_hooks *hooks;
+    lcsm_metrics            metrics;
+    lcsm_progress           at;
+    lcsm_update             last;
+    int32_t                *tokens, *targets, *reset;
+    double                  began;      /* of this session, less the seconds of earlier ones */
+    double                  pace, mark; /* tokens a second lately; when they were counted */
+    bool                    fresh;      /* saved since the last update */
+    lcsm_train_result       result;
+} run;
+
+static double clock_seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* How much of the run is done, 0 .. 1. */
+static double fraction(const run *r)
+{
+    double steps = 0, time = 0, minutes = r->job.cfg.minutes;
+    if (r->job.total > 0) steps = (double)r->at.step / (double)r->job.total;
+    if (minutes > 0) time = r->at.seconds / (60 * minutes);
+    return fmin(1, fmax(steps, time));
+}
+
+/* ---- events ------------------------------------------------------------------------------- */
+
+static lcsm_train_event event_of(const run *r, lcsm_train_event_kind kind)
+{
+    double f = fraction(r);
+    return (lcsm_train_event){.kind              = kind,
+                              .text              = "",
+                              .split             = "valid",
+                              .update            = r->last,
+                              .bits_per_byte     = NAN,
+                              .word_perplexity   = NAN,
+                              .seconds           = r->at.seconds,
+                              .tokens_per_second = r->pace,
+                              .left  = f > 0 ? r->at.seconds * (1 - f) / f : NAN,
+                              .bytes = lcsm_trainer_bytes(r->job.trainer)};
+}
+
+static void tell(const run *r, const lcsm_train_event *e)
+{
+    if (r->hooks->event != NULL) r->hooks->event(r->hooks->user, e);
+}
+
+static void note(void *user, const char *text)
+{
+    lcsm_train_event e = event_of(user, LCSM_TRAIN_NOTE);
+    e.text             = text;
+    tell(user, &e);
+}
+
+/* ---- saving ------------------------------------------------------------------------------- */
+
+static lcsm_status save_model(const run *r, lcsm_error *err)
+{
+    const lcsm_params *p      = r->job.model->params;
+    lcsm_named_tensor *values = NULL;
+    lcsm_status        st     = lcsm_model_tensors(&values, p, err);
+    if (st == LCSM_OK)
+        st = lcsm_run_store(
+            r->job.run,
+            &(lcsm_run_file){.name = LCSM_RUN_MODEL, .tensors = values, .count = p->count}, err);
+    free(values);
+    return st;
+}
+
+/* Without evaluations the last model is the one to keep. */
+static lcsm_status save(run *r, lcsm_error *err)
+{
+    lcsm_status      st = LCSM_OK;
+    lcsm_train_event e  = event_of(r, LCSM_TRAIN_SAVE);
+    if (r->fresh) return LCSM_OK;
+    LCSM_TRY(lcsm_snapshot_save(r->job.run, r->job.trainer, &r->at, (size_t)r->job.cfg.keep, err));
+    if (r->job.valid.T == 0) LCSM_TRY(save_model(r, err));
+    r->fresh = true;
+    tell(r, &e);
+cleanup:
+    return st;
+}
+
+/* ---- evaluation --------------------------------------------------------------------------- */
+
+static lcsm_status tally(run *r, lcsm_tally *sum, lcsm_error *err)
+{
+    const lcsm_source *s       = &r->job.valid;
+    int64_t            batches = lcsm_source_batches(s), most = r->job.cfg.eval_blocks;
+    if (most > 0 && most < batches * s->B) batches = (most + s->B - 1) / s->B;
+    *sum = (lcsm_tally){0};
+    for (int64_t j = 0; j < batches; j++) {
+        lcsm_source_fill(s, j, r->tokens, r->targets, NULL);
+        lcsm_status st = lcsm_trainer_evaluate(r->job.trainer, r->tokens, r->targets, sum, err);
+        if (st != LCSM_OK) return st;
+        r->at.seconds = clock_seconds() - r->began;
+    }
+    return LCSM_OK;
+}
+
+/* Per byte and per word of the text that was read. */
+static void text_figures(const run *r, lcsm_train_event *e)
+{
+    const lcsm_dataset *d = r->job.valid_data;
+    if (d == NULL || e->tally.count == 0) return;
+    double part     = (double)e->tally.count / (double)lcsm_dataset_tokens(d);
+    double bytes    = part * (double)lcsm_dataset_bytes(d);
+    double words    = part * (double)lcsm_dataset_words(d);
+    e->bits_per_byte = e->tally.loss / (bytes * log(2));
+    if (words > 0) e->word_perplexity = exp(e->tally.loss / words);
+}
+
+/* True for the first, and for one that is better than all before. */
+static bool better(run *r, double loss, double accuracy)
+{
+    bool recall = r->job.cfg.task == LCSM_TASK_MQAR;
+    bool best   = recall ? !(accuracy <= r->at.best_accuracy) : !(loss >= r->at.best_loss);
+    if (!(loss >= r->at.best_loss)) r->at.best_loss = loss;
+    if (!(accuracy <= r->at.best_accuracy)) r->at.best_accuracy = accuracy;
+    r->at.worse = best ? 0 : r->at.worse + 1;
+    return best;
+}
+
+static lcsm_status evaluate(run *r, lcsm_error *err)
+{
+    lcsm_status st = LCSM_OK;
+    lcsm_tally  sum;
+    if (r->job.valid.T == 0) return LCSM_OK;
+    LCSM_TRY(tally(r, &sum, err));
+    lcsm_train_event e = event_of(r, LCSM_TRAIN_EVAL);
+    e.tally            = sum;
+    text_figures(r, &e);
+    e.best = better(r, lcsm_tally_loss(&sum), lcsm_tally_accuracy(&sum));
+    if (e.best) LCSM_TRY(save_model(r, err));
+    LCSM_TRY(lcsm_metrics_write(&r->metrics, &e, NULL, err));
+    tell(r, &e);
+    r->mark = clock_seconds();
+cleanup:
+    return st;
+}
+
+/* ---- the loop ----------------------------------------------------------------------------- */
+
+/* Tokens a second, an average that forgets within some seconds. */
+static void keep_pace(run *r, int64_t tokens)
+{
+    double t = clock_seconds(), spent = t - r->mark;
+    double now   = spent > 0 ? (double)tokens / spent : r->pace;
+    double share = r->pace == 0 ? 1 : fmin(1, spent / 3);
+    r->pace += share * (now - r->pace);
+    r->mark       = t;
+    r->at.seconds = t - r->began;
+}
+
+/* A schedule that ends follows the clock where only time ends the run. */
+static void follow_clock(run *r)
+{
+    double f = fraction(r);
+    if (r->job.total == 0 && f > 0)
+        r->job.trainer->schedule.total =
+            (int64_t)ceil((double)r->at.step / f) + r->job.trainer->schedule.warmup + 1;
+}
+
+static lcsm_status update(run *r, lcsm_error *err)
+{
+    lcsm_status              st = LCSM_OK;
+    const lcsm_train_config *c  = &r->job.cfg;
+    ptrdiff_t                n  = c->batch_size * c->seq_len;
+    for (ptrdiff_t j = 0; j < c->accumulate; j++)
+        lcsm_source_fill(&r->job.train, r->at.step * c->accumulate + j, r->tokens + j * n,
+                         r->targets + j * n, r->reset + j * n);
+    follow_clock(r);
+    LCSM_TRY(lcsm_trainer_step(r->job.trainer, r->tokens, r->targets, r->reset, &r->last, err));
+    keep_pace(r, r->last.tokens - r->at.tokens);
+    r->at.step     = r->last.step;
+    r->at.tokens   = r->last.tokens;
+    r->fresh       = false;
+    lcsm_train_event e = event_of(r, LCSM_TRAIN_UPDATE);
+    e.log              = r->at.step % c->log_every == 0 || r->at.step == 1;
+    if (e.log) LCSM_TRY(lcsm_metrics_write(&r->metrics, &e, NULL, err));
+    tell(r, &e);
+cleanup:
+    return st;
+}
+
+/* Every so many updates, or ten times a run. */
+static bool evaluation_is_due(const run *r)
+{
+    ptrdiff_t every = r->job.cfg.eval_every;
+    if (every > 0) return r->at.step % every == 0;
+    return (int64_t)(10 * fraction(r)) > r->at.evals;
+}
+
+/* Why the run is over, or NULL. */
+static const char *reason(run *r)
+{
+    const lcsm_train_config *c = &r->job.cfg;
+    if (c->stop_accuracy > 0 && r->at.best_accuracy > c->stop_accuracy) return "solved";
+    if (c->patience > 0 && r->at.worse >= c->patience) return "early-stop";
+    if (r->job.total > 0 && r->at.step >= r->job.total) return "steps";
+    if (c->minutes > 0 && r->at.seconds >= 60 * c->minutes) return "time";
+    r->result.stopped = r->hooks->stop != NULL && r->hooks->stop(r->hooks->user);
+    return r->result.stopped ? "signal" : NULL;
+}
+
+static lcsm_status between(run *r, lcsm_error *err)
+{
+    lcsm_status              st  = LCSM_OK;
+    const lcsm_train_config *c   = &r->job.cfg;
+    bool                     due = evaluation_is_due(r);
+    if (due) {
+        r->at.evals = (int64_t)(10 * fraction(r));
+        LCSM_TRY(evaluate(r, err));
+    }
+    if (c->save_every > 0 ? r->at.step % c->save_every == 0 : due) LCSM_TRY(save(r, err));
+cleanup:
+    return st;
+}
+
+static lcsm_status finish(run *r, const char *why, lcsm_error *err)
+{
+    lcsm_status      st = LCSM_OK;
+    lcsm_train_event e;
+    if (!r->result.stopped && !evaluation_is_due(r) && isnan(r->at.best_loss))
+        LCSM_TRY(evaluate(r, err));
+    LCSM_TRY(save(r, err));
+    r->result.reason        = why;
+    r->result.best_loss     = r->at.best_loss;
+    r->result.best_accuracy = r->at.best_accuracy;
+    e                       = event_of(r, LCSM_TRAIN_END);
+    e.text                  = why;
+    LCSM_TRY(lcsm_metrics_write(&r->metrics, &e, &r->result, err));
+    tell(r, &e);
+cleanup:
+    return st;
+}
+
+static lcsm_status loop(run *r, lcsm_error *err)
+{
+    lcsm_status st  = LCSM_OK;
+    const char *why = reason(r);
+    while (why == NULL) {
+        LCSM_TRY(update(r, err));
+        LCSM_TRY(between(r, err));
+        why = reason(r);
+    }
+    return finish(r, why, err);
+cleanup:
+    return st;
+}
+
+/* ---- start -------------------------------------------------------------------------------- */
+
+static lcsm_status reserve(run *r, lcsm_error *err)
+{
+    const lcsm_train_config *c = &r->job.cfg;
+    size_t                   n;
+    if (!lcsm_mul((size_t)c->batch_size, (size_t)c->seq_len, &n)
+        || !lcsm_mul(n, (size_t)c->accumulate, &n))
+        return lcsm_fail(err, LCSM_ERR_CONFIG, "an update of %td x %td x %td tokens overflows",
+                         c->accumulate, c->batch_size, c->seq_len);
+    r->tokens  = calloc(n, sizeof *r->tokens);
+    r->targets = calloc(n, sizeof *r->targets);
+    r->reset   = calloc(n, sizeof *r->reset);
+    if (r->tokens == NULL || r->targets == NULL || r->reset == NULL)
+        return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for a batch of %zu tokens", n);
+    return LCSM_OK;
+}
+
+static lcsm_status go_on(run *r, lcsm_error *err)
+{
+    lcsm_status st = LCSM_OK;
+    bool        found;
+    LCSM_TRY(lcsm_snapshot_load(r->job.run, r->job.trainer, &r->at, &found, note, r, err));
+    if (!found) r->at = (lcsm_progress){.best_loss = NAN, .best_accuracy = NAN};
+    if (found && r->at.data != r->job.data)
+        LCSM_TRY(lcsm_fail(err, LCSM_ERR_ARGUMENT,
+                           "the data have %lld tokens or examples, and the run began with %lld",
+                           (long long)r->job.data, (long long)r->at.data));
+    r->last = (lcsm_update){.step = r->at.step, .tokens = r->at.tokens, .loss = NAN};
+    LCSM_TRY(lcsm_metrics_rewind(r->job.run, r->at.step, err));
+    r->fresh = found;
+cleanup:
+    return st;
+}
+
+static lcsm_status start(run *r, bool resume, lcsm_error *err)
+{
+    lcsm_status st = LCSM_OK;
+    r->at          = (lcsm_progress){.best_loss = NAN, .best_accuracy = NAN};
+    r->metrics     = (lcsm_metrics){.run = r->job.run};
+    LCSM_TRY(reserve(r, err));
+    if (resume) LCSM_TRY(go_on(r, err));
+    r->at.data = r->job.data;
+    if (r->job.cfg.tensorboard) LCSM_TRY(lcsm_tensorboard_open(&r->metrics.board, r->job.run, err));
+    r->mark            = clock_seconds();
+    r->began           = r->mark - r->at.seconds;
+    lcsm_train_event e = event_of(r, LCSM_TRAIN_START);
+    lcsm_strbuf      s = {0};
+    lcsm_strbuf_printf(&s, "%zu parameters, %lld %s, %lld updates",
+                       lcsm_params_total(r->job.model->params), (long long)r->job.data,
+                       r->job.cfg.task == LCSM_TASK_LM ? "tokens" : "examples",
+                       (long long)r->job.total);
+    e.text = lcsm_strbuf_text(&s);
+    tell(r, &e);
+    lcsm_strbuf_free(&s);
+cleanup:
+    return st;
+}
+
+/* The line that says why a run broke off, as far as it can be written. */
+static void broken(run *r)
+{
+    lcsm_train_event e = event_of(r, LCSM_TRAIN_END);
+    r->result.best_loss     = r->at.best_loss;
+    r->result.best_accuracy = r->at.best_accuracy;
+    e.text                  = "not-finite";
+    (void)lcsm_metrics_write(&r->metrics, &e, &r->result, NULL);
+}
+
+lcsm_status lcsm_train(const lcsm_context *ctx, const lcsm_train_job *job,
+                       const lcsm_train_hooks *hooks, lcsm_train_result *out, lcsm_error *err)
+{
+    static const lcsm_train_hooks silent = {0};
+    lcsm_status                   st     = LCSM_OK;
+    run                           r      = {.hooks = hooks == NULL ? &silent : hooks};
+    LCSM_TRY(lcsm_job_open(&r.job, ctx, job, r.hooks, err));
+    LCSM_TRY(start(&r, job->resume, err));
+    st = loop(&r, err);
+    if (st == LCSM_ERR_NUMBER) broken(&r);
+    r.result.steps   = r.at.step;
+    r.result.tokens  = r.at.tokens;
+    r.result.seconds = r.at.seconds;
+    r.result.loss    = r.last.loss;
+cleanup:
+    if (out != NULL) *out = r.result;
+    lcsm_tensorboard_close(r.metrics.board);
+    free(r.tokens);
+    free(r.targets);
+    free(r.reset);
+    lcsm_job_close(&r.job);
+    return st;
+}

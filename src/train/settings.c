@@ -1,0 +1,150 @@
+/* settings.c - the table of the settings of training. */
+#include "train/settings.h"
+
+#include <math.h>
+
+#include "format/json_doc.h"
+#include "model/config.h"
+
+#define INT(key, field, low, high, standard, help)                                                 \
+    {                                                                                              \
+        key, LCSM_KEY_INT, offsetof(lcsm_train_config, field), low, high, standard, NULL, help     \
+    }
+#define REAL(key, field, low, high, standard, help)                                                \
+    {                                                                                              \
+        key, LCSM_KEY_REAL, offsetof(lcsm_train_config, field), low, high, standard, NULL, help    \
+    }
+#define BOOL(key, field, standard, help)                                                           \
+    {                                                                                              \
+        key, LCSM_KEY_BOOL, offsetof(lcsm_train_config, field), 0, 1, standard, NULL, help         \
+    }
+#define WORD(key, field, standard, words, help)                                                    \
+    {                                                                                              \
+        key, LCSM_KEY_CHOICE, offsetof(lcsm_train_config, field), 0, 0, standard, words, help      \
+    }
+
+#define MANY 9e15
+
+/* clang-format off */
+static const lcsm_key ROWS[] = {
+    WORD("task",           task,           "lm", "lm|mqar", "language model, or recall of key-value pairs"),
+    INT ("batch_size",     batch_size,     1, 1 << 20, "16",   "sequences of a batch"),
+    INT ("seq_len",        seq_len,        1, 1 << 24, "256",  "their length"),
+    INT ("accumulate",     accumulate,     1, 1 << 20, "1",    "batches of an update"),
+    INT ("steps",          steps,          0, MANY,    "0",    "updates; with no budget at all, 1000"),
+    INT ("tokens",         tokens,         0, MANY,    "0",    "budget of targets"),
+    INT ("epochs",         epochs,         0, MANY,    "0",    "budget of passes over the data"),
+    REAL("minutes",        minutes,        0, 1e7,     "0",    "budget of time, over all sessions of a run"),
+    INT ("seed",           seed,           0, MANY,    "1",    "of first values, order and dropout"),
+    WORD("optimizer",      optimizer,      "adamw", "adamw|adam", "where eps stands: as PyTorch's AdamW, or as fairseq's Adam"),
+    WORD("schedule",       schedule,       "cosine", "constant|linear|cosine|cosine-epoch|inverse-sqrt", "of the learning rate"),
+    REAL("lr",             lr,             0, 1e3,     "0.002", "peak learning rate"),
+    REAL("lr_last",        lr_last,        0, 1e3,     "0",    "where linear and cosine end"),
+    REAL("lr_start",       lr_start,       0, 1e3,     "0",    "where warm-up begins"),
+    INT ("warmup",         warmup,         0, MANY,    "50",   "updates of warm-up"),
+    REAL("beta1",          beta1,          0, 1,       "0.9",  "of the first moment"),
+    REAL("beta2",          beta2,          0, 1,       "0.98", "of the second moment"),
+    REAL("eps",            eps,            0, 1,       "1e-8", "of the optimiser"),
+    REAL("weight_decay",   weight_decay,   0, 1e3,     "0.1",  "decoupled; some parameters of some methods have none"),
+    REAL("clip",           clip,           0, 1e9,     "1",    "largest norm of the gradient; 0: none"),
+    BOOL("carried",        carried,        "false", "carry the memory from block to block (truncated backpropagation)"),
+    BOOL("recompute",      recompute,      "false", "compute blocks again in backward: less memory, more time"),
+    INT ("eval_every",     eval_every,     0, MANY,    "0",    "updates between evaluations; 0: ten times a run"),
+    INT ("eval_blocks",    eval_blocks,    0, MANY,    "0",    "blocks of an evaluation; 0: all"),
+    INT ("patience",       patience,       0, MANY,    "0",    "stop after so many evaluations without a better one; 0: never"),
+    REAL("stop_accuracy",  stop_accuracy,  0, 1,       "0",    "stop when an evaluation is above; 0: never"),
+    REAL("valid_fraction", valid_fraction, 0, 0.9,     "0.1",  "end of the data that is kept for evaluation if none is given"),
+    INT ("save_every",     save_every,     0, MANY,    "0",    "updates between checkpoints; 0: at evaluations"),
+    INT ("keep",           keep,           1, 1000,    "2",    "checkpoints that are kept"),
+    INT ("log_every",      log_every,      1, MANY,    "10",   "updates between lines"),
+    BOOL("tensorboard",    tensorboard,    "false", "also write TensorBoard events"),
+    INT ("pairs",          pairs,          1, 1 << 22, "4",    "key-value pairs of an mqar example"),
+    INT ("examples",       examples,       0, MANY,    "100000", "mqar examples of an epoch"),
+    INT ("test_examples",  test_examples,  1, MANY,    "3000", "mqar examples of an evaluation"),
+    BOOL("fresh",          fresh,          "false", "new mqar examples in every epoch"),
+    REAL("power",          power,          1e-6, 100,  "0.01", "of the law of mqar gaps"),
+    BOOL("random_non_queries", random_non_queries, "false", "fill mqar gaps with random tokens"),
+};
+/* clang-format on */
+
+const lcsm_keys LCSM_TRAIN_KEYS = {"training", ROWS, COUNT(ROWS)};
+
+void lcsm_train_config_defaults(lcsm_train_config *cfg)
+{
+    *cfg = (lcsm_train_config){0};
+    lcsm_keys_defaults(&LCSM_TRAIN_KEYS, cfg);
+}
+
+lcsm_status lcsm_train_config_set(lcsm_train_config *cfg, const char *key, const char *value,
+                                  lcsm_error *err)
+{
+    return lcsm_keys_set(&LCSM_TRAIN_KEYS, cfg, key, value, err);
+}
+
+bool lcsm_train_config_has(const char *key)
+{
+    return lcsm_keys_find(&LCSM_TRAIN_KEYS, key) != NULL;
+}
+
+static lcsm_status help(const lcsm_keys *keys, char **text, lcsm_error *err)
+{
+    lcsm_strbuf s = {0};
+    lcsm_keys_help(keys, &s);
+    *text = s.text;
+    return s.failed || s.text == NULL ? lcsm_fail(err, LCSM_ERR_MEMORY, "no room for a help text")
+                                      : LCSM_OK;
+}
+
+lcsm_status lcsm_train_help(char **text, lcsm_error *err)
+{
+    return help(&LCSM_TRAIN_KEYS, text, err);
+}
+
+lcsm_status lcsm_model_help(char **text, lcsm_error *err)
+{
+    return help(&LCSM_MODEL_KEYS, text, err);
+}
+
+lcsm_status lcsm_train_config_check(const lcsm_train_config *c, lcsm_error *err)
+{
+    lcsm_schedule s = lcsm_train_schedule(c, c->warmup + 1, 1);
+    if (c->lr <= 0) return lcsm_fail(err, LCSM_ERR_CONFIG, "lr is %g, want more than 0", c->lr);
+    if (c->carried && c->task == LCSM_TASK_MQAR)
+        return lcsm_fail(err, LCSM_ERR_CONFIG, "carried goes with the task lm, not with mqar");
+    return lcsm_schedule_check(&s, err);
+}
+
+lcsm_adamw_config lcsm_train_adamw(const lcsm_train_config *cfg)
+{
+    return (lcsm_adamw_config){.style = cfg->optimizer == 0 ? LCSM_ADAMW_TORCH : LCSM_ADAMW_FAIRSEQ,
+                               .beta1 = cfg->beta1,
+                               .beta2 = cfg->beta2,
+                               .eps   = cfg->eps,
+                               .weight_decay = cfg->weight_decay};
+}
+
+/* A warm-up that is longer than the run takes the whole run. */
+lcsm_schedule lcsm_train_schedule(const lcsm_train_config *cfg, int64_t total, int64_t epoch)
+{
+    int64_t warmup = total > 0 && cfg->warmup >= total ? total - 1 : cfg->warmup;
+    return (lcsm_schedule){.kind   = (lcsm_schedule_kind)cfg->schedule,
+                           .peak   = cfg->lr,
+                           .start  = cfg->lr_start,
+                           .last   = cfg->lr_last,
+                           .warmup = warmup,
+                           .total  = total,
+                           .epoch  = epoch};
+}
+
+lcsm_status lcsm_settings_read(const char *path, lcsm_model_config *model, lcsm_train_config *train,
+                               lcsm_error *err)
+{
+    lcsm_json_doc doc = {0};
+    lcsm_status   st  = LCSM_OK;
+    LCSM_TRY(lcsm_json_doc_read(&doc, path, LCSM_JSON_CONFIG_SIZE, err));
+    LCSM_TRY(lcsm_keys_read(&LCSM_MODEL_KEYS, &LCSM_TRAIN_KEYS, model, doc.root, path, err));
+    LCSM_TRY(lcsm_keys_read(&LCSM_TRAIN_KEYS, &LCSM_MODEL_KEYS, train, doc.root, path, err));
+cleanup:
+    lcsm_json_doc_free(&doc);
+    return st;
+}

@@ -1,0 +1,238 @@
+/* snapshot.c - checkpoints of a run. */
+#include "train/snapshot.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/checkpoint_folder.h"
+#include "format/json_doc.h"
+#include "format/json_write.h"
+
+#define OPTIMIZER "optimizer.safetensors"
+#define PROGRESS  "progress.json"
+#define MEMORY    "memory"
+
+/* ---- progress ----------------------------------------------------------------------------- */
+
+#define COUNTS(X) X(step) X(tokens) X(evals) X(worse) X(data)
+#define REALS(X)  X(seconds) X(best_loss) X(best_accuracy)
+
+static lcsm_status write_progress(lcsm_json_writer *w, const lcsm_progress *p, lcsm_error *err)
+{
+    lcsm_json_open_object(w, NULL);
+#define X(name) lcsm_json_put_int(w, #name, p->name);
+    COUNTS(X)
+#undef X
+#define X(name)                                                                                    \
+    if (!isnan(p->name)) lcsm_json_put_real(w, #name, p->name);
+    REALS(X)
+#undef X
+    lcsm_json_close(w);
+    return lcsm_json_writer_finish(w, err);
+}
+
+static lcsm_status read_progress(lcsm_progress *p, const char *path, lcsm_error *err)
+{
+    lcsm_json_doc doc = {0};
+    lcsm_status   st  = LCSM_OK;
+    *p                = (lcsm_progress){.best_loss = NAN, .best_accuracy = NAN};
+    LCSM_TRY(lcsm_json_doc_read(&doc, path, LCSM_JSON_CONFIG_SIZE, err));
+    lcsm_json root = lcsm_json_root(&doc);
+#define X(name)                                                                                    \
+    LCSM_TRY(lcsm_json_get_int(&p->name, lcsm_json_need(&root, #name), 0, INT64_MAX, err));
+    COUNTS(X)
+#undef X
+#define X(name)                                                                                    \
+    LCSM_TRY(lcsm_json_get_real(&p->name, lcsm_json_may(&root, #name), -1e300, 1e300, err));
+    REALS(X)
+#undef X
+cleanup:
+    lcsm_json_doc_free(&doc);
+    return st;
+}
+
+/* ---- tensors ------------------------------------------------------------------------------ */
+
+/* The moments of every parameter, and the carried memory as bytes. Names are the rows' own. */
+typedef struct {
+    lcsm_named_tensor *rows;
+    char             **names;
+    size_t             count;
+} tensors;
+
+static void tensors_free(tensors *s)
+{
+    for (size_t j = 0; s->names != NULL && j < s->count; j++) free(s->names[j]);
+    free(s->names);
+    free(s->rows);
+    *s = (tensors){0};
+}
+
+static char *joined(const char *prefix, const char *name)
+{
+    lcsm_strbuf s = {0};
+    lcsm_strbuf_printf(&s, "%s%s", prefix, name);
+    if (s.failed) lcsm_strbuf_free(&s);
+    return s.text;
+}
+
+static void add(tensors *s, const lcsm_named_tensor *like, const char *prefix, const void *data)
+{
+    s->rows[s->count]       = *like;
+    s->names[s->count]      = joined(prefix, like->name);
+    s->rows[s->count].name  = s->names[s->count];
+    s->rows[s->count].data  = data;
+    s->count++;
+}
+
+static const unsigned char *memory_of(const lcsm_state *s)
+{
+    return s->data + (size_t)s->current * s->bytes;
+}
+
+static lcsm_status optimizer_tensors(tensors *out, const lcsm_trainer *t,
+                                     const lcsm_named_tensor *values, lcsm_error *err)
+{
+    const lcsm_params *p = t->model->params;
+    size_t             n = 2 * p->count + 1;
+    *out                 = (tensors){calloc(n, sizeof *out->rows), calloc(n, sizeof *out->names), 0};
+    if (out->rows == NULL || out->names == NULL) goto failed;
+    for (size_t j = 0; j < p->count; j++) {
+        add(out, &values[j], "m.", (const float *)t->optimizer->m + p->list[j].offset);
+        add(out, &values[j], "v.", (const float *)t->optimizer->v + p->list[j].offset);
+    }
+    if (t->state != NULL) {
+        lcsm_named_tensor memory = {.name    = MEMORY,
+                                    .element = LCSM_ELEMENT_U8,
+                                    .rank    = 1,
+                                    .shape   = {t->state->bytes}};
+        add(out, &memory, "", memory_of(t->state));
+    }
+    for (size_t j = 0; j < out->count; j++)
+        if (out->names[j] == NULL) goto failed;
+    return LCSM_OK;
+failed:
+    tensors_free(out);
+    return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for the list of a checkpoint's tensors");
+}
+
+lcsm_status lcsm_snapshot_save(const char *run, const lcsm_trainer *t, const lcsm_progress *p,
+                               size_t keep, lcsm_error *err)
+{
+    lcsm_status        st       = LCSM_OK;
+    lcsm_named_tensor *values   = NULL;
+    tensors            moments  = {0};
+    lcsm_json_writer   progress = lcsm_json_writer_pretty();
+    LCSM_TRY(lcsm_model_tensors(&values, t->model->params, err));
+    LCSM_TRY(optimizer_tensors(&moments, t, values, err));
+    LCSM_TRY(write_progress(&progress, p, err));
+    const lcsm_run_file files[] = {
+        {.name = LCSM_RUN_MODEL, .tensors = values, .count = t->model->params->count},
+        {.name = OPTIMIZER, .tensors = moments.rows, .count = moments.count},
+        {.name = PROGRESS, .bytes = progress.text.text, .size = progress.text.size},
+    };
+    LCSM_TRY(lcsm_checkpoint_save(run, (uint64_t)p->step, files, COUNT(files), err));
+    LCSM_TRY(lcsm_checkpoint_prune(run, keep, err));
+cleanup:
+    lcsm_json_writer_free(&progress);
+    tensors_free(&moments);
+    free(values);
+    return st;
+}
+
+/* ---- loading ------------------------------------------------------------------------------ */
+
+static lcsm_status take(float *to, const lcsm_safetensors *from, const char *prefix,
+                        const lcsm_param *p, lcsm_error *err)
+{
+    lcsm_named_tensor t;
+    size_t            count, bytes;
+    char             *name = joined(prefix, p->name);
+    if (name == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for a name");
+    bool there = lcsm_safetensors_find(&t, from, name)
+              && lcsm_named_tensor_measure(&t, &count, &bytes) && count == p->count;
+    lcsm_status st = there ? lcsm_named_tensor_f32(to, &t, err)
+                           : lcsm_fail(err, LCSM_ERR_FORMAT, "%s: %s is missing or has another size",
+                                       from->label, name);
+    free(name);
+    return st;
+}
+
+static lcsm_status take_memory(lcsm_state *s, const lcsm_safetensors *from, lcsm_error *err)
+{
+    lcsm_named_tensor t;
+    if (s == NULL) return LCSM_OK;
+    if (!lcsm_safetensors_find(&t, from, MEMORY) || t.rank != 1 || t.shape[0] != s->bytes)
+        return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: the carried memory is not that of this model",
+                         from->label);
+    memcpy(s->data + (size_t)s->current * s->bytes, t.data, s->bytes);
+    return LCSM_OK;
+}
+
+static lcsm_status load_optimizer(lcsm_trainer *t, const char *path, lcsm_error *err)
+{
+    const lcsm_params *p    = t->model->params;
+    lcsm_safetensors   file = {0};
+    lcsm_status        st   = LCSM_OK;
+    LCSM_TRY(lcsm_safetensors_open(&file, path, 0, err));
+    for (size_t j = 0; j < p->count; j++) {
+        const lcsm_param *row = &p->list[j];
+        LCSM_TRY(take((float *)t->optimizer->m + row->offset, &file, "m.", row, err));
+        LCSM_TRY(take((float *)t->optimizer->v + row->offset, &file, "v.", row, err));
+    }
+    LCSM_TRY(take_memory(t->state, &file, err));
+cleanup:
+    lcsm_safetensors_close(&file);
+    return st;
+}
+
+static lcsm_status load_model(lcsm_trainer *t, const char *folder, lcsm_error *err)
+{
+    lcsm_weights weights = {0};
+    lcsm_status  st      = LCSM_OK;
+    LCSM_TRY(lcsm_weights_open(&weights, folder, 0, err));
+    LCSM_TRY(lcsm_model_take(t->model->params, &weights, err));
+cleanup:
+    lcsm_weights_close(&weights);
+    return st;
+}
+
+typedef struct {
+    lcsm_snapshot_note *note;
+    void               *user;
+} listener;
+
+static void passed_over(void *arg, const char *name, const char *reason)
+{
+    const listener *l = arg;
+    lcsm_strbuf     s = {0};
+    if (l->note == NULL) return;
+    lcsm_strbuf_printf(&s, "checkpoint %s is passed over: %s", name, reason);
+    l->note(l->user, lcsm_strbuf_text(&s));
+    lcsm_strbuf_free(&s);
+}
+
+lcsm_status lcsm_snapshot_load(const char *run, lcsm_trainer *t, lcsm_progress *p, bool *found,
+                               lcsm_snapshot_note *note, void *user, lcsm_error *err)
+{
+    lcsm_status     st = LCSM_OK;
+    lcsm_checkpoint c;
+    listener        l = {note, user};
+    char            folder[LCSM_PATH_MAX], path[LCSM_PATH_MAX];
+    *found = false;
+    LCSM_TRY(lcsm_checkpoint_newest(&c, run, passed_over, &l, err));
+    if (c.name[0] == 0) return LCSM_OK;
+    LCSM_TRY(lcsm_checkpoint_path(path, run, &c, PROGRESS, err));
+    LCSM_TRY(read_progress(p, path, err));
+    LCSM_TRY(lcsm_checkpoint_path(path, run, &c, OPTIMIZER, err));
+    LCSM_TRY(load_optimizer(t, path, err));
+    memcpy(folder, path, sizeof folder);
+    *strrchr(folder, '/') = 0;
+    LCSM_TRY(load_model(t, folder, err));
+    t->optimizer->steps = p->step;
+    t->tokens           = p->tokens;
+    *found              = true;
+cleanup:
+    return st;
+}

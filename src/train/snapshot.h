@@ -1,0 +1,35 @@
+/*
+ * train/snapshot.h - a checkpoint of a run: all that the next update depends on.
+ *
+ *     model.safetensors       values
+ *     optimizer.safetensors   m.NAME and v.NAME, and `memory` if it is carried
+ *     progress.json           where the run stands
+ *
+ * A run that goes on from one ends with the same bits as one that was never interrupted.
+ */
+#ifndef LCSM_TRAIN_SNAPSHOT_H
+#define LCSM_TRAIN_SNAPSHOT_H
+#include "train/trainer.h"
+
+typedef struct {
+    int64_t step, tokens;
+    int64_t evals;         /* done */
+    int64_t worse;         /* evaluations since the best one */
+    int64_t data;          /* tokens of the training data, to see that it is the same */
+    double  seconds;       /* of training, in all sessions */
+    double  best_loss;     /* NAN: no evaluation yet */
+    double  best_accuracy; /* NAN: no evaluation yet */
+} lcsm_progress;
+
+lcsm_status lcsm_snapshot_save(const char *run, const lcsm_trainer *t, const lcsm_progress *p,
+                               size_t keep, lcsm_error *err);
+
+/* Is told what was passed over, and why. */
+typedef void lcsm_snapshot_note(void *user, const char *text);
+
+/* The newest checkpoint that verifies; *found is false, and nothing has changed, if there is none.
+ */
+lcsm_status lcsm_snapshot_load(const char *run, lcsm_trainer *t, lcsm_progress *p, bool *found,
+                               lcsm_snapshot_note *note, void *user, lcsm_error *err);
+
+#endif

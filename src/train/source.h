@@ -1,0 +1,33 @@
+/*
+ * train/source.h - where batches come from: blocks of a text, or recall examples.
+ *
+ * Batch `index` of a source is a function of its settings and the index, so a resumed run and one
+ * with other threads see the same batches. An index beyond an epoch goes on into the next.
+ */
+#ifndef LCSM_TRAIN_SOURCE_H
+#define LCSM_TRAIN_SOURCE_H
+#include <lcsm/dataset.h>
+#include <lcsm/train.h>
+
+#include "data/mqar.h"
+
+typedef struct {
+    lcsm_task           task;
+    ptrdiff_t           B, T;
+    const lcsm_dataset *data;     /* of the task lm */
+    bool                carried;  /* rows are parts of the stream, one block after the other */
+    bool                shuffle;  /* another order in every epoch */
+    bool                fresh;    /* other recall examples in every epoch */
+    lcsm_mqar_config    mqar;     /* of the task mqar */
+    int64_t             examples; /* of an epoch */
+    uint64_t            seed;
+} lcsm_source;
+
+/* Batches of an epoch, at least 1. */
+int64_t lcsm_source_batches(const lcsm_source *s);
+
+/* Tokens and targets (B, T); reset (B, T) may be NULL. */
+void lcsm_source_fill(const lcsm_source *s, int64_t index, int32_t *tokens, int32_t *targets,
+                      int32_t *reset);
+
+#endif

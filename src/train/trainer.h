@@ -1,0 +1,38 @@
+/*
+ * train/trainer.h - what a trainer holds: a model, the graph of its updates, the optimiser, and
+ * the memory that is carried from update to update.
+ *
+ * An update runs `accumulate` batches forward and backward, weighs each by the targets that count
+ * in it, so that the gradient is that of the mean over all of them, and takes one step. The same
+ * graph evaluates: forward only, without dropout.
+ */
+#ifndef LCSM_TRAIN_TRAINER_H
+#define LCSM_TRAIN_TRAINER_H
+#include <lcsm/train.h>
+
+#include "graph/graph.h"
+#include "model/handle.h"
+#include "model/model.h"
+#include "train/optimizer.h"
+#include "train/schedule.h"
+
+struct lcsm_trainer {
+    lcsm_model       *model;
+    lcsm_train_config cfg;
+    lcsm_schedule     schedule;
+    lcsm_graph       *g;
+    lcsm_model_io     io;
+    lcsm_optimizer   *optimizer;
+    lcsm_state       *state;  /* NULL unless the memory is carried */
+    int64_t           tokens; /* targets that counted in all updates */
+};
+
+/* As lcsm_trainer_create; epoch counts updates, for schedules that need it. */
+lcsm_status lcsm_trainer_make(lcsm_trainer **out, lcsm_model *model, const lcsm_train_config *cfg,
+                              int64_t total, int64_t epoch, lcsm_error *err);
+
+/* Mean loss in nats, and the part that was right; NAN for no targets. */
+double lcsm_tally_loss(const lcsm_tally *t);
+double lcsm_tally_accuracy(const lcsm_tally *t);
+
+#endif
