@@ -77,6 +77,18 @@ static bool take_number(const char *command, const cli_option *o, const char *va
     return true;
 }
 
+static bool take_item(const char *command, const cli_option *o, const char *value)
+{
+    cli_list *list = o->to;
+    if (list->count == sizeof list->items / sizeof list->items[0]) {
+        fprintf(stderr, "lcsm %s: %s is given more than %zu times\n", command, o->name,
+                list->count);
+        return false;
+    }
+    list->items[list->count++] = value;
+    return true;
+}
+
 /* Stores an option's value; *value may come from the next word, which is then used up. */
 static bool take(const char *command, const cli_option *o, const char *value, char **next,
                  int *used)
@@ -94,6 +106,7 @@ static bool take(const char *command, const cli_option *o, const char *value, ch
         fprintf(stderr, "lcsm %s: %s needs a value\n", command, o->name);
         return false;
     }
+    if (o->kind == CLI_LIST) return take_item(command, o, value);
     if (o->kind != CLI_TEXT) return take_number(command, o, value);
     *(const char **)o->to = value;
     return true;

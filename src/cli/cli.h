@@ -7,6 +7,7 @@
 #ifndef LCSM_CLI_H
 #define LCSM_CLI_H
 #include <lcsm/lcsm.h>
+#include <lcsm/train.h>
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -21,7 +22,7 @@ typedef enum {
 
 typedef int cli_command(int argc, char **argv);
 
-cli_command cmd_bench, cmd_check, cmd_describe, cmd_methods;
+cli_command cmd_bench, cmd_check, cmd_describe, cmd_methods, cmd_train;
 
 /* Prints "lcsm COMMAND: text" on stderr and returns the exit code that fits the status. */
 int cli_report(const char *command, const lcsm_error *err);
@@ -30,11 +31,17 @@ int cli_report(const char *command, const lcsm_error *err);
  * on stderr and returns EXIT_USAGE. */
 int cli_unknown(const char *command, const char *what, const char *name, const char *const *names);
 
+/* The values of an option that may be given several times. */
+typedef struct {
+    const char *items[256];
+    size_t      count;
+} cli_list;
+
 /* An option of a command. A number is checked against its range. */
 typedef struct {
     const char *name; /* with its dashes */
-    enum { CLI_FLAG, CLI_COUNT, CLI_NUMBER, CLI_TEXT } kind;
-    void  *to; /* bool, int, double or const char * */
+    enum { CLI_FLAG, CLI_COUNT, CLI_NUMBER, CLI_TEXT, CLI_LIST } kind;
+    void  *to; /* bool, int, double, const char * or cli_list */
     double least, most;
 } cli_option;
 
@@ -42,6 +49,12 @@ typedef struct {
  * Other words are moved to the front of argv, and *words says how many they are. The list of
  * options ends with a NULL name. False after a message: return EXIT_USAGE. */
 bool cli_parse(int argc, char **argv, const cli_option *options, int *words);
+
+/* Takes "--key value", "--key=value" and, of a switch, "--key" out of argv for every key of a model
+ * and of training. *code is what to return if it fails, after a message. Without `train` its keys
+ * stay. */
+bool cli_take_settings(int *argc, char **argv, lcsm_model_config *model, lcsm_train_config *train,
+                       int *code);
 
 /* Escape sequences, or "" where the stream is no terminal or NO_COLOR is set. */
 typedef struct {

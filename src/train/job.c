@@ -172,9 +172,9 @@ cleanup:
 
 /* ---- sources ------------------------------------------------------------------------------ */
 
-static lcsm_source source_of(const lcsm_job *j, const lcsm_source *have)
+static lcsm_batches source_of(const lcsm_job *j, const lcsm_batches *have)
 {
-    lcsm_source s = *have;
+    lcsm_batches s = *have;
     s.task        = (lcsm_task)j->cfg.task;
     s.B           = j->cfg.batch_size;
     s.T           = j->cfg.seq_len;
@@ -210,7 +210,7 @@ static lcsm_status open_data(lcsm_job *j, const lcsm_train_job *want, const lcsm
     j->train         = source_of(j, &j->train);
     j->train.carried = j->cfg.carried;
     j->train.shuffle = true;
-    j->valid         = source_of(j, &(lcsm_source){.data = j->valid_data});
+    j->valid         = source_of(j, &(lcsm_batches){.data = j->valid_data});
     if (!text) LCSM_TRY(open_recall(j, err));
     else if (j->valid_data == NULL) j->valid.T = 0;
 cleanup:
@@ -240,7 +240,7 @@ static int64_t budget(const lcsm_job *j, int64_t epoch)
 static lcsm_status open_trainer(lcsm_job *j, lcsm_error *err)
 {
     lcsm_status st    = LCSM_OK;
-    int64_t     epoch = lcsm_source_batches(&j->train) / j->cfg.accumulate;
+    int64_t     epoch = lcsm_batches_count(&j->train) / j->cfg.accumulate;
     if (epoch < 1) epoch = 1;
     j->total = budget(j, epoch);
     LCSM_TRY(lcsm_model_create(&j->model, j->ctx, &j->model_cfg, (uint64_t)j->cfg.seed, err));

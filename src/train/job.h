@@ -7,7 +7,7 @@
 #include <jansson.h>
 #include <lcsm/tokenizer.h>
 
-#include "train/source.h"
+#include "train/batches.h"
 #include "train/trainer.h"
 
 typedef struct {
@@ -19,7 +19,7 @@ typedef struct {
     lcsm_tokenizer     *tok;                /* NULL: no text */
     lcsm_dataset       *text, *part[2];     /* the whole, and what it was split into */
     lcsm_dataset       *valid_text;         /* given by itself */
-    lcsm_source         train, valid;       /* valid.T is 0 if there is no evaluation */
+    lcsm_batches         train, valid;       /* valid.T is 0 if there is no evaluation */
     const lcsm_dataset *valid_data;         /* NULL: no text to count bytes of */
     lcsm_model         *model;
     lcsm_trainer       *trainer;

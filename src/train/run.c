@@ -101,12 +101,12 @@ cleanup:
 
 static lcsm_status tally(run *r, lcsm_tally *sum, lcsm_error *err)
 {
-    const lcsm_source *s       = &r->job.valid;
-    int64_t            batches = lcsm_source_batches(s), most = r->job.cfg.eval_blocks;
+    const lcsm_batches *s       = &r->job.valid;
+    int64_t            batches = lcsm_batches_count(s), most = r->job.cfg.eval_blocks;
     if (most > 0 && most < batches * s->B) batches = (most + s->B - 1) / s->B;
     *sum = (lcsm_tally){0};
     for (int64_t j = 0; j < batches; j++) {
-        lcsm_source_fill(s, j, r->tokens, r->targets, NULL);
+        lcsm_batches_fill(s, j, r->tokens, r->targets, NULL);
         lcsm_status st = lcsm_trainer_evaluate(r->job.trainer, r->tokens, r->targets, sum, err);
         if (st != LCSM_OK) return st;
         r->at.seconds = clock_seconds() - r->began;
@@ -183,7 +183,7 @@ static lcsm_status update(run *r, lcsm_error *err)
     const lcsm_train_config *c  = &r->job.cfg;
     ptrdiff_t                n  = c->batch_size * c->seq_len;
     for (ptrdiff_t j = 0; j < c->accumulate; j++)
-        lcsm_source_fill(&r->job.train, r->at.step * c->accumulate + j, r->tokens + j * n,
+        lcsm_batches_fill(&r->job.train, r->at.step * c->accumulate + j, r->tokens + j * n,
                          r->targets + j * n, r->reset + j * n);
     follow_clock(r);
     LCSM_TRY(lcsm_trainer_step(r->job.trainer, r->tokens, r->targets, r->reset, &r->last, err));

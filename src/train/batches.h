@@ -1,11 +1,11 @@
 /*
- * train/source.h - where batches come from: blocks of a text, or recall examples.
+ * train/batches.h - where batches come from: blocks of a text, or recall examples.
  *
- * Batch `index` of a source is a function of its settings and the index, so a resumed run and one
+ * Batch `index` is a function of its settings and the index, so a resumed run and one
  * with other threads see the same batches. An index beyond an epoch goes on into the next.
  */
-#ifndef LCSM_TRAIN_SOURCE_H
-#define LCSM_TRAIN_SOURCE_H
+#ifndef LCSM_TRAIN_BATCHES_H
+#define LCSM_TRAIN_BATCHES_H
 #include <lcsm/dataset.h>
 #include <lcsm/train.h>
 
@@ -21,13 +21,13 @@ typedef struct {
     lcsm_mqar_config    mqar;     /* of the task mqar */
     int64_t             examples; /* of an epoch */
     uint64_t            seed;
-} lcsm_source;
+} lcsm_batches;
 
 /* Batches of an epoch, at least 1. */
-int64_t lcsm_source_batches(const lcsm_source *s);
+int64_t lcsm_batches_count(const lcsm_batches *s);
 
 /* Tokens and targets (B, T); reset (B, T) may be NULL. */
-void lcsm_source_fill(const lcsm_source *s, int64_t index, int32_t *tokens, int32_t *targets,
+void lcsm_batches_fill(const lcsm_batches *s, int64_t index, int32_t *tokens, int32_t *targets,
                       int32_t *reset);
 
 #endif

@@ -1,9 +1,9 @@
-/* source.c - batches. */
-#include "train/source.h"
+/* batches.c - batches. */
+#include "train/batches.h"
 
 #include <string.h>
 
-static lcsm_dataset_order order_of(const lcsm_source *s, int64_t epoch)
+static lcsm_dataset_order order_of(const lcsm_batches *s, int64_t epoch)
 {
     return (lcsm_dataset_order){.T       = (size_t)s->T,
                                 .B       = (size_t)s->B,
@@ -13,17 +13,17 @@ static lcsm_dataset_order order_of(const lcsm_source *s, int64_t epoch)
                                 .carried = s->carried};
 }
 
-int64_t lcsm_source_batches(const lcsm_source *s)
+int64_t lcsm_batches_count(const lcsm_batches *s)
 {
     if (s->task == LCSM_TASK_MQAR) return (s->examples + s->B - 1) / s->B;
     lcsm_dataset_order order = order_of(s, 0);
     return (int64_t)lcsm_dataset_batches(s->data, &order);
 }
 
-static void fill_text(const lcsm_source *s, int64_t index, int32_t *tokens, int32_t *targets,
+static void fill_text(const lcsm_batches *s, int64_t index, int32_t *tokens, int32_t *targets,
                       int32_t *reset)
 {
-    int64_t            batches = lcsm_source_batches(s), at = index % batches;
+    int64_t            batches = lcsm_batches_count(s), at = index % batches;
     lcsm_dataset_order order = order_of(s, index / batches);
     lcsm_dataset_batch(s->data, &order, (uint64_t)at, tokens, targets, NULL);
     if (reset == NULL) return;
@@ -31,9 +31,9 @@ static void fill_text(const lcsm_source *s, int64_t index, int32_t *tokens, int3
     for (ptrdiff_t b = 0; b < s->B; b++) reset[b * s->T] = !s->carried || at == 0;
 }
 
-static void fill_recall(const lcsm_source *s, int64_t index, int32_t *tokens, int32_t *targets)
+static void fill_recall(const lcsm_batches *s, int64_t index, int32_t *tokens, int32_t *targets)
 {
-    int64_t batches = lcsm_source_batches(s), epoch = index / batches, at = index % batches;
+    int64_t batches = lcsm_batches_count(s), epoch = index / batches, at = index % batches;
     for (ptrdiff_t b = 0; b < s->B; b++) {
         int64_t  example = at * s->B + b;
         int32_t *x = tokens + b * s->T, *y = targets + b * s->T;
@@ -49,7 +49,7 @@ static void fill_recall(const lcsm_source *s, int64_t index, int32_t *tokens, in
     }
 }
 
-void lcsm_source_fill(const lcsm_source *s, int64_t index, int32_t *tokens, int32_t *targets,
+void lcsm_batches_fill(const lcsm_batches *s, int64_t index, int32_t *tokens, int32_t *targets,
                       int32_t *reset)
 {
     if (s->task == LCSM_TASK_MQAR) fill_recall(s, index, tokens, targets);

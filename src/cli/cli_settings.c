@@ -1,0 +1,68 @@
+/* cli_settings.c - the keys of models and of training as options. */
+#include <string.h>
+
+#include "cli.h"
+
+typedef struct {
+    const char        *command;
+    lcsm_model_config *model;
+    lcsm_train_config *train;
+} settings;
+
+enum { KEY_ROOM = 80 };
+
+static bool known(const settings *s, const char *key)
+{
+    return lcsm_model_config_has(key) || (s->train != NULL && lcsm_train_config_has(key));
+}
+
+static lcsm_status set(const settings *s, const char *key, const char *value, lcsm_error *err)
+{
+    return lcsm_model_config_has(key) ? lcsm_model_config_set(s->model, key, value, err)
+                                      : lcsm_train_config_set(s->train, key, value, err);
+}
+
+/* The key of "--key" or "--key=value", or false. */
+static bool key_of(const settings *s, const char *word, char key[KEY_ROOM])
+{
+    size_t size = strcspn(word, "=");
+    if (strncmp(word, "--", 2) != 0 || size < 3 || size - 2 >= KEY_ROOM) return false;
+    memcpy(key, word + 2, size - 2);
+    key[size - 2] = 0;
+    return known(s, key);
+}
+
+/* Without a value a key is switched on; what is no switch needs one. */
+static int take_bare(const settings *s, const char *key)
+{
+    lcsm_error err;
+    if (set(s, key, "true", &err) == LCSM_OK) return EXIT_OK;
+    fprintf(stderr, "lcsm %s: --%s needs a value\n", s->command, key);
+    return EXIT_USAGE;
+}
+
+static int take_value(const settings *s, const char *key, const char *value)
+{
+    lcsm_error err;
+    return set(s, key, value, &err) == LCSM_OK ? EXIT_OK : cli_report(s->command, &err);
+}
+
+bool cli_take_settings(int *argc, char **argv, lcsm_model_config *model, lcsm_train_config *train,
+                       int *code)
+{
+    settings s    = {argv[0], model, train};
+    int      kept = 1;
+    *code         = EXIT_OK;
+    for (int j = 1; j < *argc && *code == EXIT_OK; j++) {
+        char        key[KEY_ROOM];
+        const char *equals = strchr(argv[j], '=');
+        bool        next   = j + 1 < *argc && strncmp(argv[j + 1], "--", 2) != 0;
+        if (!key_of(&s, argv[j], key)) argv[kept++] = argv[j];
+        else if (equals != NULL) *code = take_value(&s, key, equals + 1);
+        else if (next) *code = take_value(&s, key, argv[++j]);
+        else *code = take_bare(&s, key);
+    }
+    *argc      = kept;
+    argv[kept] = NULL;
+    return *code == EXIT_OK;
+}

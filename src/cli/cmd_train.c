@@ -1,0 +1,270 @@
+/* cmd_train.c - lcsm train: from text, or from recall examples, to a model in a run folder. */
+#include <jansson.h>
+#include <lcsm/train.h>
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli.h"
+
+static const char HELP[] =
+    "lcsm train - train a model\n"
+    "\n"
+    "usage: lcsm train --data TEXT... --out RUN [--method NAME | --code E-O-S-A] [--KEY VALUE...]\n"
+    "       lcsm train --task mqar --out RUN [--KEY VALUE...]\n"
+    "       lcsm train --resume --out RUN\n"
+    "\n"
+    "The run folder gets config.json (every setting), model.safetensors (the best model by\n"
+    "evaluation), tokenizer.json, metrics.jsonl and checkpoints/. Ctrl-C writes a checkpoint and\n"
+    "ends; --resume goes on, and ends with the same bits as a run that was never interrupted.\n"
+    "\n"
+    "  --data PATH       a text file, a .gz file or a folder of them; may be given several times\n"
+    "  --valid PATH      text for evaluation; without it the end of the data is kept for that\n"
+    "  --tokenizer FILE  tokenizer.json or its folder; without it every byte is a token\n"
+    "  --out RUN         the run folder\n"
+    "  --resume          go on in RUN; settings of training may be given anew, as more --steps\n"
+    "  --recipe NAME     settings from recipes/NAME.json, or from a file\n"
+    "  --config FILE     settings from a JSON file with the keys below; flags count more\n"
+    "  --cache DIR       keep token files there, for data that do not fit into memory\n"
+    "  --threads N       the default is one for each processor\n"
+    "  --quiet           no progress\n"
+    "  --json            the result as JSON on stdout\n"
+    "\n"
+    "  lcsm train --data book.txt --out runs/book --minutes 2\n"
+    "  lcsm train --data book.txt --out runs/m --method mamba --d-model 256 --layers 4\n"
+    "  lcsm train --task mqar --code 1-1-1-0 --seq-len 64 --pairs 4 --out runs/recall\n"
+    "\n";
+
+static volatile sig_atomic_t caught;
+
+/* The first signal ends the run after the update; the second one ends the program. */
+static void on_signal(int number)
+{
+    caught = number;
+    signal(number, SIG_DFL);
+}
+
+static bool asked_to_stop(void *user)
+{
+    (void)user;
+    return caught != 0;
+}
+
+/* ---- progress ------------------------------------------------------------------------------- */
+
+typedef struct {
+    bool              quiet, live; /* one line that is written over, on a terminal */
+    bool              open;        /* the live line is on the screen */
+    cli_colours       colour;
+    lcsm_train_config cfg;
+} screen;
+
+static void close_line(screen *s)
+{
+    if (s->open) fputc('\n', stderr);
+    s->open = false;
+}
+
+static const char *duration(char text[24], double seconds)
+{
+    long t = isfinite(seconds) && seconds < 1e9 ? lround(seconds) : -1;
+    if (t < 0) snprintf(text, 24, "?");
+    else if (t < 3600) snprintf(text, 24, "%ld:%02ld", t / 60, t % 60);
+    else snprintf(text, 24, "%ld:%02ld:%02ld", t / 3600, t / 60 % 60, t % 60);
+    return text;
+}
+
+static void show_update(screen *s, const lcsm_train_event *e)
+{
+    char               left[24];
+    const lcsm_update *u = &e->update;
+    if (!s->live && !e->log) return;
+    fprintf(stderr, "%sstep %6lld  loss %7.4f", s->live ? "\r" : "", (long long)u->step, u->loss);
+    if (s->cfg.task == LCSM_TASK_LM) fprintf(stderr, "  ppl %8.2f", exp(u->loss));
+    else fprintf(stderr, "  acc %5.1f %%", 100 * u->accuracy);
+    fprintf(stderr, "  lr %.2e  %7.0f tok/s  %5.0f MB  left %s%s", u->lr, e->tokens_per_second,
+            (double)e->bytes / 1e6, duration(left, e->left), s->live ? "\033[K" : "\n");
+    s->open = s->live;
+}
+
+static void show_eval(screen *s, const lcsm_train_event *e)
+{
+    double loss = e->tally.loss / (double)e->tally.count;
+    close_line(s);
+    fprintf(stderr, "%s  %s at step %lld: loss %.4f", s->colour.bold, e->split,
+            (long long)e->update.step, loss);
+    if (s->cfg.task == LCSM_TASK_LM) fprintf(stderr, "  perplexity %.2f", exp(loss));
+    if (isfinite(e->bits_per_byte)) fprintf(stderr, "  bits/byte %.3f", e->bits_per_byte);
+    fprintf(stderr, "  accuracy %.1f %%%s%s\n",
+            100 * (double)e->tally.right / (double)e->tally.count, e->best ? "  best" : "",
+            s->colour.off);
+}
+
+static void on_event(void *user, const lcsm_train_event *e)
+{
+    screen *s = user;
+    if (s->quiet) return;
+    switch (e->kind) {
+    case LCSM_TRAIN_UPDATE: show_update(s, e); break;
+    case LCSM_TRAIN_EVAL: show_eval(s, e); break;
+    case LCSM_TRAIN_START:
+    case LCSM_TRAIN_NOTE:
+        close_line(s);
+        fprintf(stderr, "%s%s%s\n", s->colour.dim, e->text, s->colour.off);
+        break;
+    default: break;
+    }
+}
+
+/* ---- results -------------------------------------------------------------------------------- */
+
+static void put_real(json_t *o, const char *key, double value)
+{
+    json_object_set_new(o, key, isfinite(value) ? json_real(value) : json_null());
+}
+
+static void print_json(const char *run, const lcsm_train_result *r)
+{
+    json_t *o = json_pack("{s:s, s:s, s:I, s:I}", "run", run, "reason", r->reason, "steps",
+                          (json_int_t)r->steps, "tokens", (json_int_t)r->tokens);
+    put_real(o, "seconds", r->seconds);
+    put_real(o, "loss", r->loss);
+    put_real(o, "best_loss", r->best_loss);
+    put_real(o, "best_accuracy", r->best_accuracy);
+    json_dumpf(o, stdout, JSON_INDENT(2));
+    fputc('\n', stdout);
+    json_decref(o);
+}
+
+static void print_result(const char *run, const lcsm_train_result *r, bool text)
+{
+    char time[24];
+    printf("%lld updates, %lld tokens, %s: ended by %s\n", (long long)r->steps,
+           (long long)r->tokens, duration(time, r->seconds), r->reason);
+    if (isfinite(r->best_loss)) printf("best valid loss %.4f nats", r->best_loss);
+    if (isfinite(r->best_accuracy)) printf(", accuracy %.1f %%", 100 * r->best_accuracy);
+    printf("%s\n", isfinite(r->best_loss) ? "" : "no evaluation");
+    if (r->stopped) printf("go on with:  lcsm train --resume --out %s\n", run);
+    else if (text) printf("try:  lcsm generate %s --prompt \"...\"\n", run);
+}
+
+/* ---- options -------------------------------------------------------------------------------- */
+
+typedef struct {
+    bool        help, resume, quiet, json;
+    int         threads;
+    const char *out, *recipe, *config, *tokenizer, *cache;
+    cli_list    data, valid;
+} flags;
+
+static int print_help(void)
+{
+    char *training = NULL, *model = NULL;
+    bool  both = lcsm_train_help(&training, NULL) == LCSM_OK && lcsm_model_help(&model, NULL) == 0;
+    fputs(HELP, stdout);
+    if (both) printf("Training:\n%s\nModel:\n%s", training, model);
+    free(training);
+    free(model);
+    return EXIT_OK;
+}
+
+static const char *value_of(int argc, char **argv, const char *name)
+{
+    size_t n = strlen(name);
+    for (int j = 1; j < argc; j++) {
+        if (strcmp(argv[j], name) == 0 && j + 1 < argc) return argv[j + 1];
+        if (strncmp(argv[j], name, n) == 0 && argv[j][n] == '=') return argv[j] + n + 1;
+    }
+    return NULL;
+}
+
+static bool has_flag(int argc, char **argv, const char *name)
+{
+    for (int j = 1; j < argc; j++)
+        if (strcmp(argv[j], name) == 0) return true;
+    return false;
+}
+
+/* Defaults, then the run to resume, the recipe, the file. The flags themselves come after. */
+static lcsm_status base_settings(int argc, char **argv, lcsm_model_config *model,
+                                 lcsm_train_config *train, lcsm_error *err)
+{
+    const char *out = value_of(argc, argv, "--out"), *config = value_of(argc, argv, "--config");
+    const char *recipe = value_of(argc, argv, "--recipe");
+    lcsm_status st     = LCSM_OK;
+    lcsm_model_config_defaults(model);
+    lcsm_train_config_defaults(train);
+    if (has_flag(argc, argv, "--resume") && out != NULL)
+        st = lcsm_run_settings(out, model, train, err);
+    if (st == LCSM_OK && recipe != NULL) st = lcsm_settings_read(recipe, model, train, err);
+    if (st == LCSM_OK && config != NULL) st = lcsm_settings_read(config, model, train, err);
+    return st;
+}
+
+static int train(const lcsm_train_job *job, const flags *f)
+{
+    screen               s = {.quiet  = f->quiet,
+                              .live   = isatty(STDERR_FILENO) != 0,
+                              .colour = cli_colours_of(stderr),
+                              .cfg    = *job->train};
+    lcsm_train_hooks     hooks = {on_event, asked_to_stop, &s};
+    lcsm_context_options opt   = {.threads = f->threads};
+    lcsm_context        *ctx   = NULL;
+    lcsm_train_result    result;
+    lcsm_error           err;
+    lcsm_status          st = lcsm_context_create(&ctx, &opt, &err);
+    signal(SIGINT, on_signal);
+    signal(SIGTERM, on_signal);
+    if (st == LCSM_OK) st = lcsm_train(ctx, job, &hooks, &result, &err);
+    lcsm_context_free(ctx);
+    close_line(&s);
+    if (st != LCSM_OK) return cli_report("train", &err);
+    if (f->json) print_json(job->out, &result);
+    else print_result(job->out, &result, job->train->task == LCSM_TASK_LM);
+    return result.stopped ? 128 + (int)caught : EXIT_OK;
+}
+
+int cmd_train(int argc, char **argv)
+{
+    flags             f = {0};
+    int               words, code;
+    lcsm_model_config model;
+    lcsm_train_config cfg;
+    lcsm_error        err;
+    const cli_option  options[] = {{"--help", CLI_FLAG, &f.help, 0, 0},
+                                   {"--resume", CLI_FLAG, &f.resume, 0, 0},
+                                   {"--quiet", CLI_FLAG, &f.quiet, 0, 0},
+                                   {"--json", CLI_FLAG, &f.json, 0, 0},
+                                   {"--threads", CLI_COUNT, &f.threads, 1, 1024},
+                                   {"--out", CLI_TEXT, &f.out, 0, 0},
+                                   {"--recipe", CLI_TEXT, &f.recipe, 0, 0},
+                                   {"--config", CLI_TEXT, &f.config, 0, 0},
+                                   {"--tokenizer", CLI_TEXT, &f.tokenizer, 0, 0},
+                                   {"--cache", CLI_TEXT, &f.cache, 0, 0},
+                                   {"--data", CLI_LIST, &f.data, 0, 0},
+                                   {"--valid", CLI_LIST, &f.valid, 0, 0},
+                                   {NULL, CLI_FLAG, NULL, 0, 0}};
+    if (base_settings(argc, argv, &model, &cfg, &err) != LCSM_OK) return cli_report("train", &err);
+    if (!cli_take_settings(&argc, argv, &model, &cfg, &code)) return code;
+    if (!cli_parse(argc, argv, options, &words)) return EXIT_USAGE;
+    if (f.help) return print_help();
+    if (words != 0 || f.out == NULL) {
+        fprintf(stderr, words != 0 ? "lcsm train: what is '%s'? lcsm train --help says more\n"
+                                   : "lcsm train: no --out RUN%.0s; lcsm train --help says more\n",
+                words != 0 ? argv[1] : "");
+        return EXIT_USAGE;
+    }
+    lcsm_train_job job = {.model       = &model,
+                          .train       = &cfg,
+                          .data        = f.data.items,
+                          .data_count  = f.data.count,
+                          .valid       = f.valid.items,
+                          .valid_count = f.valid.count,
+                          .tokenizer   = f.tokenizer,
+                          .cache       = f.cache,
+                          .out         = f.out,
+                          .resume      = f.resume};
+    return train(&job, &f);
+}
