@@ -94,8 +94,8 @@ LCSM_API lcsm_status lcsm_trainer_create(lcsm_trainer **out, lcsm_model *model,
                                          lcsm_error *err);
 LCSM_API void        lcsm_trainer_free(lcsm_trainer *t);
 
-/* One update from tokens and targets (accumulate, batch_size, seq_len); LCSM_TARGET_NONE targets do not
- * count. reset (the same shape, or NULL) is not 0 where a carried memory starts anew. */
+/* One update from tokens and targets (accumulate, batch_size, seq_len); LCSM_TARGET_NONE targets do
+ * not count. reset (the same shape, or NULL) is not 0 where a carried memory starts anew. */
 LCSM_API lcsm_status lcsm_trainer_step(lcsm_trainer *t, const int32_t *tokens,
                                        const int32_t *targets, const int32_t *reset,
                                        lcsm_update *out, lcsm_error *err);
@@ -120,12 +120,12 @@ LCSM_API size_t lcsm_trainer_bytes(const lcsm_trainer *t);
 typedef struct {
     const lcsm_model_config *model;
     const lcsm_train_config *train;
-    const char *const       *data, *const *valid; /* files and folders of text */
-    size_t                   data_count, valid_count;
-    const char              *tokenizer; /* tokenizer.json or its folder; NULL: bytes */
-    const char              *cache;     /* a folder for token files; NULL: in memory */
-    const char              *out;       /* the run folder */
-    bool                     resume;    /* go on in it; data that are not given are the run's own */
+    const char *const *data, *const *valid; /* files and folders of text */
+    size_t      data_count, valid_count;
+    const char *tokenizer; /* tokenizer.json or its folder; NULL: bytes */
+    const char *cache;     /* a folder for token files; NULL: in memory */
+    const char *out;       /* the run folder */
+    bool        resume;    /* go on in it; data that are not given are the run's own */
 } lcsm_train_job;
 
 typedef enum {
@@ -161,11 +161,11 @@ typedef struct {
 typedef struct {
     int64_t     steps, tokens;
     double      seconds;
-    double      loss;                    /* of the last update */
-    double      best_loss;               /* of evaluations; NAN: none */
-    double      best_accuracy;           /* NAN: none */
-    const char *reason;                  /* why it ended: "steps", "signal", ... */
-    bool        stopped;                 /* by hooks->stop */
+    double      loss;          /* of the last update */
+    double      best_loss;     /* of evaluations; NAN: none */
+    double      best_accuracy; /* NAN: none */
+    const char *reason;        /* why it ended: "steps", "signal", ... */
+    bool        stopped;       /* by hooks->stop */
 } lcsm_train_result;
 
 LCSM_API lcsm_status lcsm_train(const lcsm_context *ctx, const lcsm_train_job *job,

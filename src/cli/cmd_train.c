@@ -205,10 +205,10 @@ static lcsm_status base_settings(int argc, char **argv, lcsm_model_config *model
 
 static int train(const lcsm_train_job *job, const flags *f)
 {
-    screen               s = {.quiet  = f->quiet,
-                              .live   = isatty(STDERR_FILENO) != 0,
-                              .colour = cli_colours_of(stderr),
-                              .cfg    = *job->train};
+    screen               s     = {.quiet  = f->quiet,
+                                  .live   = isatty(STDERR_FILENO) != 0,
+                                  .colour = cli_colours_of(stderr),
+                                  .cfg    = *job->train};
     lcsm_train_hooks     hooks = {on_event, asked_to_stop, &s};
     lcsm_context_options opt   = {.threads = f->threads};
     lcsm_context        *ctx   = NULL;
@@ -251,8 +251,9 @@ int cmd_train(int argc, char **argv)
     if (!cli_parse(argc, argv, options, &words)) return EXIT_USAGE;
     if (f.help) return print_help();
     if (words != 0 || f.out == NULL) {
-        fprintf(stderr, words != 0 ? "lcsm train: what is '%s'? lcsm train --help says more\n"
-                                   : "lcsm train: no --out RUN%.0s; lcsm train --help says more\n",
+        fprintf(stderr,
+                words != 0 ? "lcsm train: what is '%s'? lcsm train --help says more\n"
+                           : "lcsm train: no --out RUN%.0s; lcsm train --help says more\n",
                 words != 0 ? argv[1] : "");
         return EXIT_USAGE;
     }

@@ -50,7 +50,7 @@ static void fill_recall(const lcsm_batches *s, int64_t index, int32_t *tokens, i
 }
 
 void lcsm_batches_fill(const lcsm_batches *s, int64_t index, int32_t *tokens, int32_t *targets,
-                      int32_t *reset)
+                       int32_t *reset)
 {
     if (s->task == LCSM_TASK_MQAR) fill_recall(s, index, tokens, targets);
     else fill_text(s, index, tokens, targets, reset);

@@ -28,6 +28,6 @@ int64_t lcsm_batches_count(const lcsm_batches *s);
 
 /* Tokens and targets (B, T); reset (B, T) may be NULL. */
 void lcsm_batches_fill(const lcsm_batches *s, int64_t index, int32_t *tokens, int32_t *targets,
-                      int32_t *reset);
+                       int32_t *reset);
 
 #endif

@@ -30,8 +30,8 @@ static lcsm_status write_config(const lcsm_job *j, const lcsm_train_job *want, l
     json_decref(object);
     if (text == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for " LCSM_RUN_CONFIG);
     lcsm_run_file file = {.name = LCSM_RUN_CONFIG, .bytes = text, .size = strlen(text)};
-    st = want->resume ? lcsm_run_store(want->out, &file, err)
-                      : lcsm_run_create(want->out, text, err);
+    st                 = want->resume ? lcsm_run_store(want->out, &file, err)
+                                      : lcsm_run_create(want->out, text, err);
     free(text);
     return st;
 }
@@ -145,8 +145,8 @@ static lcsm_status open_text(const reader *r, lcsm_error *err)
         LCSM_TRY(open_paths(&j->valid_text, r, j->paths[1], err));
         j->valid_data = j->valid_text;
     } else if (j->cfg.valid_fraction > 0) {
-        LCSM_TRY(lcsm_dataset_split(j->text, 1 - j->cfg.valid_fraction, &j->part[0], &j->part[1],
-                                    err));
+        LCSM_TRY(
+            lcsm_dataset_split(j->text, 1 - j->cfg.valid_fraction, &j->part[0], &j->part[1], err));
         j->train.data = j->part[0];
         j->valid_data = j->part[1];
     }
@@ -164,7 +164,7 @@ static lcsm_status open_lm(lcsm_job *j, const lcsm_train_job *want, const lcsm_t
     LCSM_TRY(open_tokenizer(j, want, err));
     j->model_cfg.vocab = (ptrdiff_t)lcsm_tokenizer_vocab(j->tok);
     bool   eos         = lcsm_tokenizer_eos(j->tok) >= 0;
-    reader r = {j, hooks, {.cache = want->cache, .eos = eos ? LCSM_EOS_LINE : LCSM_EOS_NEVER}};
+    reader r = {j, hooks, {.cache = want->cache, .ends = eos ? LCSM_ENDS_LINE : LCSM_ENDS_NEVER}};
     LCSM_TRY(open_text(&r, err));
 cleanup:
     return st;
@@ -175,16 +175,16 @@ cleanup:
 static lcsm_batches source_of(const lcsm_job *j, const lcsm_batches *have)
 {
     lcsm_batches s = *have;
-    s.task        = (lcsm_task)j->cfg.task;
-    s.B           = j->cfg.batch_size;
-    s.T           = j->cfg.seq_len;
-    s.seed        = (uint64_t)j->cfg.seed;
-    s.mqar        = (lcsm_mqar_config){.vocab              = j->model_cfg.vocab,
-                                       .length             = j->cfg.seq_len,
-                                       .pairs              = j->cfg.pairs,
-                                       .power              = j->cfg.power,
-                                       .random_non_queries = j->cfg.random_non_queries,
-                                       .seed               = (uint64_t)j->cfg.seed};
+    s.task         = (lcsm_task)j->cfg.task;
+    s.B            = j->cfg.batch_size;
+    s.T            = j->cfg.seq_len;
+    s.seed         = (uint64_t)j->cfg.seed;
+    s.mqar         = (lcsm_mqar_config){.vocab              = j->model_cfg.vocab,
+                                        .length             = j->cfg.seq_len,
+                                        .pairs              = j->cfg.pairs,
+                                        .power              = j->cfg.power,
+                                        .random_non_queries = j->cfg.random_non_queries,
+                                        .seed               = (uint64_t)j->cfg.seed};
     return s;
 }
 
@@ -269,8 +269,10 @@ static lcsm_status check_folder(const lcsm_train_job *want, lcsm_error *err)
     bool        there = st == LCSM_OK && lcsm_path_exists(path);
     if (st != LCSM_OK || there == want->resume) return st;
     if (there)
-        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "%s is a run already; resume it, or take another "
-                         "folder", want->out);
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT,
+                         "%s is a run already; resume it, or take another "
+                         "folder",
+                         want->out);
     return lcsm_fail(err, LCSM_ERR_IO, "%s is no run: it has no " LCSM_RUN_CONFIG, want->out);
 }
 
@@ -278,10 +280,7 @@ lcsm_status lcsm_job_open(lcsm_job *j, const lcsm_context *ctx, const lcsm_train
                           const lcsm_train_hooks *hooks, lcsm_error *err)
 {
     lcsm_status st = LCSM_OK;
-    *j             = (lcsm_job){.ctx       = ctx,
-                                .run       = want->out,
-                                .model_cfg = *want->model,
-                                .cfg       = *want->train};
+    *j = (lcsm_job){.ctx = ctx, .run = want->out, .model_cfg = *want->model, .cfg = *want->train};
     if (want->train->task == LCSM_TASK_MQAR && j->model_cfg.wiring == LCSM_WIRING_LM)
         j->model_cfg.wiring = LCSM_WIRING_MQAR;
     LCSM_TRY(check_folder(want, err));

@@ -15,12 +15,12 @@ typedef struct {
     const char         *run;
     lcsm_model_config   model_cfg;
     lcsm_train_config   cfg;
-    json_t             *paths[2];           /* of data and valid; NULL: none */
-    lcsm_tokenizer     *tok;                /* NULL: no text */
-    lcsm_dataset       *text, *part[2];     /* the whole, and what it was split into */
-    lcsm_dataset       *valid_text;         /* given by itself */
-    lcsm_batches         train, valid;       /* valid.T is 0 if there is no evaluation */
-    const lcsm_dataset *valid_data;         /* NULL: no text to count bytes of */
+    json_t             *paths[2];       /* of data and valid; NULL: none */
+    lcsm_tokenizer     *tok;            /* NULL: no text */
+    lcsm_dataset       *text, *part[2]; /* the whole, and what it was split into */
+    lcsm_dataset       *valid_text;     /* given by itself */
+    lcsm_batches        train, valid;   /* valid.T is 0 if there is no evaluation */
+    const lcsm_dataset *valid_data;     /* NULL: no text to count bytes of */
     lcsm_model         *model;
     lcsm_trainer       *trainer;
     int64_t             total; /* updates; 0: only time ends the run */

@@ -52,8 +52,8 @@ static lcsm_train_event event_of(const run *r, lcsm_train_event_kind kind)
                               .word_perplexity   = NAN,
                               .seconds           = r->at.seconds,
                               .tokens_per_second = r->pace,
-                              .left  = f > 0 ? r->at.seconds * (1 - f) / f : NAN,
-                              .bytes = lcsm_trainer_bytes(r->job.trainer)};
+                              .left              = f > 0 ? r->at.seconds * (1 - f) / f : NAN,
+                              .bytes             = lcsm_trainer_bytes(r->job.trainer)};
 }
 
 static void tell(const run *r, const lcsm_train_event *e)
@@ -102,7 +102,7 @@ cleanup:
 static lcsm_status tally(run *r, lcsm_tally *sum, lcsm_error *err)
 {
     const lcsm_batches *s       = &r->job.valid;
-    int64_t            batches = lcsm_batches_count(s), most = r->job.cfg.eval_blocks;
+    int64_t             batches = lcsm_batches_count(s), most = r->job.cfg.eval_blocks;
     if (most > 0 && most < batches * s->B) batches = (most + s->B - 1) / s->B;
     *sum = (lcsm_tally){0};
     for (int64_t j = 0; j < batches; j++) {
@@ -119,9 +119,9 @@ static void text_figures(const run *r, lcsm_train_event *e)
 {
     const lcsm_dataset *d = r->job.valid_data;
     if (d == NULL || e->tally.count == 0) return;
-    double part     = (double)e->tally.count / (double)lcsm_dataset_tokens(d);
-    double bytes    = part * (double)lcsm_dataset_bytes(d);
-    double words    = part * (double)lcsm_dataset_words(d);
+    double part      = (double)e->tally.count / (double)lcsm_dataset_tokens(d);
+    double bytes     = part * (double)lcsm_dataset_bytes(d);
+    double words     = part * (double)lcsm_dataset_words(d);
     e->bits_per_byte = e->tally.loss / (bytes * log(2));
     if (words > 0) e->word_perplexity = exp(e->tally.loss / words);
 }
@@ -184,13 +184,13 @@ static lcsm_status update(run *r, lcsm_error *err)
     ptrdiff_t                n  = c->batch_size * c->seq_len;
     for (ptrdiff_t j = 0; j < c->accumulate; j++)
         lcsm_batches_fill(&r->job.train, r->at.step * c->accumulate + j, r->tokens + j * n,
-                         r->targets + j * n, r->reset + j * n);
+                          r->targets + j * n, r->reset + j * n);
     follow_clock(r);
     LCSM_TRY(lcsm_trainer_step(r->job.trainer, r->tokens, r->targets, r->reset, &r->last, err));
     keep_pace(r, r->last.tokens - r->at.tokens);
-    r->at.step     = r->last.step;
-    r->at.tokens   = r->last.tokens;
-    r->fresh       = false;
+    r->at.step         = r->last.step;
+    r->at.tokens       = r->last.tokens;
+    r->fresh           = false;
     lcsm_train_event e = event_of(r, LCSM_TRAIN_UPDATE);
     e.log              = r->at.step % c->log_every == 0 || r->at.step == 1;
     if (e.log) LCSM_TRY(lcsm_metrics_write(&r->metrics, &e, NULL, err));
@@ -271,8 +271,8 @@ static lcsm_status reserve(run *r, lcsm_error *err)
 {
     const lcsm_train_config *c = &r->job.cfg;
     size_t                   n;
-    if (!lcsm_mul((size_t)c->batch_size, (size_t)c->seq_len, &n)
-        || !lcsm_mul(n, (size_t)c->accumulate, &n))
+    if (!lcsm_size_mul((size_t)c->batch_size, (size_t)c->seq_len, &n)
+        || !lcsm_size_mul(n, (size_t)c->accumulate, &n))
         return lcsm_fail(err, LCSM_ERR_CONFIG, "an update of %td x %td x %td tokens overflows",
                          c->accumulate, c->batch_size, c->seq_len);
     r->tokens  = calloc(n, sizeof *r->tokens);
@@ -327,7 +327,7 @@ cleanup:
 /* The line that says why a run broke off, as far as it can be written. */
 static void broken(run *r)
 {
-    lcsm_train_event e = event_of(r, LCSM_TRAIN_END);
+    lcsm_train_event e      = event_of(r, LCSM_TRAIN_END);
     r->result.best_loss     = r->at.best_loss;
     r->result.best_accuracy = r->at.best_accuracy;
     e.text                  = "not-finite";

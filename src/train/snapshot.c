@@ -79,10 +79,10 @@ static char *joined(const char *prefix, const char *name)
 
 static void add(tensors *s, const lcsm_named_tensor *like, const char *prefix, const void *data)
 {
-    s->rows[s->count]       = *like;
-    s->names[s->count]      = joined(prefix, like->name);
-    s->rows[s->count].name  = s->names[s->count];
-    s->rows[s->count].data  = data;
+    s->rows[s->count]      = *like;
+    s->names[s->count]     = joined(prefix, like->name);
+    s->rows[s->count].name = s->names[s->count];
+    s->rows[s->count].data = data;
     s->count++;
 }
 
@@ -96,17 +96,15 @@ static lcsm_status optimizer_tensors(tensors *out, const lcsm_trainer *t,
 {
     const lcsm_params *p = t->model->params;
     size_t             n = 2 * p->count + 1;
-    *out                 = (tensors){calloc(n, sizeof *out->rows), calloc(n, sizeof *out->names), 0};
+    *out = (tensors){calloc(n, sizeof *out->rows), calloc(n, sizeof *out->names), 0};
     if (out->rows == NULL || out->names == NULL) goto failed;
     for (size_t j = 0; j < p->count; j++) {
         add(out, &values[j], "m.", (const float *)t->optimizer->m + p->list[j].offset);
         add(out, &values[j], "v.", (const float *)t->optimizer->v + p->list[j].offset);
     }
     if (t->state != NULL) {
-        lcsm_named_tensor memory = {.name    = MEMORY,
-                                    .element = LCSM_ELEMENT_U8,
-                                    .rank    = 1,
-                                    .shape   = {t->state->bytes}};
+        lcsm_named_tensor memory = {
+            .name = MEMORY, .element = LCSM_ELEMENT_U8, .rank = 1, .shape = {t->state->bytes}};
         add(out, &memory, "", memory_of(t->state));
     }
     for (size_t j = 0; j < out->count; j++)
@@ -153,8 +151,8 @@ static lcsm_status take(float *to, const lcsm_safetensors *from, const char *pre
     bool there = lcsm_safetensors_find(&t, from, name)
               && lcsm_named_tensor_measure(&t, &count, &bytes) && count == p->count;
     lcsm_status st = there ? lcsm_named_tensor_f32(to, &t, err)
-                           : lcsm_fail(err, LCSM_ERR_FORMAT, "%s: %s is missing or has another size",
-                                       from->label, name);
+                           : lcsm_fail(err, LCSM_ERR_FORMAT,
+                                       "%s: %s is missing or has another size", from->label, name);
     free(name);
     return st;
 }

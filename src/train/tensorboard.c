@@ -162,7 +162,7 @@ lcsm_status lcsm_tensorboard_flush(lcsm_tensorboard *b, lcsm_error *err)
            || fflush(b->file) != 0;
     lcsm_strbuf_free(&b->waiting);
     b->waiting = (lcsm_strbuf){0};
-    return bad ? lcsm_fail(err, LCSM_ERR_IO, "%s: could not be written: %s", b->path,
-                           strerror(errno))
-               : LCSM_OK;
+    return bad
+             ? lcsm_fail(err, LCSM_ERR_IO, "%s: could not be written: %s", b->path, strerror(errno))
+             : LCSM_OK;
 }

@@ -11,11 +11,11 @@
 
 static lcsm_status build(lcsm_trainer *t, lcsm_error *err)
 {
-    const lcsm_train_config *c    = &t->cfg;
-    lcsm_model_want          want = {.packed = c->carried, .loss = true, .ignore = LCSM_TARGET_NONE};
-    lcsm_plan_options        plan = {.train = true, .recompute = c->recompute};
-    lcsm_adamw_config        adam = lcsm_train_adamw(c);
-    lcsm_status              st   = LCSM_OK;
+    const lcsm_train_config *c = &t->cfg;
+    lcsm_model_want   want     = {.packed = c->carried, .loss = true, .ignore = LCSM_TARGET_NONE};
+    lcsm_plan_options plan     = {.train = true, .recompute = c->recompute};
+    lcsm_adamw_config adam     = lcsm_train_adamw(c);
+    lcsm_status       st       = LCSM_OK;
     LCSM_TRY(lcsm_graph_create(&t->g, t->model->ctx, t->model->params, err));
     LCSM_TRY(lcsm_model_build(t->g, &t->model->cfg, c->batch_size, c->seq_len, &want, &t->io, err));
     LCSM_TRY(lcsm_graph_plan(t->g, &plan, err));
@@ -138,9 +138,9 @@ static lcsm_status run_batch(lcsm_trainer *t, ptrdiff_t j, double share, lcsm_ta
                              lcsm_error *err)
 {
     lcsm_run_options opt = {
-        .training   = true,
-        .seed       = (uint64_t)t->cfg.seed * 0x9e3779b97f4a7c15u +
-                (uint64_t)(t->optimizer->steps * t->cfg.accumulate + j),
+        .training = true,
+        .seed     = (uint64_t)t->cfg.seed * 0x9e3779b97f4a7c15u
+              + (uint64_t)(t->optimizer->steps * t->cfg.accumulate + j),
         .state      = t->state,
         .accumulate = j > 0,
         .loss_scale = share,
