@@ -1,0 +1,207 @@
+/* test_train_run.c - whole runs: text to a folder, resumed, refused. */
+#include <lcsm/train.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "format/checkpoint_folder.h"
+#include "temp_folder.h"
+#include "test.h"
+
+typedef struct {
+    temp_folder       f;
+    lcsm_context     *ctx;
+    lcsm_model_config model;
+    lcsm_train_config train;
+    const char       *data[1];
+    char              text[512];
+    int               stop_at, updates, notes;
+} rig;
+
+static void write_text(const char *path)
+{
+    char   text[3000];
+    size_t n = 0;
+    for (int j = 0; n + 20 < sizeof text; j++)
+        n += (size_t)snprintf(text + n, sizeof text - n, "%d and %d; ", j % 7, j % 5);
+    assert_int_equal(lcsm_file_write_atomic(path, text, n, NULL), LCSM_OK);
+}
+
+static void rig_make(rig *r)
+{
+    *r = (rig){.f = temp_folder_make()};
+    snprintf(r->text, sizeof r->text, "%s", temp_path(&r->f, "text.txt"));
+    write_text(r->text);
+    r->data[0] = r->text;
+    assert_int_equal(lcsm_context_create(&r->ctx, NULL, NULL), LCSM_OK);
+    lcsm_model_config_defaults(&r->model);
+    lcsm_train_config_defaults(&r->train);
+    r->model.d_model = 16, r->model.layers = 2, r->model.heads = 2, r->model.dropout = 0.1;
+    r->train.batch_size = 2, r->train.seq_len = 16, r->train.steps = 12, r->train.accumulate = 2;
+    r->train.eval_every = 5, r->train.save_every = 3, r->train.warmup = 2;
+    r->train.keep = 3;
+}
+
+static void rig_free(rig *r)
+{
+    lcsm_context_free(r->ctx);
+    temp_folder_remove(&r->f);
+}
+
+static void on_event(void *user, const lcsm_train_event *e)
+{
+    rig *r = user;
+    r->updates += e->kind == LCSM_TRAIN_UPDATE;
+    r->notes += e->kind == LCSM_TRAIN_NOTE && strstr(e->text, "passed over") != NULL;
+}
+
+static bool on_stop(void *user)
+{
+    const rig *r = user;
+    return r->stop_at > 0 && r->updates >= r->stop_at;
+}
+
+static lcsm_status go(rig *r, const char *name, bool resume, lcsm_train_result *out,
+                      lcsm_error *err)
+{
+    char             path[512];
+    lcsm_train_hooks hooks = {on_event, on_stop, r};
+    snprintf(path, sizeof path, "%s", temp_path(&r->f, name));
+    lcsm_train_job job = {.model      = &r->model,
+                          .train      = &r->train,
+                          .data       = r->data,
+                          .data_count = resume ? 0 : 1,
+                          .out        = path,
+                          .resume     = resume};
+    r->updates = r->notes = 0;
+    return lcsm_train(r->ctx, &job, &hooks, out, err);
+}
+
+static void same_file(rig *r, const char *a, const char *b)
+{
+    size_t         na, nb;
+    unsigned char *x = temp_read(&r->f, a, &na), *y = temp_read(&r->f, b, &nb);
+    assert_int_equal(na, nb);
+    assert_memory_equal(x, y, na);
+    free(x);
+    free(y);
+}
+
+static void same_runs(rig *r)
+{
+    same_file(r, "whole/model.safetensors", "parts/model.safetensors");
+    same_file(r, "whole/checkpoints/step-00000012/model.safetensors",
+              "parts/checkpoints/step-00000012/model.safetensors");
+    same_file(r, "whole/checkpoints/step-00000012/optimizer.safetensors",
+              "parts/checkpoints/step-00000012/optimizer.safetensors");
+}
+
+static void stopped_and_resumed(bool carried)
+{
+    rig               r;
+    lcsm_train_result out;
+    rig_make(&r);
+    r.train.carried = carried;
+    assert_int_equal(go(&r, "whole", false, &out, NULL), LCSM_OK);
+    assert_int_equal(out.steps, 12);
+    assert_string_equal(out.reason, "steps");
+    assert_true(isfinite(out.best_loss));
+    r.stop_at = 4;
+    assert_int_equal(go(&r, "parts", false, &out, NULL), LCSM_OK);
+    assert_true(out.stopped);
+    assert_int_equal(out.steps, 4);
+    r.stop_at = 3;
+    assert_int_equal(go(&r, "parts", true, &out, NULL), LCSM_OK);
+    assert_int_equal(out.steps, 7);
+    r.stop_at = 0;
+    assert_int_equal(go(&r, "parts", true, &out, NULL), LCSM_OK);
+    assert_int_equal(out.steps, 12);
+    same_runs(&r);
+    rig_free(&r);
+}
+
+TEST(train_stopped_and_resumed_ends_with_the_same_bits)
+{
+    stopped_and_resumed(false);
+    stopped_and_resumed(true);
+}
+
+/* A checkpoint that is damaged is passed over, and the one before it leads to the same end. */
+TEST(train_resumes_from_the_newest_good_checkpoint)
+{
+    rig               r;
+    lcsm_train_result out;
+    size_t            size;
+    const char       *file = "parts/checkpoints/step-00000012/model.safetensors";
+    rig_make(&r);
+    assert_int_equal(go(&r, "whole", false, &out, NULL), LCSM_OK);
+    assert_int_equal(go(&r, "parts", false, &out, NULL), LCSM_OK);
+    unsigned char *data = temp_read(&r.f, file, &size);
+    data[size - 1] ^= 1;
+    assert_int_equal(lcsm_file_write_atomic(temp_path(&r.f, file), data, size, NULL), LCSM_OK);
+    assert_int_equal(go(&r, "parts", true, &out, NULL), LCSM_OK);
+    assert_int_equal(r.notes, 1);
+    assert_int_equal(r.updates, 3);
+    same_runs(&r);
+    free(data);
+    rig_free(&r);
+}
+
+TEST(train_refuses_a_folder_that_is_a_run_and_one_that_is_none)
+{
+    rig        r;
+    lcsm_error err = {0};
+    rig_make(&r);
+    r.train.steps = 1;
+    assert_int_equal(go(&r, "a", true, NULL, &err), LCSM_ERR_IO);
+    assert_non_null(strstr(err.text, "is no run"));
+    assert_int_equal(go(&r, "a", false, NULL, &err), LCSM_OK);
+    assert_int_equal(go(&r, "a", false, NULL, &err), LCSM_ERR_ARGUMENT);
+    assert_non_null(strstr(err.text, "is a run already"));
+    rig_free(&r);
+}
+
+TEST(train_resumed_with_other_data_is_refused)
+{
+    rig        r;
+    lcsm_error err = {0};
+    rig_make(&r);
+    r.train.steps = 3;
+    assert_int_equal(go(&r, "a", false, NULL, &err), LCSM_OK);
+    assert_int_equal(lcsm_file_write_atomic(r.text, "a short text now", 16, NULL), LCSM_OK);
+    assert_int_equal(go(&r, "a", true, NULL, &err), LCSM_ERR_ARGUMENT);
+    assert_non_null(strstr(err.text, "the run began with"));
+    rig_free(&r);
+}
+
+TEST(train_recall_counts_labels_only)
+{
+    rig               r;
+    lcsm_train_result out;
+    lcsm_error        err = {0};
+    rig_make(&r);
+    r.train.task = LCSM_TASK_MQAR;
+    r.train.pairs = 2, r.train.examples = 20, r.train.test_examples = 5, r.train.seq_len = 16;
+    r.model.vocab = 32, r.train.accumulate = 1;
+    assert_int_equal(go(&r, "recall", false, &out, &err), LCSM_OK);
+    assert_int_equal(out.tokens, 12 * 2 * 2);
+    assert_true(out.best_accuracy >= 0 && out.best_accuracy <= 1);
+    r.train.pairs = 5;
+    assert_int_equal(go(&r, "recall2", false, &out, &err), LCSM_ERR_CONFIG);
+    rig_free(&r);
+}
+
+/* Only time ends the run: the schedule follows the clock, and the rate ends near its last value. */
+TEST(train_by_the_clock_ends_by_the_clock)
+{
+    rig               r;
+    lcsm_train_result out;
+    rig_make(&r);
+    r.train.steps = 0, r.train.minutes = 0.5 / 60, r.train.eval_every = 0, r.train.save_every = 0;
+    assert_int_equal(go(&r, "timed", false, &out, NULL), LCSM_OK);
+    assert_string_equal(out.reason, "time");
+    assert_true(out.seconds >= 0.5 && out.seconds < 10);
+    rig_free(&r);
+}

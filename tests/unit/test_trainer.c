@@ -1,0 +1,144 @@
+/* test_trainer.c - one update at a time: what is learned, what counts, what is refused. */
+#include <lcsm/train.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/rng.h"
+#include "model/handle.h"
+#include "test.h"
+
+enum { B = 4, T = 8, VOCAB = 11 };
+
+typedef struct {
+    lcsm_context     *ctx;
+    lcsm_model       *model;
+    lcsm_trainer     *trainer;
+    lcsm_train_config cfg;
+    int32_t           tokens[2 * B * T], targets[2 * B * T];
+} rig;
+
+static rig rig_make(ptrdiff_t batch, ptrdiff_t accumulate)
+{
+    rig               r = {0};
+    lcsm_model_config m;
+    lcsm_model_config_defaults(&m);
+    m.vocab = VOCAB, m.d_model = 16, m.layers = 2, m.heads = 2;
+    lcsm_train_config_defaults(&r.cfg);
+    r.cfg.batch_size = batch, r.cfg.seq_len = T, r.cfg.accumulate = accumulate;
+    r.cfg.warmup = 0, r.cfg.steps = 100, r.cfg.lr = 0.01;
+    assert_int_equal(lcsm_context_create(&r.ctx, NULL, NULL), LCSM_OK);
+    assert_int_equal(lcsm_model_create(&r.model, r.ctx, &m, 1, NULL), LCSM_OK);
+    assert_int_equal(lcsm_trainer_create(&r.trainer, r.model, &r.cfg, 0, NULL), LCSM_OK);
+    for (size_t j = 0; j < 2 * B * T; j++) {
+        r.tokens[j]  = (int32_t)(lcsm_rng_uniform(1, 2, j) * VOCAB);
+        r.targets[j] = (r.tokens[j] + 3) % VOCAB;
+    }
+    return r;
+}
+
+static void rig_free(rig *r)
+{
+    lcsm_trainer_free(r->trainer);
+    lcsm_model_free(r->model);
+    lcsm_context_free(r->ctx);
+}
+
+TEST(trainer_learns_a_rule_of_tokens)
+{
+    rig         r = rig_make(B, 1);
+    lcsm_update u = {0};
+    double      first;
+    assert_int_equal(lcsm_trainer_step(r.trainer, r.tokens, r.targets, NULL, &u, NULL), LCSM_OK);
+    first = u.loss;
+    for (int j = 0; j < 80; j++)
+        assert_int_equal(lcsm_trainer_step(r.trainer, r.tokens, r.targets, NULL, &u, NULL),
+                         LCSM_OK);
+    assert_int_equal(u.step, 81);
+    assert_int_equal(u.tokens, 81 * B * T);
+    assert_true(first > 2);
+    assert_true(u.loss < 0.1);
+    assert_true(u.accuracy > 0.99);
+    lcsm_tally sum = {0};
+    assert_int_equal(lcsm_trainer_evaluate(r.trainer, r.tokens, r.targets, &sum, NULL), LCSM_OK);
+    assert_int_equal(sum.count, B * T);
+    assert_true(sum.loss / (double)sum.count < 0.1);
+    rig_free(&r);
+}
+
+/* Two batches of B with different numbers of targets are one batch of 2 B: the sums are the same
+ * but for the order of adding floats. AdamW's first step is lr times the sign of a gradient, which
+ * may differ where the gradient is as small as its rounding, so the gradients are compared. */
+TEST(trainer_accumulates_the_mean_over_all_targets)
+{
+    rig         one = rig_make(2 * B, 1), two = rig_make(B, 2);
+    lcsm_update a, b;
+    for (size_t j = 0; j < B * T / 2; j++)
+        one.targets[j] = two.targets[j] = LCSM_TARGET_NONE;
+    assert_int_equal(lcsm_trainer_step(one.trainer, one.tokens, one.targets, NULL, &a, NULL), 0);
+    assert_int_equal(lcsm_trainer_step(two.trainer, two.tokens, two.targets, NULL, &b, NULL), 0);
+    assert_int_equal(a.tokens, 2 * B * T - B * T / 2);
+    assert_int_equal(b.tokens, a.tokens);
+    assert_true(fabs(a.loss - b.loss) < 1e-6 * a.loss);
+    const lcsm_params *p = one.model->params, *q = two.model->params;
+    const float       *g = p->grads, *h = q->grads;
+    double             largest = 0, apart = 0;
+    for (size_t j = 0; j < p->block; j++) {
+        largest = fmax(largest, fabs((double)g[j]));
+        apart   = fmax(apart, fabs((double)g[j] - (double)h[j]));
+    }
+    assert_true(apart < 2e-6 * largest);
+    rig_free(&one);
+    rig_free(&two);
+}
+
+TEST(trainer_without_targets_learns_nothing_and_is_finite)
+{
+    rig         r = rig_make(B, 1);
+    lcsm_update u;
+    for (size_t j = 0; j < B * T; j++) r.targets[j] = LCSM_TARGET_NONE;
+    assert_int_equal(lcsm_trainer_step(r.trainer, r.tokens, r.targets, NULL, &u, NULL), LCSM_OK);
+    assert_int_equal(u.tokens, 0);
+    assert_true(isnan(u.loss));
+    assert_true(u.grad_norm == 0);
+    rig_free(&r);
+}
+
+TEST(trainer_names_the_update_and_the_tensor_that_is_not_finite)
+{
+    rig         r   = rig_make(B, 1);
+    lcsm_error  err = {0};
+    lcsm_update u;
+    int         row = lcsm_params_find(r.model->params, "layers.1.norm2.weight");
+    assert_true(row >= 0);
+    ((float *)lcsm_param_values(r.model->params, row))[3] = NAN;
+    assert_int_equal(lcsm_trainer_step(r.trainer, r.tokens, r.targets, NULL, &u, &err),
+                     LCSM_ERR_NUMBER);
+    assert_non_null(strstr(err.text, "update 1"));
+    assert_non_null(strstr(err.text, "layers.1"));
+    rig_free(&r);
+}
+
+TEST(trainer_refuses_a_token_beyond_the_vocabulary)
+{
+    rig         r   = rig_make(B, 1);
+    lcsm_error  err = {0};
+    lcsm_update u;
+    r.targets[5] = VOCAB;
+    assert_int_not_equal(lcsm_trainer_step(r.trainer, r.tokens, r.targets, NULL, &u, &err),
+                         LCSM_OK);
+    assert_non_null(strstr(err.text, "11"));
+    rig_free(&r);
+}
+
+TEST(train_settings_name_the_nearest_key)
+{
+    lcsm_train_config c;
+    lcsm_error        err = {0};
+    lcsm_train_config_defaults(&c);
+    assert_int_equal(lcsm_train_config_set(&c, "batch-size", "3", &err), LCSM_OK);
+    assert_int_equal(c.batch_size, 3);
+    assert_int_equal(lcsm_train_config_set(&c, "batchsize", "3", &err), LCSM_ERR_CONFIG);
+    assert_non_null(strstr(err.text, "batch_size"));
+    assert_int_equal(lcsm_train_config_set(&c, "lr", "fast", &err), LCSM_ERR_CONFIG);
+    assert_int_equal(lcsm_train_config_set(&c, "steps", "-1", &err), LCSM_ERR_CONFIG);
+}
