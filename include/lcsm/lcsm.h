@@ -15,6 +15,7 @@
 #include <lcsm/status.h>
 #include <lcsm/suggest.h>
 #include <lcsm/tokenizer.h>
+#include <lcsm/train.h>
 
 #define LCSM_VERSION_MAJOR 0
 #define LCSM_VERSION_MINOR 1

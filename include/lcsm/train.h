@@ -66,6 +66,9 @@ LCSM_API bool lcsm_train_config_has(const char *key);
 LCSM_API lcsm_status lcsm_train_help(char **text, lcsm_error *err);
 LCSM_API lcsm_status lcsm_model_help(char **text, lcsm_error *err);
 
+/* The key of either table that a mistyped one probably means; NULL if none is near. */
+LCSM_API const char *lcsm_settings_nearest(const char *name);
+
 /* Keys of both tables from a JSON file; a key that neither knows is an error that names the
  * nearest. */
 LCSM_API lcsm_status lcsm_settings_read(const char *path, lcsm_model_config *model,

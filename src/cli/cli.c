@@ -56,8 +56,18 @@ static const cli_option *find_option(const cli_option *options, const char *word
 
 static bool unknown_option(const char *command, const cli_option *options, const char *word)
 {
-    const char *names[MAX_OPTIONS + 1] = {NULL};
-    for (int j = 0; j < MAX_OPTIONS && options[j].name != NULL; j++) names[j] = options[j].name;
+    const char *names[MAX_OPTIONS + 2] = {NULL};
+    const char *near                   = lcsm_settings_nearest(word + strspn(word, "-"));
+    char        key[80];
+    int         count = 0;
+    for (; count < MAX_OPTIONS && options[count].name != NULL; count++)
+        names[count] = options[count].name;
+    if (options[count].kind == CLI_SETTINGS && near != NULL) {
+        snprintf(key, sizeof key, "--%s", near);
+        for (char *c = key; *c != '\0'; c++)
+            if (*c == '_') *c = '-';
+        names[count] = key;
+    }
     (void)cli_unknown(command, "option", word, names);
     return false;
 }

@@ -7,7 +7,6 @@
 #ifndef LCSM_CLI_H
 #define LCSM_CLI_H
 #include <lcsm/lcsm.h>
-#include <lcsm/train.h>
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -40,14 +39,15 @@ typedef struct {
 /* An option of a command. A number is checked against its range. */
 typedef struct {
     const char *name; /* with its dashes */
-    enum { CLI_FLAG, CLI_COUNT, CLI_NUMBER, CLI_TEXT, CLI_LIST } kind;
+    enum { CLI_FLAG, CLI_COUNT, CLI_NUMBER, CLI_TEXT, CLI_LIST, CLI_SETTINGS } kind;
     void  *to; /* bool, int, double, const char * or cli_list */
     double least, most;
 } cli_option;
 
 /* Reads argv[1] and what follows; options may also be written --name=value, and -- ends them.
  * Other words are moved to the front of argv, and *words says how many they are. The list of
- * options ends with a NULL name. False after a message: return EXIT_USAGE. */
+ * options ends with a NULL name, of kind CLI_SETTINGS if settings were taken before. False after a
+ * message: return EXIT_USAGE. */
 bool cli_parse(int argc, char **argv, const cli_option *options, int *words);
 
 /* Takes "--key value", "--key=value" and, of a switch, "--key" out of argv for every key of a model

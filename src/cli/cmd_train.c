@@ -245,7 +245,7 @@ int cmd_train(int argc, char **argv)
                                    {"--cache", CLI_TEXT, &f.cache, 0, 0},
                                    {"--data", CLI_LIST, &f.data, 0, 0},
                                    {"--valid", CLI_LIST, &f.valid, 0, 0},
-                                   {NULL, CLI_FLAG, NULL, 0, 0}};
+                                   {NULL, CLI_SETTINGS, NULL, 0, 0}};
     if (base_settings(argc, argv, &model, &cfg, &err) != LCSM_OK) return cli_report("train", &err);
     if (!cli_take_settings(&argc, argv, &model, &cfg, &code)) return code;
     if (!cli_parse(argc, argv, options, &words)) return EXIT_USAGE;

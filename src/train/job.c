@@ -101,14 +101,10 @@ static void data_progress(void *user, const char *what, uint64_t done, uint64_t 
 
 static lcsm_status open_tokenizer(lcsm_job *j, const lcsm_train_job *want, lcsm_error *err)
 {
-    char        own[LCSM_PATH_MAX];
-    lcsm_status st = LCSM_OK;
-    LCSM_TRY(lcsm_path_join(own, want->out, LCSM_RUN_TOKENIZER, err));
-    if (want->resume && lcsm_path_exists(own)) return lcsm_tokenizer_load(&j->tok, own, err);
-    if (want->tokenizer != NULL) return lcsm_tokenizer_load(&j->tok, want->tokenizer, err);
-    st = lcsm_tokenizer_bytes(&j->tok, err);
-cleanup:
-    return st;
+    if (want->tokenizer != NULL)
+        return lcsm_fail(err, LCSM_ERR_UNSUPPORTED, "%s: only bytes can be tokens yet",
+                         want->tokenizer);
+    return lcsm_tokenizer_bytes(&j->tok, err);
 }
 
 typedef struct {
@@ -250,17 +246,6 @@ cleanup:
     return st;
 }
 
-static lcsm_status start_folder(lcsm_job *j, const lcsm_train_job *want, lcsm_error *err)
-{
-    char        path[LCSM_PATH_MAX];
-    lcsm_status st = write_config(j, want, err);
-    if (st != LCSM_OK || want->resume || j->tok == NULL) return st;
-    LCSM_TRY(lcsm_path_join(path, want->out, LCSM_RUN_TOKENIZER, err));
-    LCSM_TRY(lcsm_tokenizer_save(j->tok, path, err));
-cleanup:
-    return st;
-}
-
 /* A new run must not be there; a run to resume must be. Asked before the data are read. */
 static lcsm_status check_folder(const lcsm_train_job *want, lcsm_error *err)
 {
@@ -288,7 +273,7 @@ lcsm_status lcsm_job_open(lcsm_job *j, const lcsm_context *ctx, const lcsm_train
     LCSM_TRY(lcsm_model_config_check(&j->model_cfg, err));
     LCSM_TRY(open_data(j, want, hooks, err));
     LCSM_TRY(open_trainer(j, err));
-    LCSM_TRY(start_folder(j, want, err));
+    LCSM_TRY(write_config(j, want, err));
 cleanup:
     return st;
 }

@@ -1,7 +1,7 @@
 /* settings.c - the table of the settings of training. */
 #include "train/settings.h"
 
-#include <math.h>
+#include <lcsm/suggest.h>
 
 #include "format/json_doc.h"
 #include "model/config.h"
@@ -136,12 +136,35 @@ lcsm_schedule lcsm_train_schedule(const lcsm_train_config *cfg, int64_t total, i
                            .epoch  = epoch};
 }
 
+const char *lcsm_settings_nearest(const char *name)
+{
+    const char *both[] = {lcsm_keys_nearest(&LCSM_TRAIN_KEYS, name),
+                          lcsm_keys_nearest(&LCSM_MODEL_KEYS, name)};
+    return lcsm_suggest(name, both, COUNT(both));
+}
+
+/* Before either table reads it, so that the nearest key is that of both. */
+static lcsm_status known_keys(json_t *object, const char *path, lcsm_error *err)
+{
+    const char *name;
+    json_t     *value;
+    json_object_foreach(object, name, value)
+    {
+        if (lcsm_model_config_has(name) || lcsm_train_config_has(name)) continue;
+        const char *near = lcsm_settings_nearest(name);
+        return lcsm_fail(err, LCSM_ERR_CONFIG, "%s: there is no setting \"%.60s\"%s%s", path, name,
+                         near == NULL ? "" : "; the nearest is ", near == NULL ? "" : near);
+    }
+    return LCSM_OK;
+}
+
 lcsm_status lcsm_settings_read(const char *path, lcsm_model_config *model, lcsm_train_config *train,
                                lcsm_error *err)
 {
     lcsm_json_doc doc = {0};
     lcsm_status   st  = LCSM_OK;
     LCSM_TRY(lcsm_json_doc_read(&doc, path, LCSM_JSON_CONFIG_SIZE, err));
+    LCSM_TRY(known_keys(doc.root, path, err));
     LCSM_TRY(lcsm_keys_read(&LCSM_MODEL_KEYS, &LCSM_TRAIN_KEYS, model, doc.root, path, err));
     LCSM_TRY(lcsm_keys_read(&LCSM_TRAIN_KEYS, &LCSM_MODEL_KEYS, train, doc.root, path, err));
 cleanup:

@@ -182,7 +182,7 @@ TEST(train_recall_counts_labels_only)
     lcsm_train_result out;
     lcsm_error        err = {0};
     rig_make(&r);
-    r.train.task = LCSM_TASK_MQAR;
+    r.train.task  = LCSM_TASK_MQAR;
     r.train.pairs = 2, r.train.examples = 20, r.train.test_examples = 5, r.train.seq_len = 16;
     r.model.vocab = 32, r.train.accumulate = 1;
     assert_int_equal(go(&r, "recall", false, &out, &err), LCSM_OK);

@@ -72,8 +72,7 @@ TEST(trainer_accumulates_the_mean_over_all_targets)
 {
     rig         one = rig_make(2 * B, 1), two = rig_make(B, 2);
     lcsm_update a, b;
-    for (size_t j = 0; j < B * T / 2; j++)
-        one.targets[j] = two.targets[j] = LCSM_TARGET_NONE;
+    for (size_t j = 0; j < B * T / 2; j++) one.targets[j] = two.targets[j] = LCSM_TARGET_NONE;
     assert_int_equal(lcsm_trainer_step(one.trainer, one.tokens, one.targets, NULL, &a, NULL), 0);
     assert_int_equal(lcsm_trainer_step(two.trainer, two.tokens, two.targets, NULL, &b, NULL), 0);
     assert_int_equal(a.tokens, 2 * B * T - B * T / 2);
