@@ -93,8 +93,8 @@ LCSM_API lcsm_status lcsm_model_config_set(lcsm_model_config *cfg, const char *k
                                            const char *value, lcsm_error *err);
 /* True for a key that lcsm_model_config_set knows. */
 LCSM_API bool lcsm_model_config_has(const char *key);
-/* The number of blocks: `layers`, or if that is 0 the depth of the paper's language model, which is 9
- * to 11 by the code and 10 for methods. */
+/* The number of blocks: `layers`, or if that is 0 the depth of the paper's language model, which is
+ * 9 to 11 by the code and 10 for methods. */
 LCSM_API ptrdiff_t lcsm_model_config_layers(const lcsm_model_config *cfg);
 /* What goes together: names, codes, sizes. */
 LCSM_API lcsm_status lcsm_model_config_check(const lcsm_model_config *cfg, lcsm_error *err);

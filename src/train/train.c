@@ -1,4 +1,4 @@
-/* run.c - a whole run: updates, evaluations, checkpoints, and why it ends. */
+/* train.c - a whole run: updates, evaluations, checkpoints, and why it ends. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
