@@ -11,6 +11,7 @@
 #include <lcsm/export.h>
 #include <lcsm/import.h>
 #include <lcsm/model.h>
+#include <lcsm/report.h>
 #include <lcsm/session.h>
 #include <lcsm/status.h>
 #include <lcsm/suggest.h>

@@ -19,6 +19,7 @@ static const command COMMANDS[] = {
     {"describe", "one model: states, parameters, memory, cost", cmd_describe},
     {"help", "this page", help},
     {"methods", "the method table and the oscillation codes", cmd_methods},
+    {"report", "tables, figures and one page to read, from run folders", cmd_report},
     {"train", "train a model on text or on recall", cmd_train},
     {"version", "the version of the program", version},
 };
