@@ -9,6 +9,7 @@
 #include <lcsm/eos.h>
 #include <lcsm/evaluate.h>
 #include <lcsm/export.h>
+#include <lcsm/generate.h>
 #include <lcsm/import.h>
 #include <lcsm/model.h>
 #include <lcsm/report.h>
