@@ -236,6 +236,7 @@ static int run_logits(const char *folder, const char *file, const char *tokens, 
     int code = cli_run_open(&r, "check", folder, threads, false);
     if (code != EXIT_OK) return code;
     s->results = json_array();
+    s->oracle  = true; /* rows stand under the name of their file */
     if (lcsm_check_logits(r.model, file, ids, (size_t)count, bound, take_row, s, &err) != LCSM_OK)
         code = cli_report("check", &err);
     else print_summary(s, true);
