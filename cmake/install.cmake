@@ -6,6 +6,7 @@ include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/lcsm)
 
 install(DIRECTORY include/lcsm DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(DIRECTORY recipes DESTINATION ${CMAKE_INSTALL_DATADIR}/lcsm)
 install(TARGETS lcsm_program DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(TARGETS lcsm EXPORT lcsmTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS lcsm_static EXPORT lcsmStaticTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})

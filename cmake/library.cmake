@@ -18,7 +18,9 @@ else()
     set(x86 0)
 endif()
 
+include(GNUInstallDirs)
 set(lcsm_definitions
+    LCSM_DATA_FOLDER="${CMAKE_INSTALL_FULL_DATADIR}/lcsm"
     LCSM_HAVE_BLAS=$<BOOL:${LCSM_BLAS}>
     LCSM_HAVE_FFT=$<BOOL:${LCSM_FFT}>)
 

@@ -63,6 +63,12 @@ LCSM_API lcsm_status lcsm_model_describe(const lcsm_context *ctx, const lcsm_mod
                                          ptrdiff_t length, lcsm_model_summary *out,
                                          lcsm_parameter_fn *each, void *user, lcsm_error *err);
 
+/* d_model and layers of a size by name, 1m 3m 10m 30m 50m 100m 300m 1b: the width is the size's
+ * own, the depth the one that comes nearest to so many parameters with the config's method and
+ * vocabulary. */
+LCSM_API lcsm_status lcsm_model_config_size(lcsm_model_config *cfg, const lcsm_context *ctx,
+                                            const char *size, lcsm_error *err);
+
 /* A model: its settings and its weights. */
 typedef struct lcsm_model lcsm_model;
 
@@ -94,14 +100,6 @@ LCSM_API lcsm_status lcsm_model_config_load(lcsm_model_config *cfg, const char *
 LCSM_API lcsm_status lcsm_check_models(const lcsm_context *ctx, const char *name,
                                        const lcsm_check_options *options, lcsm_check_sink *sink,
                                        void *user, lcsm_error *err);
-
-/* Logits of a model against recorded ones, three ways: whole sequences, token by token, and split
- * in the middle. The file is JSON, {"sequences": [[id, ...], ...], "logits": [[[x, ...], ...],
- * ...]}, or, where tokens are given, float32 numbers: the logits behind the last token, or behind
- * each. Errors of these rows are absolute. */
-LCSM_API lcsm_status lcsm_check_logits(const lcsm_model *model, const char *file,
-                                       const int32_t *tokens, size_t count, double bound,
-                                       lcsm_check_sink *sink, void *user, lcsm_error *err);
 
 LCSM_END_DECLS
 #endif

@@ -126,7 +126,8 @@ lcsm_status lcsm_check_models(const lcsm_context *ctx, const char *name,
     lcsm_check_options none = {0};
     checker            c    = {ctx, options == NULL ? &none : options, sink, user};
     if (strcmp(name, "codes") == 0) return check_codes(&c, err);
-    if (name[0] >= '0' && name[0] <= '9') return check_code(&c, name, 16, err);
+    if ((name[0] >= '0' && name[0] <= '9') || strcmp(name, "ssm") == 0)
+        return check_code(&c, name, 16, err);
     if (strcmp(name, "methods") == 0) {
         lcsm_status st = LCSM_OK;
         for (size_t j = 0; j < LCSM_METHOD_COUNT && st == LCSM_OK; j++)

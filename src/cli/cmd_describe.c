@@ -1,6 +1,7 @@
 /* cmd_describe.c - lcsm describe: what one model is. */
 #include <jansson.h>
 #include <lcsm/model.h>
+#include <lcsm/train.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,16 +10,25 @@
 static const char HELP[] =
     "lcsm describe - one model: states, parameters, memory, cost\n"
     "\n"
-    "usage: lcsm describe METHOD|CODE [--KEY VALUE...] [--seq-len N] [--json]\n"
+    "usage: lcsm describe METHOD|CODE [--recipe NAME] [--KEY VALUE...] [--size SIZE] [--seq-len "
+    "N]\n"
+    "                     [--json]\n"
     "\n"
     "Any key of a model may be given: --d-model 512 --layers 10 --expand 128 --vocab 50265 "
     "--flavour\n"
     "bare ... The cost of training is that at --seq-len (512).\n"
     "\n"
+    "  --recipe    settings from recipes/NAME.json or a file, before all others; wikitext103 is "
+    "the\n"
+    "              paper's language model, whose depth depends on the code\n"
+    "  --size      1m 3m 10m 30m 50m 100m 300m 1b: the width of that size, and the depth that "
+    "comes\n"
+    "              nearest to so many parameters\n"
     "  --json      {\"name\", \"parameters\", \"memory_floats\", \"flops_per_token\", ...}\n"
     "\n"
     "  lcsm describe gla --d-model 512 --layers 6\n"
-    "  lcsm describe 1-1-1-0 --d-model 512 --layers 9 --expand 128 --vocab 50265\n";
+    "  lcsm describe 1-1-1-0 --recipe wikitext103\n"
+    "  lcsm describe mamba --size 10m\n";
 
 typedef struct {
     const char *name;
@@ -76,44 +86,102 @@ static void print_summary(const show *s, const lcsm_model_summary *m)
     if (m->form[0] != 0) printf("  form             %12s  %s\n", m->form, m->reason);
 }
 
-/* --key value pairs of the model; other options stay for cli_parse. */
-static bool take_keys(int *argc, char **argv, lcsm_model_config *cfg, int *code)
+/* ---- settings --------------------------------------------------------------------------- */
+
+static bool is_own(const char *word)
 {
-    int kept = 1;
-    for (int j = 1; j < *argc; j++) {
-        lcsm_error err;
-        if (strncmp(argv[j], "--", 2) != 0 || !lcsm_model_config_has(argv[j] + 2)) {
+    static const char *const OWN[] = {"--help", "-h", "--json", "--seq-len", "--recipe", "--size"};
+    for (size_t j = 0; j < sizeof OWN / sizeof OWN[0]; j++)
+        if (strncmp(word, OWN[j], strlen(OWN[j])) == 0) return true;
+    return word[0] != '-' || strcmp(word, "--") == 0;
+}
+
+/* --key value or --key=value of the model; *used says how many words it took. */
+static int take_key(char **word, lcsm_model_config *cfg, int *used)
+{
+    lcsm_error  err;
+    char        name[64];
+    size_t      size  = strcspn(word[0], "=");
+    const char *value = word[0][size] == '=' ? word[0] + size + 1 : word[1];
+    *used             = word[0][size] == '=' ? 1 : 2;
+    (void)snprintf(name, sizeof name, "%.*s", (int)(size - 2), word[0] + 2);
+    if (!lcsm_model_config_has(name)) {
+        fprintf(stderr, "lcsm describe: unknown option '--%s'; the nearest setting is %s\n", name,
+                lcsm_model_config_nearest(name));
+        return EXIT_USAGE;
+    }
+    if (value == NULL) {
+        fprintf(stderr, "lcsm describe: --%s needs a value\n", name);
+        return EXIT_USAGE;
+    }
+    if (lcsm_model_config_set(cfg, name, value, &err) != LCSM_OK)
+        return cli_report("describe", &err);
+    return EXIT_OK;
+}
+
+/* Takes the model's keys out of argv; other options stay for cli_parse. */
+static int take_keys(int *argc, char **argv, lcsm_model_config *cfg)
+{
+    int kept = 1, used;
+    for (int j = 1; j < *argc; j += used) {
+        used = 1;
+        if (is_own(argv[j])) {
             argv[kept++] = argv[j];
             continue;
         }
-        if (j + 1 == *argc) {
-            fprintf(stderr, "lcsm describe: %s needs a value\n", argv[j]);
-            *code = EXIT_USAGE;
-            return false;
-        }
-        if (lcsm_model_config_set(cfg, argv[j] + 2, argv[j + 1], &err) != LCSM_OK) {
-            *code = cli_report("describe", &err);
-            return false;
-        }
-        j++;
+        int code = take_key(argv + j, cfg, &used);
+        if (code != EXIT_OK) return code;
     }
-    *argc = kept;
-    return true;
+    *argc      = kept;
+    argv[kept] = NULL;
+    return EXIT_OK;
 }
 
-static int describe(lcsm_model_config *cfg, show *s, int length)
+/* The recipe comes before the keys, so it is looked for first. */
+static int take_recipe(int argc, char **argv, lcsm_model_config *cfg)
 {
-    lcsm_context      *ctx;
+    char              path[4096];
+    const char       *name = NULL;
+    lcsm_error        err;
+    lcsm_train_config unused;
+    for (int j = 1; j < argc; j++) {
+        if (strncmp(argv[j], "--recipe=", 9) == 0) name = argv[j] + 9;
+        if (strcmp(argv[j], "--recipe") == 0 && j + 1 < argc) name = argv[j + 1];
+    }
+    if (name == NULL) return EXIT_OK;
+    lcsm_train_config_defaults(&unused);
+    lcsm_status st = lcsm_recipe_find(path, sizeof path, name, &err);
+    if (st == LCSM_OK) st = lcsm_settings_read(path, cfg, &unused, &err);
+    return st == LCSM_OK ? EXIT_OK : cli_report("describe", &err);
+}
+
+/* ---- the command ------------------------------------------------------------------------ */
+
+/* Nothing is printed before the model is known to be one. */
+static lcsm_status describe_with(const lcsm_context *ctx, lcsm_model_config *cfg, show *s,
+                                 int length, const char *size, lcsm_error *err)
+{
     lcsm_model_summary m;
-    lcsm_error         err;
-    bool               code = s->name[0] >= '0' && s->name[0] <= '9';
+    lcsm_status        st = LCSM_OK;
+    if (size != NULL) st = lcsm_model_config_size(cfg, ctx, size, err);
+    if (st == LCSM_OK) st = lcsm_model_describe(ctx, cfg, length, &m, NULL, NULL, err);
+    if (st != LCSM_OK) return st;
+    if (!s->json) print_states(cfg->code[0] != 0 ? "code" : cfg->method);
+    st = lcsm_model_describe(ctx, cfg, length, &m, take_parameter, s, err);
+    if (st == LCSM_OK) print_summary(s, &m);
+    return st;
+}
+
+static int describe(lcsm_model_config *cfg, show *s, int length, const char *size)
+{
+    lcsm_context *ctx;
+    lcsm_error    err;
+    bool          code = (s->name[0] >= '0' && s->name[0] <= '9') || strcmp(s->name, "ssm") == 0;
     if (lcsm_model_config_set(cfg, code ? "code" : "method", s->name, &err) != LCSM_OK)
         return cli_report("describe", &err);
     if (lcsm_context_create(&ctx, NULL, &err) != LCSM_OK) return cli_report("describe", &err);
-    s->rows = json_array();
-    if (!s->json) print_states(code ? "code" : s->name);
-    lcsm_status st = lcsm_model_describe(ctx, cfg, length, &m, take_parameter, s, &err);
-    if (st == LCSM_OK) print_summary(s, &m);
+    s->rows        = json_array();
+    lcsm_status st = describe_with(ctx, cfg, s, length, size, &err);
     json_decref(s->rows);
     lcsm_context_free(ctx);
     return st == LCSM_OK ? EXIT_OK : cli_report("describe", &err);
@@ -122,15 +190,19 @@ static int describe(lcsm_model_config *cfg, show *s, int length)
 int cmd_describe(int argc, char **argv)
 {
     bool              help = false;
-    int               count, length = 512, code = EXIT_OK;
+    int               count, length = 512, code;
+    const char       *recipe = NULL, *size = NULL;
     show              s = {0};
     lcsm_model_config cfg;
     const cli_option  options[] = {{"--help", CLI_FLAG, &help, 0, 0},
                                    {"--json", CLI_FLAG, &s.json, 0, 0},
+                                   {"--recipe", CLI_TEXT, &recipe, 0, 0},
+                                   {"--size", CLI_TEXT, &size, 0, 0},
                                    {"--seq-len", CLI_COUNT, &length, 1, 1 << 24},
                                    {NULL, CLI_FLAG, NULL, 0, 0}};
     lcsm_model_config_defaults(&cfg);
-    if (!take_keys(&argc, argv, &cfg, &code)) return code;
+    if ((code = take_recipe(argc, argv, &cfg)) != EXIT_OK) return code;
+    if ((code = take_keys(&argc, argv, &cfg)) != EXIT_OK) return code;
     if (!cli_parse(argc, argv, options, &count)) return EXIT_USAGE;
     if (help) {
         fputs(HELP, stdout);
@@ -141,5 +213,5 @@ int cmd_describe(int argc, char **argv)
         return EXIT_USAGE;
     }
     s.name = argv[1];
-    return describe(&cfg, &s, length);
+    return describe(&cfg, &s, length, size);
 }

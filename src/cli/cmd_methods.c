@@ -1,6 +1,7 @@
 /* cmd_methods.c - lcsm methods: the paper's tables, as the code has them. */
 #include <jansson.h>
 #include <lcsm/model.h>
+#include <string.h>
 
 #include "cli.h"
 
@@ -14,7 +15,7 @@ static const char HELP[] =
     "x for a product of each element and @ for a product of matrices; k and d are the rows and\n"
     "columns of a head's memory, D the model's width.\n"
     "\n"
-    "  --json    {\"methods\": [{\"name\", \"family\", \"psi\", ...}], \"codes\": [...]}\n"
+    "  --json    [{\"name\", \"family\", \"psi\", ...}]; the row code has \"codes\": [...]\n"
     "\n"
     "  lcsm describe gla      one of them: parameters, memory, cost\n";
 
@@ -40,27 +41,32 @@ static void print_codes(const cli_colours *c)
     }
 }
 
-static void print_json(void)
+static json_t *codes_json(void)
 {
-    json_t *all = json_object(), *methods = json_array(), *codes = json_array();
-    for (size_t j = 0; j < lcsm_method_count(); j++) {
-        lcsm_method_info m = lcsm_method_at(j);
-        json_array_append_new(methods,
-                              json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:b}", "name",
-                                        m.name, "family", m.family, "input", m.input, "expand",
-                                        m.expand, "oscillation", m.oscillation, "shrink", m.shrink,
-                                        "psi", m.psi, "memory", m.memory, "bare", (int)m.bare));
-    }
+    json_t *codes = json_array();
     for (size_t j = 0; j < lcsm_code_count(); j++) {
         lcsm_code_info o = lcsm_code_at(j);
         json_array_append_new(codes, json_pack("{s:i, s:s, s:s}", "code", o.code, "notation",
                                                o.notation, "construction", o.construction));
     }
-    json_object_set_new(all, "methods", methods);
-    json_object_set_new(all, "codes", codes);
-    json_dumpf(all, stdout, JSON_INDENT(2));
+    return codes;
+}
+
+static void print_json(void)
+{
+    json_t *methods = json_array();
+    for (size_t j = 0; j < lcsm_method_count(); j++) {
+        lcsm_method_info m = lcsm_method_at(j);
+        json_t          *row =
+            json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:b}", "name", m.name, "family",
+                      m.family, "input", m.input, "expand", m.expand, "oscillation", m.oscillation,
+                      "shrink", m.shrink, "psi", m.psi, "memory", m.memory, "bare", (int)m.bare);
+        if (strcmp(m.name, "code") == 0) json_object_set_new(row, "codes", codes_json());
+        json_array_append_new(methods, row);
+    }
+    json_dumpf(methods, stdout, JSON_INDENT(2));
     fputc('\n', stdout);
-    json_decref(all);
+    json_decref(methods);
 }
 
 int cmd_methods(int argc, char **argv)

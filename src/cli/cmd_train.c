@@ -198,7 +198,11 @@ static lcsm_status base_settings(int argc, char **argv, lcsm_model_config *model
     lcsm_train_config_defaults(train);
     if (has_flag(argc, argv, "--resume") && out != NULL)
         st = lcsm_run_settings(out, model, train, err);
-    if (st == LCSM_OK && recipe != NULL) st = lcsm_settings_read(recipe, model, train, err);
+    if (st == LCSM_OK && recipe != NULL) {
+        char path[4096];
+        st = lcsm_recipe_find(path, sizeof path, recipe, err);
+        if (st == LCSM_OK) st = lcsm_settings_read(path, model, train, err);
+    }
     if (st == LCSM_OK && config != NULL) st = lcsm_settings_read(config, model, train, err);
     return st;
 }

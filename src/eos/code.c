@@ -29,28 +29,54 @@ const lcsm_osc_row LCSM_OSC_TABLE[LCSM_OSC_CODES] = {
 
 /* ---- from words to choices -------------------------------------------------------------- */
 
+static const long MOST[4] = {1, LCSM_OSC_CODES - 1, 1, 7};
+
+/* The code whose parts are nearest: numbers too large become the largest, and what is no number is
+ * as in 1-1-1-0. */
+static void nearest_code(const char *code, char out[16])
+{
+    long part[4] = {1, 1, 1, 0};
+    for (int j = 0; j < 4; j++) {
+        char *end;
+        long  found = strtol(code, &end, 10);
+        if (end != code && found >= 0) part[j] = found < MOST[j] ? found : MOST[j];
+        code += strcspn(code, "-");
+        if (*code == '-') code++;
+    }
+    (void)snprintf(out, 16, "%ld-%ld-%ld-%ld", part[0], part[1], part[2], part[3]);
+}
+
 static lcsm_status bad_code(const char *code, const char *why, lcsm_error *err)
 {
+    char near[16];
+    nearest_code(code, near);
     return lcsm_fail(err, LCSM_ERR_CONFIG,
                      "code \"%.30s\": %s; want e-o-s-a with e, s in 0..1, o in 0..11, a in 0..7, "
-                     "as 1-1-1-0, or 0 for the SSM",
-                     code, why);
+                     "or 0 for the SSM; the nearest is %s",
+                     code, why, near);
 }
 
 lcsm_status lcsm_code_parse(const char *code, lcsm_code_states *out, lcsm_error *err)
 {
-    long        part[4] = {0}, most[4] = {1, LCSM_OSC_CODES - 1, 1, 7};
-    const char *p = code;
+    static const char *const PARTS[] = {"e", "o", "s", "a"};
+
+    long        part[4] = {0};
+    const char *p       = code;
+    char        why[40];
     if (strcmp(code, "0") == 0 || strcmp(code, "ssm") == 0) {
         *out = (lcsm_code_states){.ssm = true, .data_e = true, .data_s = true};
         return LCSM_OK;
     }
     for (int j = 0; j < 4; j++) {
         char *end;
-        if (*p < '0' || *p > '9') return bad_code(code, "a number is missing", err);
+        (void)snprintf(why, sizeof why, "there is no number for %s", PARTS[j]);
+        if (*p < '0' || *p > '9') return bad_code(code, why, err);
         part[j] = strtol(p, &end, 10);
-        if (part[j] > most[j]) return bad_code(code, "a number is too large", err);
-        if (*end != (j < 3 ? '-' : 0)) return bad_code(code, "it has other letters", err);
+        (void)snprintf(why, sizeof why, "%s is more than %ld", PARTS[j], MOST[j]);
+        if (part[j] > MOST[j]) return bad_code(code, why, err);
+        (void)snprintf(why, sizeof why, "what follows %s is not %s", PARTS[j],
+                       j < 3 ? "a dash" : "the end");
+        if (*end != (j < 3 ? '-' : 0)) return bad_code(code, why, err);
         p = end + 1;
     }
     *out = (lcsm_code_states){.data_e = part[0] == 1,

@@ -34,20 +34,19 @@ lcsm_tensor *lcsm_linear_attention_mixer(const lcsm_mixer *m)
 
 lcsm_tensor *lcsm_attention_mixer(const lcsm_mixer *m)
 {
-    ptrdiff_t           H = lcsm_mix_heads(m, m->D % 64 == 0 ? m->D / 64 : 1);
-    lcsm_attention_attr a = {.heads  = H,
-                             .causal = !m->cfg->bidirectional,
-                             .cache  = m->cfg->bidirectional ? 0 : m->cfg->max_length};
-    lcsm_mix_split(m, "d_model", m->D, H);
-    lcsm_tensor     *q     = lcsm_mix_project(m, m->x, "q", m->D, false);
-    lcsm_tensor     *k     = lcsm_mix_project(m, m->x, "k", m->D, false);
-    lcsm_tensor     *v     = lcsm_mix_project(m, m->x, "v", m->D, false);
-    lcsm_rotate_attr r     = {.kind = LCSM_ROTATE_HALVES, .heads = H};
-    lcsm_tensor     *theta = lcsm_mix_angles(m, "theta", m->D / H / 2, m->D / H, false);
-    if (m->D / H >= 2 && m->D / H % 2 == 0) {
-        q = lcsm_rotation(m->g, &r, q, theta);
-        k = lcsm_rotation(m->g, &r, k, theta);
-    }
+    ptrdiff_t           H     = lcsm_mix_heads(m, m->D % 64 == 0 ? m->D / 64 : 1);
+    lcsm_attention_attr a     = {.heads  = H,
+                                 .causal = !m->cfg->bidirectional,
+                                 .cache  = m->cfg->bidirectional ? 0 : m->cfg->max_length};
+    lcsm_rotate_attr    r     = {.kind = LCSM_ROTATE_HALVES, .heads = H};
+    ptrdiff_t           K     = lcsm_mix_even(m, "the width of a head, which is turned in pairs,",
+                                              lcsm_mix_split(m, "d_model", m->D, H));
+    lcsm_tensor        *q     = lcsm_mix_project(m, m->x, "q", m->D, false);
+    lcsm_tensor        *k     = lcsm_mix_project(m, m->x, "k", m->D, false);
+    lcsm_tensor        *v     = lcsm_mix_project(m, m->x, "v", m->D, false);
+    lcsm_tensor        *theta = lcsm_mix_angles(m, "theta", K / 2, K, false);
+    q                         = lcsm_rotation(m->g, &r, q, theta);
+    k                         = lcsm_rotation(m->g, &r, k, theta);
     return lcsm_mix_project(m, lcsm_softmax_attention(m->g, &a, q, k, v, m->reset), "out", m->D,
                             false);
 }

@@ -72,7 +72,8 @@ lcsm_tensor *lcsm_mixer_build(const lcsm_mixer *m)
                                "there is no method \"%s\"; the nearest is %s", m->cfg->method,
                                lcsm_method_nearest(m->cfg->method));
     if (bare && !lcsm_method_has_bare(method))
-        return lcsm_graph_fail(m->g, LCSM_ERR_CONFIG, "%s has no bare flavour", method->name);
+        return lcsm_graph_fail(m->g, LCSM_ERR_CONFIG,
+                               "%s has no bare flavour; the nearest is native", method->name);
     if (!bare && method->native != NULL) return method->native(m);
     if (bare && method->bare != NULL) return method->bare(m);
     return lcsm_mix_bare_end(m, lcsm_mix_recurrence(m, method->states));

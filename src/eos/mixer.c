@@ -35,14 +35,22 @@ ptrdiff_t lcsm_mix_even(const lcsm_mixer *m, const char *what, ptrdiff_t n)
     return n + 1;
 }
 
+/* The divisor of width that is nearest to heads. */
+static ptrdiff_t nearest_heads(ptrdiff_t width, ptrdiff_t heads)
+{
+    for (ptrdiff_t by = 0;; by++) {
+        if (heads - by >= 1 && heads - by <= width && width % (heads - by) == 0) return heads - by;
+        if (heads + by >= 1 && heads + by <= width && width % (heads + by) == 0) return heads + by;
+    }
+}
+
 ptrdiff_t lcsm_mix_split(const lcsm_mixer *m, const char *what, ptrdiff_t width, ptrdiff_t heads)
 {
-    if (heads < 1 || width % heads != 0 || width < heads) {
-        lcsm_graph_fail(m->g, LCSM_ERR_CONFIG, "%s %td does not split into %td heads", what, width,
-                        heads);
-        return 1;
-    }
-    return width / heads;
+    if (heads >= 1 && width >= heads && width % heads == 0) return width / heads;
+    lcsm_graph_fail(m->g, LCSM_ERR_CONFIG,
+                    "%s %td does not split into %td heads; the nearest number that fits is %td",
+                    what, width, heads, nearest_heads(width, heads));
+    return 1;
 }
 
 lcsm_init lcsm_mix_init(const lcsm_mixer *m, ptrdiff_t in)

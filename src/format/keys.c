@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,12 +58,27 @@ static void word_at(const char *words, int index, char out[LCSM_KEY_TEXT_SIZE])
     snprintf(out, LCSM_KEY_TEXT_SIZE, "%.*s", (int)strcspn(words, "|"), words);
 }
 
+static void nearest_word(const char *words, const char *text, char out[LCSM_KEY_TEXT_SIZE])
+{
+    size_t best = SIZE_MAX;
+    for (const char *w = words; *w != 0; w += strcspn(w, "|"), w += *w == '|') {
+        char word[LCSM_KEY_TEXT_SIZE];
+        word_at(w, 0, word);
+        size_t distance = lcsm_strdist(word, text);
+        if (distance >= best) continue;
+        best = distance;
+        memcpy(out, word, sizeof word);
+    }
+}
+
 /* ---- one value -------------------------------------------------------------------------- */
 
 static lcsm_status out_of_range(const char *place, const lcsm_key *k, double found, lcsm_error *err)
 {
-    return lcsm_fail(err, LCSM_ERR_CONFIG, "%s%s is %g, want %s%g..%g", place, k->name, found,
-                     k->type == LCSM_KEY_INT ? "a whole number " : "", k->min, k->max);
+    bool   whole = k->type == LCSM_KEY_INT;
+    double near  = fmin(fmax(whole ? round(found) : found, k->min), k->max); /* of NaN: the least */
+    return lcsm_fail(err, LCSM_ERR_CONFIG, "%s%s is %g, want %s%g..%g; the nearest is %g", place,
+                     k->name, found, whole ? "a whole number " : "", k->min, k->max, near);
 }
 
 static lcsm_status set_number(const char *place, const lcsm_key *k, void *field, double value,
@@ -80,10 +96,13 @@ static lcsm_status set_text(const char *place, const lcsm_key *k, void *field, c
                             lcsm_error *err)
 {
     if (k->type == LCSM_KEY_CHOICE) {
-        int index = word_index(k->words, text);
+        int  index                    = word_index(k->words, text);
+        char near[LCSM_KEY_TEXT_SIZE] = "";
+        if (index < 0) nearest_word(k->words, text, near);
         if (index < 0)
-            return lcsm_fail(err, LCSM_ERR_CONFIG, "%s%s is \"%.40s\", want one of %s", place,
-                             k->name, text, k->words);
+            return lcsm_fail(err, LCSM_ERR_CONFIG,
+                             "%s%s is \"%.40s\", want one of %s; the nearest is %s", place, k->name,
+                             text, k->words, near);
         *(int *)field = index;
         return LCSM_OK;
     }

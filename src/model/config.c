@@ -1,6 +1,8 @@
 /* config.c - the table of a model's settings. */
 #include "model/config.h"
 
+#include <string.h>
+
 #include "eos/code.h"
 #include "eos/method.h"
 
@@ -90,12 +92,20 @@ void lcsm_model_config_defaults(lcsm_model_config *cfg)
 lcsm_status lcsm_model_config_set(lcsm_model_config *cfg, const char *key, const char *value,
                                   lcsm_error *err)
 {
-    return lcsm_keys_set(&LCSM_MODEL_KEYS, cfg, key, value, err);
+    lcsm_status st = lcsm_keys_set(&LCSM_MODEL_KEYS, cfg, key, value, err);
+    if (st == LCSM_OK && strcmp(key, "method") == 0)
+        cfg->code[0] = 0; /* what is said last counts */
+    return st;
 }
 
 bool lcsm_model_config_has(const char *key)
 {
     return lcsm_keys_find(&LCSM_MODEL_KEYS, key) != NULL;
+}
+
+const char *lcsm_model_config_nearest(const char *key)
+{
+    return lcsm_keys_nearest(&LCSM_MODEL_KEYS, key);
 }
 
 ptrdiff_t lcsm_model_config_layers(const lcsm_model_config *cfg)

@@ -11,11 +11,12 @@
 
 static lcsm_status build(lcsm_trainer *t, lcsm_error *err)
 {
-    const lcsm_train_config *c = &t->cfg;
-    lcsm_model_want   want     = {.packed = c->carried, .loss = true, .ignore = LCSM_TARGET_NONE};
-    lcsm_plan_options plan     = {.train = true, .recompute = c->recompute};
-    lcsm_adamw_config adam     = lcsm_train_adamw(c);
-    lcsm_status       st       = LCSM_OK;
+    const lcsm_train_config *c    = &t->cfg;
+    lcsm_model_want          want = {
+                 .packed = c->carried, .whole = !c->carried, .loss = true, .ignore = LCSM_TARGET_NONE};
+    lcsm_plan_options plan = {.train = true, .recompute = c->recompute};
+    lcsm_adamw_config adam = lcsm_train_adamw(c);
+    lcsm_status       st   = LCSM_OK;
     LCSM_TRY(lcsm_graph_create(&t->g, t->model->ctx, t->model->params, err));
     LCSM_TRY(lcsm_model_build(t->g, &t->model->cfg, c->batch_size, c->seq_len, &want, &t->io, err));
     LCSM_TRY(lcsm_graph_plan(t->g, &plan, err));
@@ -92,6 +93,19 @@ static void load(lcsm_trainer *t, const int32_t *tokens, const int32_t *targets,
     else memset(t->io.reset->data, 0, bytes);
 }
 
+static void add_batch(const lcsm_trainer *t, lcsm_tally *sum)
+{
+    const float   *loss  = t->io.row_loss->data;
+    const float   *right = t->io.right->data;
+    const int32_t *kept  = t->io.targets->data;
+    for (size_t j = 0; j < batch(t); j++) {
+        if (kept[j] == LCSM_TARGET_NONE) continue;
+        sum->loss += (double)loss[j];
+        sum->count++;
+    }
+    sum->right += llround((double)right[0]);
+}
+
 /* The first op whose result is not finite, found by running again. */
 static lcsm_status name_bad(lcsm_trainer *t, const lcsm_run_options *opt, lcsm_error *err)
 {
@@ -135,7 +149,7 @@ static lcsm_status run_batch(lcsm_trainer *t, ptrdiff_t j, double share, lcsm_ta
     lcsm_status st = lcsm_graph_forward(t->g, &opt, err);
     if (st != LCSM_OK) return st;
     if (!isfinite(*(const float *)t->io.loss->data)) return name_bad(t, &opt, err);
-    lcsm_tally_add(sum, &t->io);
+    add_batch(t, sum);
     return lcsm_graph_backward(t->g, &opt, err);
 }
 
@@ -178,6 +192,16 @@ lcsm_status lcsm_trainer_evaluate(lcsm_trainer *t, const int32_t *tokens, const 
 {
     load(t, tokens, targets, NULL);
     lcsm_status st = lcsm_graph_forward(t->g, NULL, err);
-    if (st == LCSM_OK) lcsm_tally_add(sum, &t->io);
+    if (st == LCSM_OK) add_batch(t, sum);
     return st;
+}
+
+double lcsm_tally_loss(const lcsm_tally *t)
+{
+    return t->count == 0 ? NAN : t->loss / (double)t->count;
+}
+
+double lcsm_tally_accuracy(const lcsm_tally *t)
+{
+    return t->count == 0 ? NAN : (double)t->right / (double)t->count;
 }

@@ -24,7 +24,7 @@ TEST(keys_that_are_wrong_are_refused_in_words)
     refused("d_model", "1.5", "want a whole number");
     refused("layers", "many", "want a number");
     refused("tau", "nan", "tau is nan");
-    refused("flavour", "sweet", "want one of native|bare");
+    refused("flavour", "sweet", "want one of native|bare; the nearest is bare");
     refused("tied", "perhaps", "want true or false");
 }
 
@@ -66,6 +66,7 @@ TEST(codes_that_do_not_exist_are_refused)
         lcsm_error       err;
         assert_int_equal(lcsm_code_parse(bad[j], &c, &err), LCSM_ERR_CONFIG);
         assert_non_null(strstr(err.text, "want e-o-s-a"));
+        assert_non_null(strstr(err.text, "the nearest is "));
     }
 }
 
@@ -99,6 +100,44 @@ TEST(parameter_counts_of_the_paper_come_out_to_the_unit)
         lcsm_status st = lcsm_model_describe(ctx, &cfg, 8, &m, NULL, NULL, &err);
         if (st != LCSM_OK) fail_msg("%s: %s", rows[j].code, err.text);
         assert_int_equal(m.parameters + m.reference_frozen, rows[j].count);
+    }
+    lcsm_context_free(ctx);
+}
+
+/* The recipe of that model: layers = 0 takes the depth of each code. */
+TEST(depth_follows_the_code_where_layers_is_0)
+{
+    const struct {
+        const char *code;
+        ptrdiff_t   layers;
+    } rows[] = {{"0-0-1-0", 10}, {"0-1-0-0", 9}, {"1-1-1-4", 10}, {"1-2-1-0", 9},   {"1-5-1-0", 11},
+                {"1-7-1-0", 9},  {"1-8-1-3", 9}, {"1-9-1-0", 10}, {"1-10-1-6", 10}, {"0", 10}};
+    for (size_t j = 0; j < sizeof rows / sizeof rows[0]; j++) {
+        lcsm_model_config cfg;
+        lcsm_model_config_defaults(&cfg);
+        snprintf(cfg.code, sizeof cfg.code, "%s", rows[j].code);
+        cfg.layers = 0;
+        assert_int_equal(lcsm_model_config_layers(&cfg), rows[j].layers);
+        cfg.layers = 3;
+        assert_int_equal(lcsm_model_config_layers(&cfg), 3);
+    }
+}
+
+TEST(sizes_come_near_their_number_of_parameters)
+{
+    const char   *methods[] = {"gla", "mamba", "s5", "tnn", "rwkv4", "attention"};
+    lcsm_context *ctx;
+    lcsm_error    err;
+    assert_int_equal(lcsm_context_create(&ctx, NULL, &err), LCSM_OK);
+    for (size_t j = 0; j < sizeof methods / sizeof methods[0]; j++) {
+        lcsm_model_config  cfg;
+        lcsm_model_summary m;
+        lcsm_model_config_defaults(&cfg);
+        assert_int_equal(lcsm_model_config_set(&cfg, "method", methods[j], &err), LCSM_OK);
+        assert_int_equal(lcsm_model_config_size(&cfg, ctx, "10m", &err), LCSM_OK);
+        assert_int_equal(lcsm_model_describe(ctx, &cfg, 8, &m, NULL, NULL, &err), LCSM_OK);
+        /* Half a layer: none of them has more than 1.7 M parameters. */
+        assert_true(m.parameters > 9100000 && m.parameters < 10900000);
     }
     lcsm_context_free(ctx);
 }
