@@ -9,8 +9,10 @@
 #include <lcsm/eos.h>
 #include <lcsm/evaluate.h>
 #include <lcsm/export.h>
+#include <lcsm/generate.h>
 #include <lcsm/import.h>
 #include <lcsm/model.h>
+#include <lcsm/report.h>
 #include <lcsm/session.h>
 #include <lcsm/status.h>
 #include <lcsm/suggest.h>

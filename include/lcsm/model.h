@@ -101,5 +101,13 @@ LCSM_API lcsm_status lcsm_check_models(const lcsm_context *ctx, const char *name
                                        const lcsm_check_options *options, lcsm_check_sink *sink,
                                        void *user, lcsm_error *err);
 
+/* Logits of a model against recorded ones, three ways: whole sequences, token by token, and split
+ * in the middle. The file is JSON, {"sequences": [[id, ...], ...], "logits": [[[x, ...], ...],
+ * ...]}, or, where tokens are given, float32 numbers: the logits behind the last token, or behind
+ * each. Errors of these rows are absolute. */
+LCSM_API lcsm_status lcsm_check_logits(const lcsm_model *model, const char *file,
+                                       const int32_t *tokens, size_t count, double bound,
+                                       lcsm_check_sink *sink, void *user, lcsm_error *err);
+
 LCSM_END_DECLS
 #endif

@@ -115,6 +115,10 @@ LCSM_API lcsm_status lcsm_trainer_evaluate(lcsm_trainer *t, const int32_t *token
                                            const int32_t *targets, lcsm_tally *sum,
                                            lcsm_error *err);
 
+/* A model on the recall examples that a run with these settings is evaluated on. */
+LCSM_API lcsm_status lcsm_evaluate_recall(const lcsm_model *model, const lcsm_train_config *cfg,
+                                          lcsm_tally *out, lcsm_error *err);
+
 /* Bytes of values, gradients, moments and workspace. */
 LCSM_API size_t lcsm_trainer_bytes(const lcsm_trainer *t);
 

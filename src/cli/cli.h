@@ -21,7 +21,8 @@ typedef enum {
 
 typedef int cli_command(int argc, char **argv);
 
-cli_command cmd_bench, cmd_check, cmd_describe, cmd_methods, cmd_train;
+cli_command cmd_bench, cmd_check, cmd_describe, cmd_eval, cmd_generate, cmd_import, cmd_methods,
+    cmd_report, cmd_train;
 
 /* Prints "lcsm COMMAND: text" on stderr and returns the exit code that fits the status. */
 int cli_report(const char *command, const lcsm_error *err);
@@ -55,6 +56,23 @@ bool cli_parse(int argc, char **argv, const cli_option *options, int *words);
  * stay. */
 bool cli_take_settings(int *argc, char **argv, lcsm_model_config *model, lcsm_train_config *train,
                        int *code);
+
+/* A run that a command works on. {0} may be closed. */
+typedef struct {
+    lcsm_context   *ctx;
+    lcsm_model     *model;
+    lcsm_tokenizer *tok;
+} cli_run;
+
+/* Loads the model of a run folder and, if wanted, its tokenizer: tokenizer.json, or bytes where
+ * there is none and the vocabulary is 256. Returns EXIT_OK, or an exit code after a message. */
+int  cli_run_open(cli_run *r, const char *command, const char *folder, int threads, bool text);
+void cli_run_close(cli_run *r);
+
+/* Catches SIGINT and SIGTERM. The first one makes cli_signal say which; the second ends the
+ * program at once. */
+void cli_catch_signals(void);
+int  cli_signal(void);
 
 /* Escape sequences, or "" where the stream is no terminal or NO_COLOR is set. */
 typedef struct {

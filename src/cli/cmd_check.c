@@ -3,6 +3,7 @@
 #include <lcsm/check.h>
 #include <lcsm/model.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli.h"
@@ -12,6 +13,7 @@ static const char HELP[] =
     "\n"
     "usage: lcsm check [eos|ops|methods|codes|all|NAME] [--full] [--threads N] [--json] [--quiet]\n"
     "       lcsm check --oracle FILE... [--json] [--quiet]\n"
+    "       lcsm check RUN --logits FILE [--tokens 'ID ID ...'] [--bound X] [--json]\n"
     "\n"
     "Without --oracle: gradients of the operator (eos) and of the operations of the graph (ops)\n"
     "against finite differences in double, float against double, all forms of the computation and\n"
@@ -22,6 +24,9 @@ static const char HELP[] =
     "  --full        every size; the default is a selection of a few seconds\n"
     "  --oracle      the words are files of recorded cases: inputs, outputs, gradients. Each case\n"
     "                runs in double (bound 1e-9) and in float (2e-5, absolute plus relative)\n"
+    "  --logits FILE a model's logits against recorded ones, whole, token by token and split:\n"
+    "                JSON {\"sequences\", \"logits\"}, or with --tokens float32 numbers\n"
+    "  --bound X     the largest difference allowed there (1e-5)\n"
     "  --threads N   threads of the run; the default is one for each processor\n"
     "  --json        {\"ok\", \"results\": [{\"name\", \"precision\", errors and bounds, "
     "\"ok\"}]}\n"
@@ -32,6 +37,7 @@ static const char HELP[] =
     "  lcsm check                                 the selection, some seconds\n"
     "  lcsm check row-token --full                one operand form, every size\n"
     "  lcsm check --oracle oracles/*.json         recorded cases\n"
+    "  lcsm check runs/mamba --logits logits.json\n"
     "  lcsm check --json | jq '.results[] | select(.ok | not)'\n";
 
 /* What the rows go through: a table or a JSON list, and the counts. */
@@ -223,6 +229,48 @@ static int run_oracles(const lcsm_context *ctx, char **files, int count, show *s
     return code;
 }
 
+/* ---- recorded logits ---- */
+
+enum { MAX_TOKENS = 4096 };
+
+/* Ids separated by spaces or commas; -1 after a message. */
+static int parse_tokens(const char *text, int32_t ids[MAX_TOKENS])
+{
+    int count = 0;
+    while (text != NULL && *(text += strspn(text, " ,\t\n")) != '\0') {
+        char *end;
+        long  id = strtol(text, &end, 10);
+        if (end == text || id < 0 || id > INT32_MAX || count == MAX_TOKENS) {
+            fprintf(stderr, "lcsm check: --tokens at '%s': want at most %d token numbers\n", text,
+                    MAX_TOKENS);
+            return -1;
+        }
+        ids[count++] = (int32_t)id;
+        text         = end;
+    }
+    return count;
+}
+
+static int run_logits(const char *folder, const char *file, const char *tokens, double bound,
+                      int threads, show *s)
+{
+    static int32_t ids[MAX_TOKENS];
+    int            count = parse_tokens(tokens, ids);
+    cli_run        r;
+    lcsm_error     err;
+    if (count < 0) return EXIT_USAGE;
+    int code = cli_run_open(&r, "check", folder, threads, false);
+    if (code != EXIT_OK) return code;
+    s->results = json_array();
+    s->oracle  = true; /* rows stand under the name of their file */
+    if (lcsm_check_logits(r.model, file, ids, (size_t)count, bound, take_row, s, &err) != LCSM_OK)
+        code = cli_report("check", &err);
+    else print_summary(s, true);
+    json_decref(s->results);
+    cli_run_close(&r);
+    return code == EXIT_OK && s->failed > 0 ? EXIT_FAILED : code;
+}
+
 static int run(const lcsm_context *ctx, bool full, char **words, int count, show *s)
 {
     int code = s->oracle ? run_oracles(ctx, words, count, s)
@@ -235,20 +283,26 @@ int cmd_check(int argc, char **argv)
 {
     bool             help = false, full = false;
     int              threads = 0, count = 0;
-    show             s = {.colour = cli_colours_of(stdout), .message = cli_colours_of(stderr)};
+    const char      *logits = NULL, *tokens = NULL;
+    double           bound = 1e-5;
+    show             s     = {.colour = cli_colours_of(stdout), .message = cli_colours_of(stderr)};
     const cli_option options[] = {
-        {"--help", CLI_FLAG, &help, 0, 0},
-        {"--full", CLI_FLAG, &full, 0, 0},
-        {"--oracle", CLI_FLAG, &s.oracle, 0, 0},
-        {"--threads", CLI_COUNT, &threads, 1, 1024},
-        {"--json", CLI_FLAG, &s.json, 0, 0},
-        {"--quiet", CLI_FLAG, &s.quiet, 0, 0},
-        {NULL, CLI_FLAG, NULL, 0, 0},
+        {"--help", CLI_FLAG, &help, 0, 0},           {"--full", CLI_FLAG, &full, 0, 0},
+        {"--oracle", CLI_FLAG, &s.oracle, 0, 0},     {"--logits", CLI_TEXT, &logits, 0, 0},
+        {"--tokens", CLI_TEXT, &tokens, 0, 0},       {"--bound", CLI_NUMBER, &bound, 0, 1e9},
+        {"--threads", CLI_COUNT, &threads, 1, 1024}, {"--json", CLI_FLAG, &s.json, 0, 0},
+        {"--quiet", CLI_FLAG, &s.quiet, 0, 0},       {NULL, CLI_FLAG, NULL, 0, 0},
     };
     if (!cli_parse(argc, argv, options, &count)) return EXIT_USAGE;
     if (help) {
         fputs(HELP, stdout);
         return EXIT_OK;
+    }
+    if (logits != NULL && count == 1 && !s.oracle)
+        return run_logits(argv[1], logits, tokens, bound, threads, &s);
+    if (logits != NULL || tokens != NULL) {
+        fputs("lcsm check: --logits FILE, and --tokens beside it, need one run folder\n", stderr);
+        return EXIT_USAGE;
     }
     if (s.oracle ? count == 0 : count > 1) {
         fputs(s.oracle ? "lcsm check: --oracle needs files\n"

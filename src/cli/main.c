@@ -17,8 +17,12 @@ static const command COMMANDS[] = {
     {"bench", "time the operator beside this machine's peak", cmd_bench},
     {"check", "prove the library on this machine", cmd_check},
     {"describe", "one model: states, parameters, memory, cost", cmd_describe},
+    {"eval", "loss, perplexity, bits per byte and accuracy on a text", cmd_eval},
+    {"generate", "text from a model, as it is made", cmd_generate},
     {"help", "this page", help},
+    {"import", "a run folder from a released model", cmd_import},
     {"methods", "the method table and the oscillation codes", cmd_methods},
+    {"report", "tables, figures and one page to read, from run folders", cmd_report},
     {"train", "train a model on text or on recall", cmd_train},
     {"version", "the version of the program", version},
 };

@@ -23,10 +23,21 @@ static size_t utf8_letter(const unsigned char *s, size_t left)
     return length;
 }
 
+static bool eight_ascii(const char *text)
+{
+    uint64_t bytes;
+    memcpy(&bytes, text, sizeof bytes);
+    return (bytes & UINT64_C(0x8080808080808080)) == 0;
+}
+
 size_t lcsm_utf8_check(const char *text, size_t size)
 {
     size_t at = 0;
     while (at < size) {
+        if (size - at >= 8 && eight_ascii(text + at)) {
+            at += 8;
+            continue;
+        }
         size_t length = utf8_letter((const unsigned char *)text + at, size - at);
         if (length == 0) break;
         at += length;

@@ -1,17 +1,35 @@
-/* encoder.c - text in pieces of any size to ids. */
+/*
+ * encoder.c - text in pieces of any size to ids.
+ *
+ *     pieces -> window, cut where a word ends -> added tokens -> runs of UTF-8 and of other bytes
+ *            -> normalizer -> added tokens -> words -> cache, or BPE -> ids
+ */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/size.h"
+#include "format/json_scan.h"
+#include "text/bpe.h"
 #include "text/tokenizer.h"
+#include "text/utf8.h"
+#include "text/word_cache.h"
 
-enum { IDS = 4096 };
+enum { IDS = 4096, WINDOW = 1 << 20 };
 
 struct lcsm_encoder {
     const lcsm_tokenizer *tok;
     unsigned              flags;
     lcsm_ids_fn          *fn;
     void                 *user;
+    lcsm_strbuf           window;
+    bool                  begun;   /* the text has begun, and its prefix is sent */
+    bool                  goes_on; /* a part of the text was encoded before */
+    lcsm_strbuf           normal, spare;
+    lcsm_split_room       split;
+    lcsm_bpe_room         bpe;
+    lcsm_word_cache       cache;
+    int32_t              *word; /* ids of a word under way */
+    size_t                word_room;
     int32_t               ids[IDS];
     size_t                count;
 };
@@ -19,19 +37,36 @@ struct lcsm_encoder {
 lcsm_status lcsm_encoder_create(lcsm_encoder **out, const lcsm_tokenizer *tok, unsigned flags,
                                 lcsm_ids_fn *fn, void *user, lcsm_error *err)
 {
-    *out = calloc(1, sizeof **out);
-    if (*out == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no memory for an encoder");
-    (*out)->tok   = tok;
-    (*out)->flags = flags;
-    (*out)->fn    = fn;
-    (*out)->user  = user;
-    return LCSM_OK;
+    lcsm_encoder *enc = calloc(1, sizeof *enc);
+    lcsm_status   st  = LCSM_OK;
+    *out              = NULL;
+    if (enc == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no memory for an encoder");
+    enc->tok   = tok;
+    enc->flags = flags;
+    enc->fn    = fn;
+    enc->user  = user;
+    LCSM_TRY(lcsm_split_room_create(&enc->split, err));
+    *out = enc;
+    enc  = NULL;
+cleanup:
+    lcsm_encoder_free(enc);
+    return st;
 }
 
 void lcsm_encoder_free(lcsm_encoder *enc)
 {
+    if (enc == NULL) return;
+    lcsm_strbuf_free(&enc->window);
+    lcsm_strbuf_free(&enc->normal);
+    lcsm_strbuf_free(&enc->spare);
+    lcsm_split_room_free(&enc->split);
+    lcsm_bpe_room_free(&enc->bpe);
+    lcsm_word_cache_free(&enc->cache);
+    free(enc->word);
     free(enc);
 }
+
+/* ---- ids out ---------------------------------------------------------------------------- */
 
 static lcsm_status flush(lcsm_encoder *enc, lcsm_error *err)
 {
@@ -40,7 +75,150 @@ static lcsm_status flush(lcsm_encoder *enc, lcsm_error *err)
     return count == 0 ? LCSM_OK : enc->fn(enc->user, enc->ids, count, err);
 }
 
-lcsm_status lcsm_encoder_feed(lcsm_encoder *enc, const char *text, size_t size, lcsm_error *err)
+static lcsm_status put(lcsm_encoder *enc, const int32_t *ids, size_t count, lcsm_error *err)
+{
+    lcsm_status st = LCSM_OK;
+    if (count > IDS - enc->count) LCSM_TRY(flush(enc, err));
+    if (count > IDS) return enc->fn(enc->user, ids, count, err);
+    memcpy(enc->ids + enc->count, ids, count * sizeof *ids);
+    enc->count += count;
+cleanup:
+    return st;
+}
+
+/* ---- words ------------------------------------------------------------------------------ */
+
+/* The tokens of single bytes; a byte that is none becomes the unknown token, or nothing. */
+static size_t spell(const lcsm_tokenizer *tok, const char *word, size_t size, int32_t *ids)
+{
+    size_t count = 0;
+    for (size_t j = 0; j < size; j++) {
+        int32_t id = tok->byte_id[(unsigned char)word[j]];
+        if (id < 0) id = tok->unknown;
+        bool fused = tok->fuse_unknown && id == tok->unknown && count > 0 && ids[count - 1] == id;
+        if (id >= 0 && !fused) ids[count++] = id;
+    }
+    return count;
+}
+
+static lcsm_status merge(lcsm_encoder *enc, const char *word, size_t size, size_t *count,
+                         lcsm_error *err)
+{
+    if (size > enc->word_room) {
+        int32_t *ids = realloc(enc->word, size * sizeof *ids);
+        if (ids == NULL)
+            return lcsm_fail(err, LCSM_ERR_MEMORY, "no memory for a word of %zu bytes", size);
+        enc->word      = ids;
+        enc->word_room = size;
+    }
+    int32_t whole =
+        enc->tok->ignore_merges ? lcsm_vocab_find_mapped(&enc->tok->vocab, word, size) : -1;
+    *count = 1;
+    if (whole >= 0) {
+        enc->word[0] = whole;
+        return LCSM_OK;
+    }
+    *count = spell(enc->tok, word, size, enc->word);
+    return lcsm_bpe(&enc->tok->merges, &enc->bpe, enc->word, count, err);
+}
+
+/* An lcsm_word_fn. */
+static lcsm_status take_word(void *user, const char *word, size_t size, lcsm_error *err)
+{
+    lcsm_encoder *enc   = user;
+    lcsm_status   st    = LCSM_OK;
+    bool          keep  = size <= LCSM_CACHED_WORD;
+    uint64_t      hash  = keep ? lcsm_word_hash(word, size) : 0;
+    size_t        count = 0;
+    if (keep) {
+        const int32_t *ids = lcsm_word_cache_find(&enc->cache, hash, word, size, &count);
+        if (ids != NULL) return put(enc, ids, count, err);
+    }
+    LCSM_TRY(merge(enc, word, size, &count, err));
+    if (keep) lcsm_word_cache_put(&enc->cache, hash, word, size, enc->word, count);
+    LCSM_TRY(put(enc, enc->word, count, err));
+cleanup:
+    return st;
+}
+
+/* ---- stretches of text ------------------------------------------------------------------ */
+
+typedef lcsm_status stretch_fn(lcsm_encoder *enc, const char *text, size_t size, bool goes_on,
+                               lcsm_error *err);
+
+/* Sends added tokens as they are, and what lies between them to fn. */
+static lcsm_status around(lcsm_encoder *enc, const lcsm_added *added, const char *text, size_t size,
+                          bool goes_on, stretch_fn *fn, lcsm_error *err)
+{
+    lcsm_status       st = LCSM_OK;
+    lcsm_added_search s  = {.added   = added,
+                            .text    = text,
+                            .size    = size,
+                            .special = (enc->flags & LCSM_ENCODE_SPECIAL) != 0};
+    for (size_t done = 0;;) {
+        lcsm_added_match m = lcsm_added_next(&s);
+        if (m.begin > done)
+            LCSM_TRY(fn(enc, text + done, m.begin - done, goes_on && done == 0, err));
+        if (m.token == NULL) break;
+        LCSM_TRY(put(enc, &m.token->id, 1, err));
+        done = m.end;
+    }
+cleanup:
+    return st;
+}
+
+static lcsm_status split_stretch(lcsm_encoder *enc, const char *text, size_t size, bool goes_on,
+                                 lcsm_error *err)
+{
+    return lcsm_split(&enc->tok->splitter, &enc->split, text, size, goes_on, take_word, enc, err);
+}
+
+static lcsm_status utf8_stretch(lcsm_encoder *enc, const char *text, size_t size, bool goes_on,
+                                lcsm_error *err)
+{
+    const lcsm_tokenizer *tok = enc->tok;
+    lcsm_status           st  = LCSM_OK;
+    if (lcsm_normalizer_changes(&tok->normalizer, text, size)) {
+        LCSM_TRY(lcsm_normalize(&tok->normalizer, text, size, &enc->normal, &enc->spare, err));
+        text = lcsm_strbuf_text(&enc->normal);
+        size = enc->normal.size;
+    }
+    LCSM_TRY(around(enc, &tok->normalized, text, size, goes_on, split_stretch, err));
+cleanup:
+    return st;
+}
+
+/* Where bytes that are no UTF-8 end. */
+static size_t foreign(const char *text, size_t size)
+{
+    size_t at = 0;
+    while (at < size) {
+        lcsm_utf8_n n = lcsm_utf8_next((const unsigned char *)text + at, size - at);
+        if (n.size > 0) break;
+        at += n.bad;
+    }
+    return at;
+}
+
+/* UTF-8 goes through the stages; each run of other bytes is a word by itself. */
+static lcsm_status raw_stretch(lcsm_encoder *enc, const char *text, size_t size, bool goes_on,
+                               lcsm_error *err)
+{
+    lcsm_status st = LCSM_OK;
+    for (size_t at = 0; at < size;) {
+        size_t good = lcsm_utf8_check(text + at, size - at);
+        if (good > 0) LCSM_TRY(utf8_stretch(enc, text + at, good, goes_on, err));
+        at += good;
+        size_t bad = foreign(text + at, size - at);
+        if (bad > 0) LCSM_TRY(take_word(enc, text + at, bad, err));
+        at += bad;
+        goes_on = true;
+    }
+cleanup:
+    return st;
+}
+
+static lcsm_status encode_bytes(lcsm_encoder *enc, const char *text, size_t size, lcsm_error *err)
 {
     lcsm_status st = LCSM_OK;
     for (size_t j = 0; j < size; j++) {
@@ -51,7 +229,147 @@ cleanup:
     return st;
 }
 
+static lcsm_status encode_part(lcsm_encoder *enc, const char *text, size_t size, lcsm_error *err)
+{
+    bool goes_on = enc->goes_on;
+    enc->goes_on = true;
+    if (enc->tok->bytes) return encode_bytes(enc, text, size, err);
+    return around(enc, &enc->tok->raw, text, size, goes_on, raw_stretch, err);
+}
+
+/* ---- the window ------------------------------------------------------------------------- */
+
+static bool is_alnum(unsigned char c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+static bool space_at(const char *text, size_t size, size_t at)
+{
+    lcsm_utf8_n n = lcsm_utf8_next((const unsigned char *)text + at, size - at);
+    return n.size == 0 || lcsm_utf8_is_space(n.code);
+}
+
+/* The start of the character that ends at `end` > 0. */
+static size_t start_before(const char *text, size_t end)
+{
+    size_t at = end - 1;
+    while (at > 0 && end - at < 4 && ((unsigned char)text[at] & 0xC0u) == 0x80) at--;
+    return at;
+}
+
+/* A single line end between characters that are no white space: a word ends with it in every
+ * pattern. */
+static bool lone_line_end(const char *text, size_t size, size_t at)
+{
+    return text[at - 1] == '\n' && at >= 2 && at < size && !space_at(text, size, at)
+        && !space_at(text, size, start_before(text, at - 1));
+}
+
+/* The last place where the text can be cut: before a space that follows an ASCII letter or digit;
+ * else behind a lone line end; else between two characters. */
+static size_t cut_place(const char *text, size_t size)
+{
+    for (size_t at = size - 1; at > 0; at--)
+        if (text[at] == ' ' && is_alnum((unsigned char)text[at - 1])) return at;
+    for (size_t at = size - 1; at > 1; at--)
+        if (lone_line_end(text, size, at)) return at;
+    size_t at = start_before(text, size);
+    return at == 0 ? size : at;
+}
+
+static lcsm_status begin(lcsm_encoder *enc, lcsm_error *err)
+{
+    if (enc->begun || (enc->flags & LCSM_ENCODE_TEMPLATE) == 0) return LCSM_OK;
+    enc->begun = true;
+    return put(enc, enc->tok->prefix.ids, enc->tok->prefix.count, err);
+}
+
+/* What a normalizer puts before a text, or replaces in it, needs the whole. */
+static bool needs_whole(const lcsm_tokenizer *tok)
+{
+    bool whole = false;
+    for (size_t j = 0; j < tok->normalizer.count; j++)
+        whole = whole || tok->normalizer.steps[j].kind >= LCSM_NORMALIZE_PREPEND;
+    return whole;
+}
+
+lcsm_status lcsm_encoder_feed(lcsm_encoder *enc, const char *text, size_t size, lcsm_error *err)
+{
+    lcsm_status  st = LCSM_OK;
+    lcsm_strbuf *w  = &enc->window;
+    LCSM_TRY(begin(enc, err));
+    if (enc->tok->bytes) return encode_bytes(enc, text, size, err);
+    while (size > 0) {
+        size_t room = needs_whole(enc->tok) ? size : WINDOW - w->size;
+        size_t now  = size < room ? size : room;
+        lcsm_strbuf_bytes(w, text, now);
+        if (w->failed) return lcsm_fail(err, LCSM_ERR_MEMORY, "no memory for a piece of text");
+        text += now;
+        size -= now;
+        if (size == 0 || needs_whole(enc->tok)) continue;
+        size_t cut = cut_place(w->text, w->size);
+        LCSM_TRY(encode_part(enc, w->text, cut, err));
+        w->size -= cut;
+        memmove(w->text, w->text + cut, w->size);
+    }
+cleanup:
+    return st;
+}
+
 lcsm_status lcsm_encoder_finish(lcsm_encoder *enc, lcsm_error *err)
 {
-    return flush(enc, err);
+    lcsm_status st = LCSM_OK;
+    LCSM_TRY(begin(enc, err));
+    if (enc->window.size > 0) LCSM_TRY(encode_part(enc, enc->window.text, enc->window.size, err));
+    if ((enc->flags & LCSM_ENCODE_TEMPLATE) != 0)
+        LCSM_TRY(put(enc, enc->tok->suffix.ids, enc->tok->suffix.count, err));
+    LCSM_TRY(flush(enc, err));
+cleanup:
+    enc->window.size = 0;
+    enc->count       = 0;
+    enc->begun = enc->goes_on = false;
+    return st;
+}
+
+/* ---- all at once ------------------------------------------------------------------------ */
+
+typedef struct {
+    int32_t *ids;
+    size_t   count, room;
+} gathered;
+
+static lcsm_status gather(void *user, const int32_t *ids, size_t count, lcsm_error *err)
+{
+    gathered *g = user;
+    if (count > g->room - g->count) {
+        size_t   room = 2 * g->room + count;
+        int32_t *more = realloc(g->ids, room * sizeof *more);
+        if (more == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no memory for %zu ids", room);
+        g->ids  = more;
+        g->room = room;
+    }
+    memcpy(g->ids + g->count, ids, count * sizeof *ids);
+    g->count += count;
+    return LCSM_OK;
+}
+
+lcsm_status lcsm_tokenizer_encode(const lcsm_tokenizer *tok, const char *text, size_t size,
+                                  unsigned flags, int32_t **ids, size_t *count, lcsm_error *err)
+{
+    lcsm_status   st  = LCSM_OK;
+    lcsm_encoder *enc = NULL;
+    gathered      g   = {0};
+    *ids              = NULL;
+    *count            = 0;
+    LCSM_TRY(lcsm_encoder_create(&enc, tok, flags, gather, &g, err));
+    LCSM_TRY(lcsm_encoder_feed(enc, text, size, err));
+    LCSM_TRY(lcsm_encoder_finish(enc, err));
+    *ids   = g.ids;
+    *count = g.count;
+    g.ids  = NULL;
+cleanup:
+    lcsm_encoder_free(enc);
+    free(g.ids);
+    return st;
 }

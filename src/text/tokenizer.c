@@ -3,40 +3,49 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <xxhash.h>
 
 #include "base/file.h"
-#include "base/size.h"
-
-lcsm_status lcsm_tokenizer_bytes(lcsm_tokenizer **out, lcsm_error *err)
-{
-    lcsm_status     st  = LCSM_OK;
-    lcsm_tokenizer *tok = calloc(1, sizeof *tok);
-    *out                = NULL;
-    if (tok == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no memory for a tokenizer");
-    tok->eos   = -1;
-    tok->bytes = true;
-    tok->hash  = XXH3_64bits("bytes", 5);
-    LCSM_TRY(lcsm_vocab_create(&tok->vocab, 256, err));
-    for (int j = 0; j < 256; j++) {
-        char c = (char)j;
-        if (lcsm_vocab_put(&tok->vocab, j, &c, 1)) continue;
-        st = lcsm_fail(err, LCSM_ERR_MEMORY, "no memory for a vocabulary");
-        goto cleanup;
-    }
-    *out = tok;
-    tok  = NULL;
-cleanup:
-    lcsm_tokenizer_free(tok);
-    return st;
-}
 
 void lcsm_tokenizer_free(lcsm_tokenizer *tok)
 {
     if (tok == NULL) return;
     lcsm_vocab_free(&tok->vocab);
+    lcsm_merges_free(&tok->merges);
+    lcsm_added_free(&tok->raw);
+    lcsm_added_free(&tok->normalized);
+    lcsm_normalizer_free(&tok->normalizer);
+    lcsm_splitter_free(&tok->splitter);
+    free(tok->prefix.ids);
+    free(tok->suffix.ids);
     free(tok->json);
     free(tok);
+}
+
+lcsm_status lcsm_tokenizer_save(const lcsm_tokenizer *tok, const char *path, lcsm_error *err)
+{
+    return lcsm_file_write_atomic(path, tok->json, tok->json_size, err);
+}
+
+static size_t count_special(const lcsm_added *a)
+{
+    size_t count = 0;
+    for (size_t j = 0; j < a->count; j++) count += a->tokens[j].special;
+    return count;
+}
+
+lcsm_tokenizer_info lcsm_tokenizer_describe(const lcsm_tokenizer *tok)
+{
+    return (lcsm_tokenizer_info){
+        .kind          = tok->bytes ? "bytes" : "byte-level BPE",
+        .vocab         = tok->vocab.count,
+        .tokens        = tok->vocab.tokens,
+        .merges        = tok->merge_count,
+        .added         = tok->raw.count + tok->normalized.count,
+        .special       = count_special(&tok->raw) + count_special(&tok->normalized),
+        .longest       = tok->vocab.longest,
+        .normalizer    = tok->normalizer_name[0] == '\0' ? "none" : tok->normalizer_name,
+        .pre_tokenizer = tok->splitter_name,
+    };
 }
 
 size_t lcsm_tokenizer_vocab(const lcsm_tokenizer *tok)

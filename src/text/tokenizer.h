@@ -4,15 +4,40 @@
 #define LCSM_TEXT_TOKENIZER_H
 #include <lcsm/tokenizer.h>
 
+#include "text/added.h"
+#include "text/merges.h"
+#include "text/normalize.h"
+#include "text/split.h"
 #include "text/vocab.h"
 
+/* Ids that the post-processor puts before or behind a text. */
+typedef struct {
+    int32_t *ids;
+    size_t   count;
+} lcsm_id_list;
+
 struct lcsm_tokenizer {
-    char      *json; /* the file */
-    size_t     json_size;
-    uint64_t   hash;
-    lcsm_vocab vocab;
-    int32_t    eos;
-    bool       bytes; /* ids are bytes */
+    char           *json; /* the file */
+    size_t          json_size;
+    uint64_t        hash;
+    bool            bytes; /* ids are bytes, and nothing else happens */
+    lcsm_vocab      vocab;
+    lcsm_merges     merges;
+    int32_t         byte_id[256]; /* -1: the byte is no token */
+    int32_t         unknown;      /* what such a byte becomes; -1: it is left out */
+    bool            fuse_unknown; /* neighbours become one */
+    bool            ignore_merges;
+    size_t          merge_count;
+    lcsm_added      raw, normalized; /* looked for in the text, and in the normalized text */
+    lcsm_normalizer normalizer;
+    lcsm_splitter   splitter;
+    lcsm_id_list    prefix, suffix;
+    int32_t         eos;
+    char            normalizer_name[64], splitter_name[64];
 };
+
+/* Reads a tokenizer.json that lies in memory, and copies it. label is its name in messages. */
+lcsm_status lcsm_tokenizer_parse(lcsm_tokenizer **out, const char *label, const char *json,
+                                 size_t size, lcsm_error *err);
 
 #endif

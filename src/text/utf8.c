@@ -29,6 +29,13 @@ lcsm_utf8_n lcsm_utf8_next(const unsigned char *p, size_t size)
     return (lcsm_utf8_n){.code = code, .size = length};
 }
 
+bool lcsm_utf8_is_space(uint32_t code)
+{
+    if (code <= 0x20) return code == 0x20 || (code >= 0x09 && code <= 0x0D);
+    return code == 0x85 || code == 0xA0 || code == 0x1680 || (code >= 0x2000 && code <= 0x200A)
+        || code == 0x2028 || code == 0x2029 || code == 0x202F || code == 0x205F || code == 0x3000;
+}
+
 size_t lcsm_utf8_put(char *out, uint32_t code)
 {
     if (code < 0x80) {

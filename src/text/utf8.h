@@ -15,6 +15,9 @@ typedef struct {
 /* The character at the start of size > 0 bytes. */
 lcsm_utf8_n lcsm_utf8_next(const unsigned char *p, size_t size);
 
+/* The White_Space of Unicode. */
+bool lcsm_utf8_is_space(uint32_t code);
+
 /* Writes a character, returns its 1 to 4 bytes. */
 size_t lcsm_utf8_put(char *out, uint32_t code);
 

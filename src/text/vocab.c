@@ -39,13 +39,13 @@ static size_t slot_of(const lcsm_vocab *v, const char *bytes, size_t size)
     return slot;
 }
 
-bool lcsm_vocab_put(lcsm_vocab *v, int32_t id, const char *bytes, size_t size)
+bool lcsm_vocab_put(lcsm_vocab *v, int32_t id, const char *bytes, size_t size, bool mapped)
 {
     if (id < 0 || (size_t)id >= v->count || v->entries[id].there) return false;
     if (size > UINT32_MAX || v->pool.size > UINT32_MAX - size) return false;
-    size_t slot = slot_of(v, bytes, size);
-    v->entries[id] =
-        (lcsm_vocab_entry){.at = (uint32_t)v->pool.size, .size = (uint32_t)size, .there = true};
+    size_t slot    = slot_of(v, bytes, size);
+    v->entries[id] = (lcsm_vocab_entry){
+        .at = (uint32_t)v->pool.size, .size = (uint32_t)size, .there = true, .mapped = mapped};
     lcsm_strbuf_bytes(&v->pool, bytes, size);
     if (v->pool.failed) return false;
     if (v->slots[slot] == 0) v->slots[slot] = id + 1;
@@ -57,6 +57,12 @@ bool lcsm_vocab_put(lcsm_vocab *v, int32_t id, const char *bytes, size_t size)
 int32_t lcsm_vocab_find(const lcsm_vocab *v, const char *bytes, size_t size)
 {
     return v->slots[slot_of(v, bytes, size)] - 1;
+}
+
+int32_t lcsm_vocab_find_mapped(const lcsm_vocab *v, const char *bytes, size_t size)
+{
+    int32_t id = lcsm_vocab_find(v, bytes, size);
+    return id >= 0 && v->entries[id].mapped ? id : -1;
 }
 
 const char *lcsm_vocab_bytes(const lcsm_vocab *v, int32_t id, size_t *size)

@@ -12,6 +12,7 @@
 typedef struct {
     uint32_t at, size; /* in pool */
     bool     there;
+    bool     mapped; /* written in the characters of bytes, so that merges can make it */
     bool     special;
 } lcsm_vocab_entry;
 
@@ -31,10 +32,11 @@ void        lcsm_vocab_free(lcsm_vocab *v);
 
 /* false: the id is taken, or there is no memory. Equal bytes may have several ids; the first that
  * was put is found. */
-bool lcsm_vocab_put(lcsm_vocab *v, int32_t id, const char *bytes, size_t size);
+bool lcsm_vocab_put(lcsm_vocab *v, int32_t id, const char *bytes, size_t size, bool mapped);
 
 /* -1: there is none. */
 int32_t lcsm_vocab_find(const lcsm_vocab *v, const char *bytes, size_t size);
+int32_t lcsm_vocab_find_mapped(const lcsm_vocab *v, const char *bytes, size_t size);
 
 /* NULL: no such token. */
 const char *lcsm_vocab_bytes(const lcsm_vocab *v, int32_t id, size_t *size);

@@ -3,6 +3,33 @@
 
 #include <string.h>
 
+lcsm_batches lcsm_batches_recall(const lcsm_train_config *cfg, ptrdiff_t vocab, bool evaluation)
+{
+    return (lcsm_batches){.task     = LCSM_TASK_MQAR,
+                          .B        = cfg->batch_size,
+                          .T        = cfg->seq_len,
+                          .fresh    = cfg->fresh && !evaluation,
+                          .examples = evaluation ? cfg->test_examples : cfg->examples,
+                          .mqar     = {.vocab              = vocab,
+                                       .length             = cfg->seq_len,
+                                       .pairs              = cfg->pairs,
+                                       .power              = cfg->power,
+                                       .random_non_queries = cfg->random_non_queries,
+                                       .seed = (uint64_t)cfg->seed + ((uint64_t)evaluation << 62)}};
+}
+
+lcsm_batches lcsm_batches_text(const lcsm_train_config *cfg, const lcsm_dataset *data,
+                               bool evaluation)
+{
+    return (lcsm_batches){.task    = LCSM_TASK_LM,
+                          .B       = cfg->batch_size,
+                          .T       = cfg->seq_len,
+                          .data    = data,
+                          .seed    = (uint64_t)cfg->seed,
+                          .shuffle = !evaluation,
+                          .carried = cfg->carried && !evaluation};
+}
+
 static lcsm_dataset_order order_of(const lcsm_batches *s, int64_t epoch)
 {
     return (lcsm_dataset_order){.T       = (size_t)s->T,

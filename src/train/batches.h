@@ -23,6 +23,13 @@ typedef struct {
     uint64_t            seed;
 } lcsm_batches;
 
+/* Recall examples, those of training or those of evaluation, which training never sees. */
+lcsm_batches lcsm_batches_recall(const lcsm_train_config *cfg, ptrdiff_t vocab, bool evaluation);
+
+/* Blocks of a text, in another order in every epoch if they are shuffled. */
+lcsm_batches lcsm_batches_text(const lcsm_train_config *cfg, const lcsm_dataset *data,
+                               bool evaluation);
+
 /* Batches of an epoch, at least 1. */
 int64_t lcsm_batches_count(const lcsm_batches *s);
 

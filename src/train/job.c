@@ -136,17 +136,19 @@ static lcsm_status open_text(const reader *r, lcsm_error *err)
     if (j->paths[0] == NULL)
         return lcsm_fail(err, LCSM_ERR_ARGUMENT, "no data; say which files or folders of text");
     LCSM_TRY(open_paths(&j->text, r, j->paths[0], err));
-    j->train.data = j->text;
+    const lcsm_dataset *train = j->text;
     if (j->paths[1] != NULL) {
         LCSM_TRY(open_paths(&j->valid_text, r, j->paths[1], err));
         j->valid_data = j->valid_text;
     } else if (j->cfg.valid_fraction > 0) {
         LCSM_TRY(
             lcsm_dataset_split(j->text, 1 - j->cfg.valid_fraction, &j->part[0], &j->part[1], err));
-        j->train.data = j->part[0];
+        train         = j->part[0];
         j->valid_data = j->part[1];
     }
-    j->data = (int64_t)lcsm_dataset_tokens(j->train.data);
+    j->train = lcsm_batches_text(&j->cfg, train, false);
+    if (j->valid_data != NULL) j->valid = lcsm_batches_text(&j->cfg, j->valid_data, true);
+    j->data = (int64_t)lcsm_dataset_tokens(train);
 cleanup:
     return st;
 }
@@ -166,51 +168,12 @@ cleanup:
     return st;
 }
 
-/* ---- sources ------------------------------------------------------------------------------ */
-
-static lcsm_batches source_of(const lcsm_job *j, const lcsm_batches *have)
-{
-    lcsm_batches s = *have;
-    s.task         = (lcsm_task)j->cfg.task;
-    s.B            = j->cfg.batch_size;
-    s.T            = j->cfg.seq_len;
-    s.seed         = (uint64_t)j->cfg.seed;
-    s.mqar         = (lcsm_mqar_config){.vocab              = j->model_cfg.vocab,
-                                        .length             = j->cfg.seq_len,
-                                        .pairs              = j->cfg.pairs,
-                                        .power              = j->cfg.power,
-                                        .random_non_queries = j->cfg.random_non_queries,
-                                        .seed               = (uint64_t)j->cfg.seed};
-    return s;
-}
-
-/* Recall examples of evaluation have a seed that training never has. */
 static lcsm_status open_recall(lcsm_job *j, lcsm_error *err)
 {
-    j->train.examples = j->cfg.examples;
-    j->valid.examples = j->cfg.test_examples;
-    j->train.fresh    = j->cfg.fresh;
-    j->valid.mqar.seed += (uint64_t)1 << 62;
-    j->data = j->cfg.examples;
-    if (j->cfg.examples == 0)
-        return lcsm_fail(err, LCSM_ERR_CONFIG, "examples is 0, want at least 1");
+    j->train = lcsm_batches_recall(&j->cfg, j->model_cfg.vocab, false);
+    j->valid = lcsm_batches_recall(&j->cfg, j->model_cfg.vocab, true);
+    j->data  = j->cfg.examples;
     return lcsm_mqar_check(&j->train.mqar, err);
-}
-
-static lcsm_status open_data(lcsm_job *j, const lcsm_train_job *want, const lcsm_train_hooks *hooks,
-                             lcsm_error *err)
-{
-    lcsm_status st   = LCSM_OK;
-    bool        text = j->cfg.task == LCSM_TASK_LM;
-    if (text) LCSM_TRY(open_lm(j, want, hooks, err));
-    j->train         = source_of(j, &j->train);
-    j->train.carried = j->cfg.carried;
-    j->train.shuffle = true;
-    j->valid         = source_of(j, &(lcsm_batches){.data = j->valid_data});
-    if (!text) LCSM_TRY(open_recall(j, err));
-    else if (j->valid_data == NULL) j->valid.T = 0;
-cleanup:
-    return st;
 }
 
 /* ---- the whole ---------------------------------------------------------------------------- */
@@ -271,7 +234,8 @@ lcsm_status lcsm_job_open(lcsm_job *j, const lcsm_context *ctx, const lcsm_train
     LCSM_TRY(check_folder(want, err));
     LCSM_TRY(lcsm_train_config_check(&j->cfg, err));
     LCSM_TRY(lcsm_model_config_check(&j->model_cfg, err));
-    LCSM_TRY(open_data(j, want, hooks, err));
+    if (j->cfg.task == LCSM_TASK_MQAR) LCSM_TRY(open_recall(j, err));
+    else LCSM_TRY(open_lm(j, want, hooks, err));
     LCSM_TRY(open_trainer(j, err));
     LCSM_TRY(write_config(j, want, err));
 cleanup:

@@ -59,7 +59,7 @@ static const lcsm_key ROWS[] = {
     INT ("log_every",      log_every,      1, MANY,    "10",   "updates between lines"),
     BOOL("tensorboard",    tensorboard,    "false", "also write TensorBoard events"),
     INT ("pairs",          pairs,          1, 1 << 22, "4",    "key-value pairs of an mqar example"),
-    INT ("examples",       examples,       0, MANY,    "100000", "mqar examples of an epoch"),
+    INT ("examples",       examples,       1, MANY,    "100000", "mqar examples of an epoch"),
     INT ("test_examples",  test_examples,  1, MANY,    "3000", "mqar examples of an evaluation"),
     BOOL("fresh",          fresh,          "false", "new mqar examples in every epoch"),
     REAL("power",          power,          1e-6, 100,  "0.01", "of the law of mqar gaps"),

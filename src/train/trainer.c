@@ -93,19 +93,6 @@ static void load(lcsm_trainer *t, const int32_t *tokens, const int32_t *targets,
     else memset(t->io.reset->data, 0, bytes);
 }
 
-static void add_batch(const lcsm_trainer *t, lcsm_tally *sum)
-{
-    const float   *loss  = t->io.row_loss->data;
-    const float   *right = t->io.right->data;
-    const int32_t *kept  = t->io.targets->data;
-    for (size_t j = 0; j < batch(t); j++) {
-        if (kept[j] == LCSM_TARGET_NONE) continue;
-        sum->loss += (double)loss[j];
-        sum->count++;
-    }
-    sum->right += llround((double)right[0]);
-}
-
 /* The first op whose result is not finite, found by running again. */
 static lcsm_status name_bad(lcsm_trainer *t, const lcsm_run_options *opt, lcsm_error *err)
 {
@@ -149,7 +136,7 @@ static lcsm_status run_batch(lcsm_trainer *t, ptrdiff_t j, double share, lcsm_ta
     lcsm_status st = lcsm_graph_forward(t->g, &opt, err);
     if (st != LCSM_OK) return st;
     if (!isfinite(*(const float *)t->io.loss->data)) return name_bad(t, &opt, err);
-    add_batch(t, sum);
+    lcsm_tally_add(sum, &t->io);
     return lcsm_graph_backward(t->g, &opt, err);
 }
 
@@ -192,16 +179,6 @@ lcsm_status lcsm_trainer_evaluate(lcsm_trainer *t, const int32_t *tokens, const 
 {
     load(t, tokens, targets, NULL);
     lcsm_status st = lcsm_graph_forward(t->g, NULL, err);
-    if (st == LCSM_OK) add_batch(t, sum);
+    if (st == LCSM_OK) lcsm_tally_add(sum, &t->io);
     return st;
-}
-
-double lcsm_tally_loss(const lcsm_tally *t)
-{
-    return t->count == 0 ? NAN : t->loss / (double)t->count;
-}
-
-double lcsm_tally_accuracy(const lcsm_tally *t)
-{
-    return t->count == 0 ? NAN : (double)t->right / (double)t->count;
 }

@@ -15,6 +15,7 @@
 #include "model/model.h"
 #include "train/optimizer.h"
 #include "train/schedule.h"
+#include "train/tally.h"
 
 struct lcsm_trainer {
     lcsm_model       *model;
@@ -30,9 +31,5 @@ struct lcsm_trainer {
 /* As lcsm_trainer_create; epoch counts updates, for schedules that need it. */
 lcsm_status lcsm_trainer_make(lcsm_trainer **out, lcsm_model *model, const lcsm_train_config *cfg,
                               int64_t total, int64_t epoch, lcsm_error *err);
-
-/* Mean loss in nats, and the part that was right; NAN for no targets. */
-double lcsm_tally_loss(const lcsm_tally *t);
-double lcsm_tally_accuracy(const lcsm_tally *t);
 
 #endif

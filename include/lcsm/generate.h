@@ -1,0 +1,86 @@
+/*
+ * lcsm/generate.h - text from a model: sampling, and a loop that hands out whole characters.
+ *
+ *     lcsm_session_create(&s, model, NULL, err);
+ *     lcsm_generate_prompt(s, tok, "Once", 4, err);
+ *     lcsm_generate(s, tok, &(lcsm_generate_options){.tokens = 100}, put, NULL, &end, err);
+ *
+ * Memory is the same after a million tokens as after one. A number drawn depends on the seed and
+ * the place of its token in the text and on nothing else, so the same seed gives the same text,
+ * also when a state was saved and loaded in between.
+ *
+ * Ownership  What _create returns, the caller gives to _free; _free(NULL) is fine.
+ * Threads    A sampler and a session belong to one thread at a time.
+ * Errors     A function that can fail returns lcsm_status and, if err is not NULL, says why.
+ */
+#ifndef LCSM_GENERATE_H
+#define LCSM_GENERATE_H
+#include <lcsm/session.h>
+#include <lcsm/tokenizer.h>
+
+LCSM_BEGIN_DECLS
+
+/* ---- sampling --------------------------------------------------------------------------- */
+
+/* In the order in which they act. All zeros: the most probable token, always. */
+typedef struct {
+    double repeat_penalty; /* positive logits of recent tokens are divided by it, negative ones
+                            * multiplied; 0 or 1: none */
+    double   temperature;  /* divides the logits; 0: take the most probable token */
+    size_t   top_k;        /* only so many of the most probable; 0: all */
+    double   top_p;        /* of these, the fewest whose probabilities make this sum; 0: all */
+    double   min_p;        /* and of these, those with this part of the largest probability */
+    uint64_t seed;
+} lcsm_sample_options;
+
+typedef struct lcsm_sampler lcsm_sampler;
+
+LCSM_API lcsm_status lcsm_sampler_create(lcsm_sampler **out, size_t vocab,
+                                         const lcsm_sample_options *options, lcsm_error *err);
+LCSM_API void        lcsm_sampler_free(lcsm_sampler *s);
+
+/* A token for logits (V). index numbers the draws: the same one gives the same token. recent, of
+ * which there may be none, is what the penalty is for. LCSM_ERR_NUMBER if a logit is no number or
+ * all are minus infinity. */
+LCSM_API lcsm_status lcsm_sampler_next(lcsm_sampler *s, const float *logits, uint64_t index,
+                                       const int32_t *recent, size_t recent_count, int32_t *token,
+                                       lcsm_error *err);
+
+/* ---- text ------------------------------------------------------------------------------- */
+
+/* Reads a text. In a new session an empty one is the token that stands before every text. */
+LCSM_API lcsm_status lcsm_generate_prompt(lcsm_session *s, const lcsm_tokenizer *tok,
+                                          const char *text, size_t size, lcsm_error *err);
+
+/* Takes text as it is made, in whole characters; false stops. */
+typedef bool lcsm_text_fn(void *user, const char *text, size_t size);
+
+typedef enum {
+    LCSM_END_TOKENS,  /* as many as were asked for */
+    LCSM_END_STOP,    /* a stop text, which is not handed out */
+    LCSM_END_OF_TEXT, /* the tokenizer's end-of-text token */
+    LCSM_END_CALLER,  /* the function said so */
+} lcsm_generate_reason;
+
+/* All zeros are the defaults. */
+typedef struct {
+    lcsm_sample_options sample;
+    uint64_t            tokens; /* at most; 0: until something else stops it, for ever if nothing */
+    const char *const  *stop;   /* texts that stop it */
+    size_t              stop_count;
+    bool                ignore_end; /* go on after an end-of-text token */
+} lcsm_generate_options;
+
+typedef struct {
+    uint64_t             tokens;
+    lcsm_generate_reason reason;
+} lcsm_generate_end;
+
+/* Goes on from what the session, of one sequence, has read. All tokens that were made, a stop text
+ * too, have been read by the session at the end. result may be NULL. */
+LCSM_API lcsm_status lcsm_generate(lcsm_session *s, const lcsm_tokenizer *tok,
+                                   const lcsm_generate_options *options, lcsm_text_fn *put,
+                                   void *user, lcsm_generate_end *result, lcsm_error *err);
+
+LCSM_END_DECLS
+#endif

@@ -1,0 +1,192 @@
+/* logits_check.c - a model with weights against logits that others computed from them. */
+#include <lcsm/session.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/size.h"
+#include "format/json_doc.h"
+
+/* One sequence: tokens, and the logits behind the last `known` of them. */
+typedef struct {
+    int32_t *tokens;
+    size_t   count, known;
+    double  *want;
+} record;
+
+typedef struct {
+    size_t  V;
+    record *list;
+    size_t  count;
+} records;
+
+static void free_records(records *r)
+{
+    for (size_t j = 0; j < r->count; j++) {
+        free(r->list[j].tokens);
+        free(r->list[j].want);
+    }
+    free(r->list);
+}
+
+static lcsm_status reserve(record *r, size_t count, size_t known, size_t V, lcsm_error *err)
+{
+    size_t numbers = 0;
+    bool   fits    = lcsm_size_mul(known, V, &numbers);
+    r->tokens      = calloc(count + 1, sizeof *r->tokens);
+    r->want        = fits ? calloc(numbers + 1, sizeof *r->want) : NULL;
+    r->count       = count;
+    r->known       = known;
+    if (r->tokens != NULL && r->want != NULL) return LCSM_OK;
+    return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for recorded logits");
+}
+
+/* ---- files ------------------------------------------------------------------------------ */
+
+static lcsm_status read_sequence(record *r, size_t V, const lcsm_json *tokens,
+                                 const lcsm_json *logits, lcsm_error *err)
+{
+    size_t      count = lcsm_json_count(tokens);
+    lcsm_json   step;
+    lcsm_status st;
+    LCSM_TRY(reserve(r, count, count, V, err));
+    for (size_t t = 0; t < count; t++) {
+        int64_t id = 0;
+        LCSM_TRY(lcsm_json_get_int(&id, lcsm_json_item(tokens, t), 0, (int64_t)V - 1, err));
+        r->tokens[t] = (int32_t)id;
+        LCSM_TRY(lcsm_json_get_array(&step, lcsm_json_item(logits, t), V, V, err));
+        for (size_t v = 0; v < V; v++)
+            LCSM_TRY(lcsm_json_get_real(&r->want[t * V + v], lcsm_json_item(&step, v), -INFINITY,
+                                        INFINITY, err));
+    }
+cleanup:
+    return st;
+}
+
+static lcsm_status read_json(records *out, const char *file, lcsm_error *err)
+{
+    lcsm_json_doc doc = {0};
+    lcsm_json     sequences, logits, tokens, steps;
+    lcsm_status   st;
+    LCSM_TRY(lcsm_json_doc_read(&doc, file, LCSM_JSON_LARGE_SIZE, err));
+    lcsm_json root = lcsm_json_root(&doc);
+    LCSM_TRY(lcsm_json_get_array(&sequences, lcsm_json_need(&root, "sequences"), 1, 1 << 20, err));
+    size_t count = lcsm_json_count(&sequences);
+    LCSM_TRY(lcsm_json_get_array(&logits, lcsm_json_need(&root, "logits"), count, count, err));
+    out->list = calloc(count, sizeof *out->list);
+    if (out->list == NULL) LCSM_TRY(lcsm_fail(err, LCSM_ERR_MEMORY, "no room for %s", file));
+    for (; out->count < count; out->count++) {
+        LCSM_TRY(
+            lcsm_json_get_array(&tokens, lcsm_json_item(&sequences, out->count), 1, 1 << 20, err));
+        size_t n = lcsm_json_count(&tokens);
+        LCSM_TRY(lcsm_json_get_array(&steps, lcsm_json_item(&logits, out->count), n, n, err));
+        st = read_sequence(&out->list[out->count], out->V, &tokens, &steps, err);
+        if (st != LCSM_OK) {
+            out->count++;
+            goto cleanup;
+        }
+    }
+cleanup:
+    lcsm_json_doc_free(&doc);
+    return st;
+}
+
+static lcsm_status read_floats(records *out, const char *file, const int32_t *tokens, size_t count,
+                               lcsm_error *err)
+{
+    lcsm_file   bytes = {0};
+    lcsm_status st;
+    size_t      row = out->V * sizeof(float);
+    LCSM_TRY(lcsm_file_map(&bytes, file, err));
+    size_t known = bytes.size / row;
+    if (bytes.size % row != 0 || (known != 1 && known != count))
+        LCSM_TRY(lcsm_fail(err, LCSM_ERR_FORMAT,
+                           "%s has %zu bytes, want %zu (one step of %zu logits) or %zu (%zu steps)",
+                           file, bytes.size, row, out->V, row * count, count));
+    out->list = calloc(1, sizeof *out->list);
+    if (out->list == NULL) LCSM_TRY(lcsm_fail(err, LCSM_ERR_MEMORY, "no room for %s", file));
+    out->count = 1;
+    LCSM_TRY(reserve(&out->list[0], count, known, out->V, err));
+    memcpy(out->list[0].tokens, tokens, count * sizeof *tokens);
+    for (size_t j = 0; j < known * out->V; j++) {
+        float x;
+        memcpy(&x, bytes.data + j * sizeof x, sizeof x);
+        out->list[0].want[j] = (double)x;
+    }
+cleanup:
+    lcsm_file_close(&bytes);
+    return st;
+}
+
+/* ---- comparison ------------------------------------------------------------------------- */
+
+/* The largest difference over all steps that are known. */
+static lcsm_status compare(lcsm_session *s, const record *r, size_t V, size_t first, size_t rest,
+                           double *worst, lcsm_error *err)
+{
+    float      *got = calloc(r->count * V, sizeof *got);
+    lcsm_status st  = LCSM_OK;
+    if (got == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for logits");
+    lcsm_session_reset(s);
+    for (size_t t = 0, n = first; t < r->count; t += n, n = rest) {
+        if (n > r->count - t) n = r->count - t;
+        LCSM_TRY(lcsm_session_feed(s, r->tokens + t, n, got + t * V, err));
+    }
+    const float *from = got + (r->count - r->known) * V;
+    for (size_t j = 0; j < r->known * V; j++) {
+        double d = fabs((double)from[j] - r->want[j]);
+        if (!(d <= *worst)) *worst = isnan(d) ? INFINITY : d;
+    }
+cleanup:
+    free(got);
+    return st;
+}
+
+static lcsm_status check_way(lcsm_session *s, const records *r, const char *name, int way,
+                             double bound, const char *file, lcsm_check_sink *sink, void *user,
+                             lcsm_error *err)
+{
+    double      worst = 0;
+    lcsm_status st    = LCSM_OK;
+    char        detail[96];
+    for (size_t j = 0; j < r->count && st == LCSM_OK; j++) {
+        size_t n = r->list[j].count, half = n > 1 ? n / 2 : 1;
+        st = compare(s, &r->list[j], r->V,
+                     way == 0   ? n
+                     : way == 1 ? 1
+                                : half,
+                     way == 1 ? 1 : n, &worst, err);
+    }
+    if (st != LCSM_OK) return st;
+    (void)snprintf(detail, sizeof detail, "%zu sequences of %zu logits, absolute", r->count, r->V);
+    sink(user, &(lcsm_check_row){.group          = file,
+                                 .name           = name,
+                                 .precision      = "float",
+                                 .output_error   = worst,
+                                 .output_bound   = bound,
+                                 .gradient_error = NAN,
+                                 .gradient_bound = NAN,
+                                 .ok             = worst <= bound,
+                                 .detail         = detail});
+    return LCSM_OK;
+}
+
+lcsm_status lcsm_check_logits(const lcsm_model *model, const char *file, const int32_t *tokens,
+                              size_t count, double bound, lcsm_check_sink *sink, void *user,
+                              lcsm_error *err)
+{
+    static const char *const ways[] = {"whole sequences", "token by token", "split in the middle"};
+    records                  r      = {.V = (size_t)lcsm_model_config_of(model)->vocab};
+    lcsm_session            *s      = NULL;
+    lcsm_status              st;
+    LCSM_TRY(count > 0 ? read_floats(&r, file, tokens, count, err) : read_json(&r, file, err));
+    LCSM_TRY(lcsm_session_create(&s, model, NULL, err));
+    for (int w = 0; w < 3; w++)
+        LCSM_TRY(check_way(s, &r, ways[w], w, bound, file, sink, user, err));
+cleanup:
+    lcsm_session_free(s);
+    free_records(&r);
+    return st;
+}

@@ -1,0 +1,70 @@
+/* cli_run.c - run folders and signals, for the commands that use a model. */
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "cli.h"
+
+/* Whether the folder holds tokenizer.json. */
+static bool has_tokenizer(const char *folder)
+{
+    char path[4096];
+    int  size = snprintf(path, sizeof path, "%s/tokenizer.json", folder);
+    return size > 0 && (size_t)size < sizeof path && access(path, F_OK) == 0;
+}
+
+static lcsm_status open_tokenizer(cli_run *r, const char *folder, lcsm_error *err)
+{
+    ptrdiff_t vocab = lcsm_model_config_of(r->model)->vocab;
+    if (has_tokenizer(folder)) return lcsm_tokenizer_load(&r->tok, folder, err);
+    if (vocab == 256) return lcsm_tokenizer_bytes(&r->tok, err);
+    err->status = LCSM_ERR_IO;
+    (void)snprintf(err->text, sizeof err->text,
+                   "%.150s has no tokenizer.json, and only a vocabulary of 256 needs none (it has "
+                   "%td)",
+                   folder, vocab);
+    return err->status;
+}
+
+int cli_run_open(cli_run *r, const char *command, const char *folder, int threads, bool text)
+{
+    lcsm_context_options options = {.threads = threads};
+    lcsm_error           err     = {0};
+    *r                           = (cli_run){0};
+    if (lcsm_context_create(&r->ctx, &options, &err) == LCSM_OK
+        && lcsm_model_load(&r->model, r->ctx, folder, &err) == LCSM_OK
+        && (!text || open_tokenizer(r, folder, &err) == LCSM_OK))
+        return EXIT_OK;
+    cli_run_close(r);
+    return cli_report(command, &err);
+}
+
+void cli_run_close(cli_run *r)
+{
+    lcsm_tokenizer_free(r->tok);
+    lcsm_model_free(r->model);
+    lcsm_context_free(r->ctx);
+    *r = (cli_run){0};
+}
+
+/* ---- signals ---------------------------------------------------------------------------- */
+
+static volatile sig_atomic_t caught;
+
+static void on_signal(int number)
+{
+    caught = number;
+}
+
+/* Without SA_RESTART, so that waiting for input ends too. */
+void cli_catch_signals(void)
+{
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
+    (void)sigaction(SIGINT, &action, NULL);
+    (void)sigaction(SIGTERM, &action, NULL);
+}
+
+int cli_signal(void)
+{
+    return (int)caught;
+}

@@ -1,0 +1,246 @@
+/* cmd_eval.c - lcsm eval: how well a model predicts a text. */
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli.h"
+
+static const char HELP[] =
+    "lcsm eval - how well a model predicts a text\n"
+    "\n"
+    "usage: lcsm eval RUN --data TEXT... [--seq-len T] [--batch-size B] [--carried]\n"
+    "                 [--lengths T,T,...] [--blocks N] [--ends never|file|line|auto] [--json]\n"
+    "\n"
+    "The text is cut into blocks of T tokens and every token is predicted from those before it in\n"
+    "its block, so the first ones of a block know little; --carried lets the memory go on from\n"
+    "block to block instead. Perplexity is exp(nats a token); that a word spreads the same nats\n"
+    "over what whitespace separates, so models with different tokenizers compare.\n"
+    "\n"
+    "  --data PATH       a text file, a .gz file or a folder; more may follow\n"
+    "  --seq-len T       length of a block; the default is that of training, or 512\n"
+    "  --batch-size B    blocks side by side (8)\n"
+    "  --carried         B parts of the text, each read from end to end with one memory\n"
+    "  --lengths LIST    once for each of these lengths, with the loss by position in the block:\n"
+    "                    what does the model gain from a context longer than it was trained on?\n"
+    "  --blocks N        no more than this many blocks\n"
+    "  --ends WHERE      where end-of-text tokens stand: after each file, in the place of each\n"
+    "                    line end, or as in training: line if the tokenizer has one (auto)\n"
+    "  --threads N       the default is one for each processor\n"
+    "  --quiet           no progress\n"
+    "  --json            {\"loss\", \"perplexity\", \"word_perplexity\", \"bits_per_byte\", "
+    "\"accuracy\",\n"
+    "                    \"tokens\", ...}, with --lengths also \"lengths\": [...]\n"
+    "\n"
+    "  lcsm eval runs/book --data valid.txt\n"
+    "  lcsm eval runs/book --data valid.txt --lengths 256,1024,4096,16384\n"
+    "  lcsm eval runs/book --data valid.txt --json | jq .perplexity\n";
+
+enum { MAX_LENGTHS = 32, ENDS_AUTO = LCSM_ENDS_LINE + 1 };
+
+typedef struct {
+    bool        json, quiet, carried;
+    int         length, batch, blocks;
+    size_t      lengths[MAX_LENGTHS], length_count;
+    cli_colours colour;
+} task;
+
+/* ---- settings --------------------------------------------------------------------------- */
+
+/* "256,1024" */
+static bool parse_lengths(task *t, const char *text)
+{
+    while (text != NULL && t->length_count < MAX_LENGTHS) {
+        char              *end;
+        unsigned long long n = strtoull(text, &end, 10);
+        if (end == text || n < 1 || n > 1 << 24 || (*end != ',' && *end != '\0')) break;
+        t->lengths[t->length_count++] = (size_t)n;
+        if (*end == '\0') return true;
+        text = end + 1;
+    }
+    if (text == NULL) return true;
+    fprintf(stderr,
+            "lcsm eval: --lengths at '%s': want at most %d whole numbers from 1 to %d, as "
+            "256,1024\n",
+            text, MAX_LENGTHS, 1 << 24);
+    return false;
+}
+
+static bool parse_ends(int *out, const char *word)
+{
+    static const char *const words[] = {"never", "file", "line", "auto", NULL};
+    for (int j = 0; words[j] != NULL; j++)
+        if (strcmp(words[j], word) == 0) {
+            *out = j;
+            return true;
+        }
+    (void)cli_unknown("eval", "place of an end", word, words);
+    return false;
+}
+
+/* What training had, or 512. */
+static int trained_length(const char *folder)
+{
+    char path[4096];
+    (void)snprintf(path, sizeof path, "%s/config.json", folder);
+    json_t    *config = json_load_file(path, 0, NULL);
+    json_int_t n      = json_integer_value(json_object_get(config, "seq_len"));
+    json_decref(config);
+    return n > 0 && n <= 1 << 24 ? (int)n : 512;
+}
+
+/* ---- output ----------------------------------------------------------------------------- */
+
+static bool progress(void *user, uint64_t done, uint64_t total)
+{
+    const task *t = user;
+    if (!t->quiet && *t->colour.off != '\0')
+        fprintf(stderr, "\r\033[K%llu of %llu batches", (unsigned long long)done,
+                (unsigned long long)total);
+    return cli_signal() == 0;
+}
+
+static void clear_line(const task *t)
+{
+    if (!t->quiet && *t->colour.off != '\0') fputs("\r\033[K", stderr);
+}
+
+static json_t *to_json(const lcsm_evaluation *r, size_t length, bool curve)
+{
+    json_t *o      = json_pack("{s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:f}", "loss", r->loss,
+                               "perplexity", r->perplexity, "word_perplexity", r->word_perplexity,
+                               "bits_per_byte", r->bits_per_byte, "accuracy", r->accuracy, "tokens",
+                               (json_int_t)r->tokens, "blocks", (json_int_t)r->blocks, "length",
+                               (json_int_t)length, "tokens_per_second", (double)r->tokens / r->seconds);
+    json_t *points = json_array();
+    for (size_t j = 0; curve && j < r->points; j++)
+        json_array_append_new(
+            points, json_pack("{s:I, s:I, s:f}", "from", (json_int_t)r->curve[j].from, "to",
+                              (json_int_t)r->curve[j].to, "loss", r->curve[j].loss));
+    if (curve) json_object_set(o, "curve", points);
+    json_decref(points);
+    return o;
+}
+
+static void print_one(const task *t, const lcsm_evaluation *r)
+{
+    printf("loss             %10.4f  nats a token\n", r->loss);
+    printf("perplexity       %10.3f  a token\n", r->perplexity);
+    printf("perplexity       %10.4g  a word\n", r->word_perplexity);
+    printf("bits per byte    %10.4f\n", r->bits_per_byte);
+    printf("accuracy         %10.4f  of the tokens guessed right\n", r->accuracy);
+    printf("tokens           %10llu  %.0f a second, %s\n", (unsigned long long)r->tokens,
+           (double)r->tokens / r->seconds,
+           t->carried ? "memory carried from block to block" : "each block by itself");
+}
+
+static void print_lengths(const task *t, const lcsm_evaluation *r)
+{
+    const lcsm_evaluation *longest = &r[0];
+    printf("%10s %10s %12s %14s\n", "length", "loss", "perplexity", "bits per byte");
+    for (size_t j = 0; j < t->length_count; j++) {
+        printf("%10zu %10.4f %12.3f %14.4f\n", t->lengths[j], r[j].loss, r[j].perplexity,
+               r[j].bits_per_byte);
+        if (r[j].points > longest->points) longest = &r[j];
+    }
+    printf("\n%10s %10s   by position in the longest blocks\n", "from", "loss");
+    for (size_t j = 0; j < longest->points; j++)
+        printf("%10zu %10.4f\n", longest->curve[j].from, longest->curve[j].loss);
+}
+
+static void print_json(const task *t, const lcsm_evaluation *r)
+{
+    json_t *all  = to_json(&r[0], t->lengths[0], false);
+    json_t *list = json_array();
+    for (size_t j = 0; t->length_count > 1 && j < t->length_count; j++)
+        json_array_append_new(list, to_json(&r[j], t->lengths[j], true));
+    json_object_set_new(all, "carried", json_boolean(t->carried));
+    if (t->length_count > 1) json_object_set(all, "lengths", list);
+    json_dumpf(all, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(10));
+    fputc('\n', stdout);
+    json_decref(list);
+    json_decref(all);
+}
+
+/* ---- running ---------------------------------------------------------------------------- */
+
+static int evaluate(const cli_run *run, const lcsm_dataset *data, task *t)
+{
+    lcsm_evaluation r[MAX_LENGTHS] = {0};
+    lcsm_error      err;
+    for (size_t j = 0; j < t->length_count && cli_signal() == 0; j++) {
+        lcsm_evaluate_options o  = {.length     = t->lengths[j],
+                                    .batch      = (size_t)t->batch,
+                                    .carried    = t->carried,
+                                    .max_blocks = (uint64_t)t->blocks};
+        lcsm_status           st = lcsm_evaluate(run->model, data, &o, &r[j], progress, t, &err);
+        clear_line(t);
+        if (st != LCSM_OK) return cli_report("eval", &err);
+    }
+    if (cli_signal() != 0) return 128 + cli_signal();
+    if (t->json) print_json(t, r);
+    else if (t->length_count > 1) print_lengths(t, r);
+    else print_one(t, &r[0]);
+    return EXIT_OK;
+}
+
+static int run_task(const char *folder, const cli_list *paths, int ends, int threads, task *t)
+{
+    cli_run              run;
+    lcsm_dataset        *data = NULL;
+    lcsm_dataset_options o    = {0};
+    lcsm_error           err;
+    int                  code = cli_run_open(&run, "eval", folder, threads, true);
+    if (code != EXIT_OK) return code;
+    bool has_end = lcsm_tokenizer_eos(run.tok) >= 0;
+    if (ends == ENDS_AUTO) ends = has_end ? LCSM_ENDS_LINE : LCSM_ENDS_NEVER;
+    o.ends = (lcsm_text_ends)ends;
+    if (t->length_count == 0)
+        t->lengths[t->length_count++] =
+            (size_t)(t->length > 0 ? t->length : trained_length(folder));
+    if (lcsm_dataset_open(&data, paths->items, paths->count, run.tok, &o, NULL, NULL, &err)
+        != LCSM_OK)
+        code = cli_report("eval", &err);
+    else code = evaluate(&run, data, t);
+    lcsm_dataset_free(data);
+    cli_run_close(&run);
+    return code;
+}
+
+int cmd_eval(int argc, char **argv)
+{
+    bool             help    = false;
+    int              threads = 0, count = 0;
+    const char      *lengths = NULL, *where = "auto";
+    static cli_list  data;
+    int              ends      = 0;
+    task             t         = {.colour = cli_colours_of(stderr)};
+    const cli_option options[] = {
+        {"--help", CLI_FLAG, &help, 0, 0},
+        {"--json", CLI_FLAG, &t.json, 0, 0},
+        {"--quiet", CLI_FLAG, &t.quiet, 0, 0},
+        {"--data", CLI_LIST, &data, 0, 0},
+        {"--seq-len", CLI_COUNT, &t.length, 1, 1 << 24},
+        {"--batch-size", CLI_COUNT, &t.batch, 1, 1 << 20},
+        {"--blocks", CLI_COUNT, &t.blocks, 1, 1 << 30},
+        {"--carried", CLI_FLAG, &t.carried, 0, 0},
+        {"--lengths", CLI_TEXT, &lengths, 0, 0},
+        {"--ends", CLI_TEXT, &where, 0, 0},
+        {"--threads", CLI_COUNT, &threads, 1, 1024},
+        {NULL, CLI_FLAG, NULL, 0, 0},
+    };
+    if (!cli_parse(argc, argv, options, &count)) return EXIT_USAGE;
+    if (help) {
+        fputs(HELP, stdout);
+        return EXIT_OK;
+    }
+    for (int j = 2; j <= count && data.count < sizeof data.items / sizeof data.items[0]; j++)
+        data.items[data.count++] = argv[j];
+    if (count < 1 || data.count == 0) {
+        fputs("lcsm eval: want a run folder and --data TEXT\n", stderr);
+        return EXIT_USAGE;
+    }
+    if (!parse_lengths(&t, lengths) || !parse_ends(&ends, where)) return EXIT_USAGE;
+    cli_catch_signals();
+    return run_task(argv[1], &data, ends, threads, &t);
+}

@@ -1,0 +1,80 @@
+/* cmd_import.c - lcsm import: a run folder from a released model. */
+#include <jansson.h>
+
+#include "cli.h"
+
+static const char HELP[] =
+    "lcsm import - make a run folder from a released model\n"
+    "\n"
+    "usage: lcsm import FROM RUN [--ignore-extra] [--allow-nonfinite] [--rwkv-rescaled] [-v]\n"
+    "\n"
+    "FROM is a folder with config.json and model.safetensors (or shards and their index), as\n"
+    "Hugging Face has them, or a file of rwkv.cpp. Read are Mamba (of transformers, fla and\n"
+    "the original package) and RWKV-4. Anything that does not fit is an error that names it.\n"
+    "RUN gets config.json, model.safetensors and, if FROM has one, tokenizer.json.\n"
+    "\n"
+    "  --ignore-extra     leave out tensors that the model does not use\n"
+    "  --allow-nonfinite  take weights that are infinite or no number\n"
+    "  --rwkv-rescaled    the file was saved from a model in evaluation, which divides RWKV's\n"
+    "                     output weights by powers of two; this multiplies them again\n"
+    "  -v                 also say which keys of config.json are not used\n"
+    "  --json             {\"kind\", \"tensors\", \"parameters\", \"tokenizer\"}\n"
+    "\n"
+    "  lcsm import mamba-130m-hf runs/mamba && lcsm generate runs/mamba --prompt 'Once'\n"
+    "  lcsm import rwkv-4-169m.bin runs/rwkv\n";
+
+static void log_line(void *user, lcsm_log_level level, const char *text)
+{
+    const bool *all = user;
+    if (*all || level >= LCSM_LOG_WARNING) fprintf(stderr, "lcsm import: %s\n", text);
+}
+
+static void report(const lcsm_import_result *r, const char *to, bool json)
+{
+    if (!json) {
+        printf("%s: %zu tensors, %zu parameters%s -> %s\n", r->kind, r->tensors, r->parameters,
+               r->tokenizer ? ", tokenizer" : "", to);
+        return;
+    }
+    json_t *all =
+        json_pack("{s:s, s:I, s:I, s:b}", "kind", r->kind, "tensors", (json_int_t)r->tensors,
+                  "parameters", (json_int_t)r->parameters, "tokenizer", (int)r->tokenizer);
+    json_dumpf(all, stdout, JSON_INDENT(2));
+    fputc('\n', stdout);
+    json_decref(all);
+}
+
+int cmd_import(int argc, char **argv)
+{
+    bool                help = false, json = false, verbose = false;
+    int                 count = 0;
+    lcsm_import_options o     = {0};
+    lcsm_import_result  r;
+    lcsm_context       *ctx;
+    lcsm_error          err;
+    const cli_option    options[] = {
+           {"--help", CLI_FLAG, &help, 0, 0},
+           {"--json", CLI_FLAG, &json, 0, 0},
+           {"-v", CLI_FLAG, &verbose, 0, 0},
+           {"--ignore-extra", CLI_FLAG, &o.ignore_extra, 0, 0},
+           {"--allow-nonfinite", CLI_FLAG, &o.allow_nonfinite, 0, 0},
+           {"--rwkv-rescaled", CLI_FLAG, &o.rwkv_rescaled, 0, 0},
+           {NULL, CLI_FLAG, NULL, 0, 0},
+    };
+    if (!cli_parse(argc, argv, options, &count)) return EXIT_USAGE;
+    if (help) {
+        fputs(HELP, stdout);
+        return EXIT_OK;
+    }
+    if (count != 2) {
+        fputs("lcsm import: want a folder or file to read and a folder to make\n", stderr);
+        return EXIT_USAGE;
+    }
+    lcsm_context_options c = {.log = log_line, .log_user = &verbose};
+    if (lcsm_context_create(&ctx, &c, &err) != LCSM_OK) return cli_report("import", &err);
+    lcsm_status st = lcsm_import(ctx, argv[1], argv[2], &o, &r, &err);
+    lcsm_context_free(ctx);
+    if (st != LCSM_OK) return cli_report("import", &err);
+    report(&r, argv[2], json);
+    return EXIT_OK;
+}

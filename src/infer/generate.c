@@ -1,0 +1,206 @@
+/*
+ * generate.c - the loop from logits to text.
+ *
+ * Bytes of tokens pass through two gates before they are handed out: one holds back the beginning
+ * of a character, the other the beginning of a stop text.
+ */
+#include <lcsm/generate.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/strbuf.h"
+#include "infer/session.h"
+#include "model/handle.h"
+
+/* ---- the way out ------------------------------------------------------------------------ */
+
+typedef struct {
+    const lcsm_generate_options *opt;
+    lcsm_text_fn                *put;
+    void                        *user;
+    lcsm_utf8_stream             utf8;
+    lcsm_strbuf                  piece; /* room for the characters of a token */
+    lcsm_strbuf                  held;  /* characters that may begin a stop text */
+    bool                         stopped, refused;
+} outlet;
+
+/* The first place in the text where a stop text stands, or its size. */
+static size_t find_stop(const outlet *o, const char *text, size_t size)
+{
+    size_t first = size;
+    for (size_t j = 0; j < o->opt->stop_count; j++) {
+        size_t n = strlen(o->opt->stop[j]);
+        for (size_t at = 0; n > 0 && at < first && at + n <= size; at++)
+            if (memcmp(text + at, o->opt->stop[j], n) == 0) first = at;
+    }
+    return first;
+}
+
+/* How many bytes at the end of the text begin a stop text. */
+static size_t may_stop(const outlet *o, const char *text, size_t size)
+{
+    size_t most = 0;
+    for (size_t j = 0; j < o->opt->stop_count; j++) {
+        size_t n = strlen(o->opt->stop[j]);
+        for (size_t k = n < size ? n : size; k > most; k--)
+            if (memcmp(text + size - k, o->opt->stop[j], k) == 0) most = k;
+    }
+    return most;
+}
+
+static void hand_out(outlet *o, size_t size)
+{
+    if (size > 0 && !o->refused) o->refused = !o->put(o->user, o->held.text, size);
+    memmove(o->held.text, o->held.text + size, o->held.size - size);
+    o->held.size -= size;
+}
+
+/* Whole characters, from the first gate to the second. */
+static void pass(outlet *o, const char *text, size_t size)
+{
+    lcsm_strbuf_bytes(&o->held, text, size);
+    if (size == 0 || o->held.failed) return;
+    size_t stop = find_stop(o, o->held.text, o->held.size);
+    if (stop < o->held.size) {
+        hand_out(o, stop);
+        o->held.size = 0;
+        o->stopped   = true;
+        return;
+    }
+    hand_out(o, o->held.size - may_stop(o, o->held.text, o->held.size));
+}
+
+/* Makes `piece` at least so large. */
+static bool room(lcsm_strbuf *s, size_t size)
+{
+    static const char zeros[256] = {0};
+    s->size                      = 0;
+    while (!s->failed && s->capacity <= size) lcsm_strbuf_bytes(s, zeros, sizeof zeros);
+    return !s->failed;
+}
+
+static void push(outlet *o, const char *bytes, size_t size)
+{
+    if (!room(&o->piece, LCSM_UTF8_ROOM(size))) return;
+    pass(o, o->piece.text, lcsm_utf8_push(&o->utf8, bytes, size, o->piece.text));
+}
+
+/* What was held back comes out when nothing can follow. */
+static void drain(outlet *o)
+{
+    if (o->stopped || !room(&o->piece, LCSM_UTF8_ROOM(0))) return;
+    pass(o, o->piece.text, lcsm_utf8_end(&o->utf8, o->piece.text));
+    if (o->held.size > 0) hand_out(o, o->held.size);
+}
+
+/* ---- the loop --------------------------------------------------------------------------- */
+
+/* Recent tokens, in any order. */
+static size_t recent_count(const lcsm_session *s)
+{
+    return s->position < LCSM_SESSION_RECENT ? (size_t)s->position : LCSM_SESSION_RECENT;
+}
+
+static lcsm_status check(const lcsm_session *s, const lcsm_tokenizer *tok, lcsm_error *err)
+{
+    if (s->batch != 1)
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT,
+                         "text is made by a session of one sequence, not %zu", s->batch);
+    if (lcsm_tokenizer_vocab(tok) > s->vocab)
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT,
+                         "the tokenizer has %zu tokens, the model knows %zu",
+                         lcsm_tokenizer_vocab(tok), s->vocab);
+    return LCSM_OK;
+}
+
+/* Ids on their way from the encoder to the session, which takes many at once better than few. */
+typedef struct {
+    lcsm_session *s;
+    int32_t       ids[256];
+    size_t        count;
+} reader;
+
+static lcsm_status flush(reader *r, lcsm_error *err)
+{
+    size_t count = r->count;
+    r->count     = 0;
+    return lcsm_session_feed(r->s, r->ids, count, NULL, err);
+}
+
+static lcsm_status read_ids(void *user, const int32_t *ids, size_t count, lcsm_error *err)
+{
+    reader *r = user;
+    for (size_t j = 0; j < count; j++) {
+        r->ids[r->count++] = ids[j];
+        lcsm_status st     = r->count == COUNT(r->ids) ? flush(r, err) : LCSM_OK;
+        if (st != LCSM_OK) return st;
+    }
+    return LCSM_OK;
+}
+
+lcsm_status lcsm_generate_prompt(lcsm_session *s, const lcsm_tokenizer *tok, const char *text,
+                                 size_t size, lcsm_error *err)
+{
+    lcsm_encoder *encoder = NULL;
+    reader        r       = {.s = s};
+    int32_t       start   = lcsm_tokenizer_start(tok);
+    lcsm_status   st;
+    LCSM_TRY(check(s, tok, err));
+    LCSM_TRY(lcsm_encoder_create(&encoder, tok, LCSM_ENCODE_SPECIAL, read_ids, &r, err));
+    LCSM_TRY(lcsm_encoder_feed(encoder, text, size, err));
+    LCSM_TRY(lcsm_encoder_finish(encoder, err));
+    LCSM_TRY(flush(&r, err));
+    if (s->position == 0) LCSM_TRY(lcsm_session_feed(s, &start, 1, NULL, err));
+cleanup:
+    lcsm_encoder_free(encoder);
+    return st;
+}
+
+/* One token: drawn, read, and handed on. */
+static lcsm_status step(lcsm_session *s, const lcsm_tokenizer *tok, lcsm_sampler *sampler,
+                        outlet *o, lcsm_generate_end *end, lcsm_error *err)
+{
+    int32_t     token = 0;
+    size_t      size  = 0;
+    lcsm_status st;
+    LCSM_TRY(lcsm_sampler_next(sampler, s->logits, s->position, s->recent, recent_count(s), &token,
+                               err));
+    LCSM_TRY(lcsm_session_feed(s, &token, 1, NULL, err));
+    end->tokens++;
+    if (token == lcsm_tokenizer_eos(tok) && !o->opt->ignore_end) {
+        end->reason = LCSM_END_OF_TEXT;
+        return LCSM_OK;
+    }
+    const char *bytes = lcsm_tokenizer_piece(tok, token, &size);
+    if (bytes != NULL) push(o, bytes, size);
+    if (o->piece.failed || o->held.failed)
+        LCSM_TRY(lcsm_fail(err, LCSM_ERR_MEMORY, "no room for the text of a token"));
+    if (o->stopped) end->reason = LCSM_END_STOP;
+    if (o->refused) end->reason = LCSM_END_CALLER;
+cleanup:
+    return st;
+}
+
+lcsm_status lcsm_generate(lcsm_session *s, const lcsm_tokenizer *tok,
+                          const lcsm_generate_options *options, lcsm_text_fn *put, void *user,
+                          lcsm_generate_end *result, lcsm_error *err)
+{
+    outlet            o       = {.opt = options, .put = put, .user = user};
+    lcsm_generate_end end     = {0, LCSM_END_TOKENS};
+    lcsm_sampler     *sampler = NULL;
+    lcsm_status       st;
+    LCSM_TRY(check(s, tok, err));
+    if (s->position == 0)
+        LCSM_TRY(lcsm_fail(err, LCSM_ERR_ARGUMENT, "there is nothing to go on from: prompt first"));
+    LCSM_TRY(lcsm_sampler_create(&sampler, s->vocab, &options->sample, err));
+    while (end.reason == LCSM_END_TOKENS && (options->tokens == 0 || end.tokens < options->tokens))
+        LCSM_TRY(step(s, tok, sampler, &o, &end, err));
+    drain(&o);
+    if (o.stopped) end.reason = LCSM_END_STOP;
+cleanup:
+    if (result != NULL) *result = end;
+    lcsm_sampler_free(sampler);
+    lcsm_strbuf_free(&o.piece);
+    lcsm_strbuf_free(&o.held);
+    return st;
+}

@@ -1,0 +1,136 @@
+/* escape.c - one small table or rule for each format. */
+#include "report/escape.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Bytes of the code point that starts here, or 0 if it is no UTF-8 (RFC 3629). */
+static size_t sequence(const char *text)
+{
+    const unsigned char *u = (const unsigned char *)text;
+    size_t               n = u[0] < 0x80 ? 1
+                           : u[0] < 0xC2 ? 0
+                           : u[0] < 0xE0 ? 2
+                           : u[0] < 0xF0 ? 3
+                           : u[0] < 0xF5 ? 4
+                                         : 0;
+    for (size_t j = 1; j < n; j++)
+        if ((u[j] & 0xC0) != 0x80) return 0;
+    bool wrong = (u[0] == 0xE0 && u[1] < 0xA0) || (u[0] == 0xED && u[1] > 0x9F)
+              || (u[0] == 0xF0 && u[1] < 0x90) || (u[0] == 0xF4 && u[1] > 0x8F);
+    return wrong ? 0 : n;
+}
+
+static bool is_control(char c)
+{
+    unsigned char u = (unsigned char)c;
+    return (u < 0x20 && u != '\n' && u != '\t') || u == 0x7F;
+}
+
+#define UNKNOWN "\xEF\xBF\xBD" /* U+FFFD */
+
+/* One code point, or the sign for what is none; the bytes that were used up. */
+static size_t put_letter(lcsm_strbuf *s, const char *text)
+{
+    size_t n = sequence(text);
+    if (n == 0 || is_control(*text)) lcsm_strbuf_add(s, UNKNOWN);
+    else lcsm_strbuf_bytes(s, text, n);
+    return n == 0 ? 1 : n;
+}
+
+void lcsm_put_html(lcsm_strbuf *s, const char *text)
+{
+    while (*text != '\0') {
+        const char *entity = *text == '&'  ? "&amp;"
+                           : *text == '<'  ? "&lt;"
+                           : *text == '>'  ? "&gt;"
+                           : *text == '"'  ? "&quot;"
+                           : *text == '\'' ? "&#39;"
+                                           : NULL;
+        if (entity == NULL) {
+            text += put_letter(s, text);
+            continue;
+        }
+        lcsm_strbuf_add(s, entity);
+        text++;
+    }
+}
+
+void lcsm_put_markdown(lcsm_strbuf *s, const char *text)
+{
+    while (*text != '\0') {
+        if (*text == '\n' || *text == '\t') {
+            lcsm_strbuf_add(s, " ");
+            text++;
+            continue;
+        }
+        if (*text == '<') {
+            lcsm_strbuf_add(s, "&lt;");
+            text++;
+            continue;
+        }
+        if (strchr("\\`*_[]|~$", *text) != NULL) lcsm_strbuf_add(s, "\\");
+        text += put_letter(s, text);
+    }
+}
+
+static bool is_number(const char *text)
+{
+    char *end;
+    (void)strtod(text, &end);
+    return end != text && *end == '\0';
+}
+
+void lcsm_put_csv(lcsm_strbuf *s, const char *text)
+{
+    bool formula = *text != '\0' && strchr("=+-@\t\r", *text) != NULL && !is_number(text);
+    bool quoted  = formula || strpbrk(text, ",\"\r\n") != NULL;
+    if (quoted) lcsm_strbuf_add(s, "\"");
+    if (formula) lcsm_strbuf_add(s, "'");
+    for (; *text != '\0'; text++) {
+        if (*text == '"') lcsm_strbuf_add(s, "\"");
+        lcsm_strbuf_bytes(s, text, 1);
+    }
+    if (quoted) lcsm_strbuf_add(s, "\"");
+}
+
+void lcsm_put_shell(lcsm_strbuf *s, const char *text)
+{
+    bool plain = *text != '\0';
+    for (const char *p = text; *p != '\0'; p++)
+        plain = plain && (isalnum((unsigned char)*p) || strchr("-_./,=:+@%", *p) != NULL);
+    if (plain) {
+        lcsm_strbuf_add(s, text);
+        return;
+    }
+    lcsm_strbuf_add(s, "'");
+    for (; *text != '\0'; text++) {
+        if (*text == '\'') lcsm_strbuf_add(s, "'\\''");
+        else lcsm_strbuf_bytes(s, text, 1);
+    }
+    lcsm_strbuf_add(s, "'");
+}
+
+void lcsm_put_slug(lcsm_strbuf *s, const char *text)
+{
+    bool gap = true;
+    for (; *text != '\0'; text++) {
+        bool kept = isalnum((unsigned char)*text) || *text == '.' || *text == '-';
+        if (kept) lcsm_strbuf_bytes(s, text, 1);
+        else if (!gap) lcsm_strbuf_add(s, "-");
+        gap = !kept;
+    }
+    if (gap && s->size > 0 && s->text[s->size - 1] == '-') s->text[--s->size] = '\0';
+}
+
+size_t lcsm_text_width(const char *text)
+{
+    size_t width = 0;
+    while (*text != '\0') {
+        size_t n = sequence(text);
+        text += n == 0 ? 1 : n;
+        width++;
+    }
+    return width;
+}

@@ -1,0 +1,26 @@
+/* escape.h - text on its way into HTML, SVG, Markdown and CSV. */
+#ifndef LCSM_REPORT_ESCAPE_H
+#define LCSM_REPORT_ESCAPE_H
+#include "base/strbuf.h"
+
+/* As text or as an attribute in double quotes. Bytes that are no UTF-8, and control characters,
+ * which XML does not allow, become U+FFFD. */
+void lcsm_put_html(lcsm_strbuf *s, const char *text);
+
+/* As text that Markdown takes literally, on one line, also in a cell of a table. */
+void lcsm_put_markdown(lcsm_strbuf *s, const char *text);
+
+/* As a field: quoted if it has to be (RFC 4180), and never one that a spreadsheet takes for a
+ * formula unless it is a number. */
+void lcsm_put_csv(lcsm_strbuf *s, const char *text);
+
+/* As a word of a shell's command line, quoted if it has to be. */
+void lcsm_put_shell(lcsm_strbuf *s, const char *text);
+
+/* Letters, digits, '.' and '-'; others become '-'. For names of files and anchors. */
+void lcsm_put_slug(lcsm_strbuf *s, const char *text);
+
+/* Letters as a reader counts them: code points; a byte that is no UTF-8 counts as one. */
+size_t lcsm_text_width(const char *text);
+
+#endif

@@ -1,0 +1,299 @@
+/* record.c - run folders, read with patience: a run may be going on, or have crashed. */
+#include "report/record.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "format/run_folder.h"
+#include "report/rank.h"
+
+enum { METRICS_SIZE = 256 << 20 };
+
+/* ---- lines --------------------------------------------------------------------------------- */
+
+typedef struct {
+    const char *key;
+    size_t      offset;
+} field;
+
+#define TRAIN(name)                                                                                \
+    {                                                                                              \
+#name, offsetof(lcsm_train_line, name)                                                     \
+    }
+#define EVAL(name)                                                                                 \
+    {                                                                                              \
+#name, offsetof(lcsm_eval_line, name)                                                      \
+    }
+static const field TRAIN_FIELDS[] = {
+    TRAIN(step), TRAIN(tokens),    TRAIN(seconds),          TRAIN(loss),
+    TRAIN(lr),   TRAIN(grad_norm), TRAIN(tokens_per_second)};
+static const field EVAL_FIELDS[] = {EVAL(step),    EVAL(tokens),     EVAL(seconds),
+                                    EVAL(loss),    EVAL(perplexity), EVAL(bits_per_byte),
+                                    EVAL(accuracy)};
+
+static double number(const json_t *line, const char *key)
+{
+    const json_t *v = json_object_get(line, key);
+    return json_is_number(v) ? json_number_value(v) : NAN;
+}
+
+static void take_fields(void *to, const json_t *line, const field *fields, size_t count)
+{
+    for (size_t j = 0; j < count; j++)
+        *(double *)(void *)((char *)to + fields[j].offset) = number(line, fields[j].key);
+}
+
+/* Room for one more; count is a power of two when it is full. */
+static bool grow(void **items, size_t count, size_t size)
+{
+    if (count > 0 && (count < 64 || (count & (count - 1)) != 0)) return true;
+    void *more = realloc(*items, (count == 0 ? 64 : 2 * count) * size);
+    if (more == NULL) return false;
+    *items = more;
+    return true;
+}
+
+/* A resumed run repeats the steps since its checkpoint: what it wrote of them before goes. */
+static void rewind_to(lcsm_record *r, double step)
+{
+    while (r->train_count > 0 && r->train[r->train_count - 1].step >= step) r->train_count--;
+    while (r->eval_count > 0 && r->eval[r->eval_count - 1].step >= step) r->eval_count--;
+}
+
+static bool take_train(lcsm_record *r, const json_t *line)
+{
+    lcsm_train_line t;
+    take_fields(&t, line, TRAIN_FIELDS, COUNT(TRAIN_FIELDS));
+    if (r->train_count > 0 && t.step <= r->train[r->train_count - 1].step) rewind_to(r, t.step);
+    if (!grow((void **)&r->train, r->train_count, sizeof t)) return false;
+    r->train[r->train_count++] = t;
+    r->state                   = LCSM_RECORD_UNFINISHED;
+    return true;
+}
+
+static bool take_eval(lcsm_record *r, const json_t *line)
+{
+    lcsm_eval_line e;
+    const char    *split = json_string_value(json_object_get(line, "split"));
+    take_fields(&e, line, EVAL_FIELDS, COUNT(EVAL_FIELDS));
+    e.test = split != NULL && strcmp(split, "test") == 0;
+    if (!isfinite(e.perplexity) && isfinite(e.loss)) e.perplexity = exp(e.loss);
+    if (!grow((void **)&r->eval, r->eval_count, sizeof e)) return false;
+    r->eval[r->eval_count++] = e;
+    return true;
+}
+
+static bool take_end(lcsm_record *r, const json_t *line)
+{
+    const char *reason = json_string_value(json_object_get(line, "reason"));
+    (void)snprintf(r->reason, sizeof r->reason, "%s", reason == NULL ? "?" : reason);
+    r->seconds           = number(line, "seconds");
+    r->steps             = number(line, "step");
+    r->peak_memory_bytes = number(line, "peak_memory_bytes");
+    bool failed          = strcmp(r->reason, "not-finite") == 0;
+    bool stopped         = strcmp(r->reason, "signal") == 0;
+    r->state = failed ? LCSM_RECORD_FAILED : stopped ? LCSM_RECORD_UNFINISHED : LCSM_RECORD_DONE;
+    if (failed)
+        (void)snprintf(r->message, sizeof r->message, "numbers were not finite at step %.0f",
+                       r->steps);
+    return true;
+}
+
+static bool take_line(lcsm_record *r, const char *text, size_t size)
+{
+    json_t *line = json_loadb(text, size, JSON_REJECT_DUPLICATES, NULL);
+    bool    ok   = true;
+    if (line == NULL) {
+        r->broken++;
+        return true;
+    }
+    const char *kind = json_string_value(json_object_get(line, "kind"));
+    if (kind != NULL && strcmp(kind, "train") == 0) ok = take_train(r, line);
+    if (kind != NULL && strcmp(kind, "eval") == 0) ok = take_eval(r, line);
+    if (kind != NULL && strcmp(kind, "end") == 0) ok = take_end(r, line);
+    json_decref(line);
+    return ok;
+}
+
+static lcsm_status read_metrics(lcsm_record *r, const lcsm_file *file, lcsm_error *err)
+{
+    const char *text = (const char *)file->data, *end = text + file->size;
+    while (text < end) {
+        const char *stop = memchr(text, '\n', (size_t)(end - text));
+        if (stop == NULL) break; /* the line that is being written */
+        if (stop > text && !take_line(r, text, (size_t)(stop - text)))
+            return lcsm_fail(err, LCSM_ERR_MEMORY, "%s: no room for its metrics", r->folder);
+        text = stop + 1;
+    }
+    return LCSM_OK;
+}
+
+/* ---- the folder ---------------------------------------------------------------------------- */
+
+static bool read_file(lcsm_file *file, const lcsm_record *r, const char *name, size_t max)
+{
+    char path[LCSM_PATH_MAX];
+    return lcsm_path_join(path, r->folder, name, NULL) == LCSM_OK && lcsm_path_exists(path)
+        && lcsm_file_read(file, path, max, NULL) == LCSM_OK;
+}
+
+static void read_failure(lcsm_record *r)
+{
+    lcsm_file file = {0};
+    if (r->state == LCSM_RECORD_DONE || !read_file(&file, r, LCSM_RUN_FAILED, 1 << 16)) return;
+    r->state = LCSM_RECORD_FAILED;
+    (void)snprintf(r->message, sizeof r->message, "%s", (const char *)file.data);
+    r->message[strcspn(r->message, "\n")] = '\0';
+    lcsm_file_close(&file);
+}
+
+lcsm_status lcsm_record_read(lcsm_record *out, const char *folder, lcsm_error *err)
+{
+    lcsm_status st   = LCSM_OK;
+    lcsm_file   file = {0};
+    char        path[LCSM_PATH_MAX];
+    *out = (lcsm_record){.seconds = NAN, .steps = NAN, .peak_memory_bytes = NAN};
+    (void)snprintf(out->folder, sizeof out->folder, "%s", folder);
+    LCSM_TRY(lcsm_path_join(path, folder, LCSM_RUN_CONFIG, err));
+    if (lcsm_path_exists(path)) {
+        lcsm_error problem;
+        out->state = LCSM_RECORD_UNFINISHED;
+        if (lcsm_json_doc_read(&out->config, path, LCSM_JSON_CONFIG_SIZE, &problem) != LCSM_OK)
+            (void)snprintf(out->message, sizeof out->message, "%s", problem.text);
+    }
+    if (read_file(&file, out, LCSM_RUN_METRICS, METRICS_SIZE))
+        LCSM_TRY(read_metrics(out, &file, err));
+    read_failure(out);
+    if (!isfinite(out->seconds) && out->train_count > 0) {
+        out->seconds = out->train[out->train_count - 1].seconds;
+        out->steps   = out->train[out->train_count - 1].step;
+    }
+cleanup:
+    lcsm_file_close(&file);
+    if (st != LCSM_OK) lcsm_record_free(out);
+    return st;
+}
+
+void lcsm_record_free(lcsm_record *r)
+{
+    lcsm_json_doc_free(&r->config);
+    free(r->train);
+    free(r->eval);
+    *r = (lcsm_record){0};
+}
+
+const char *lcsm_record_state_name(lcsm_record_state state)
+{
+    static const char *const names[] = {"not run", "unfinished", "failed", "done"};
+    return names[state];
+}
+
+/* ---- figures ------------------------------------------------------------------------------- */
+
+static double rate_of(const lcsm_record *r)
+{
+    double *rates = malloc((r->train_count + 1) * sizeof *rates), rate;
+    size_t  n     = 0;
+    if (rates == NULL) return NAN;
+    for (size_t j = 0; j < r->train_count; j++)
+        if (isfinite(r->train[j].tokens_per_second)) rates[n++] = r->train[j].tokens_per_second;
+    lcsm_sort(rates, n);
+    rate = lcsm_quantile(rates, n, 0.5);
+    free(rates);
+    return rate;
+}
+
+static double tokens_of(const lcsm_record *r)
+{
+    return r->train_count > 0 ? r->train[r->train_count - 1].tokens : NAN;
+}
+
+static double memory_of(const lcsm_record *r)
+{
+    return r->peak_memory_bytes;
+}
+
+static double seconds_of(const lcsm_record *r)
+{
+    return r->seconds;
+}
+
+static double steps_of(const lcsm_record *r)
+{
+    return r->steps;
+}
+
+/* A figure comes from the evaluations (its offset in a line) or from the whole run. */
+static const struct {
+    lcsm_metric metric;
+    size_t      offset;
+    double (*of_run)(const lcsm_record *r);
+} METRICS[] = {
+    {{"perplexity", "perplexity", 2, false}, offsetof(lcsm_eval_line, perplexity), NULL},
+    {{"bits_per_byte", "bits per byte", 3, false}, offsetof(lcsm_eval_line, bits_per_byte), NULL},
+    {{"loss", "loss", 3, false}, offsetof(lcsm_eval_line, loss), NULL},
+    {{"accuracy", "accuracy", 3, true}, offsetof(lcsm_eval_line, accuracy), NULL},
+    {{"tokens_per_second", "tokens/s", 0, true}, 0, rate_of},
+    {{"peak_memory_bytes", "memory, bytes", 0, false}, 0, memory_of},
+    {{"seconds", "seconds", 1, false}, 0, seconds_of},
+    {{"steps", "steps", 0, false}, 0, steps_of},
+    {{"tokens", "tokens", 0, false}, 0, tokens_of},
+};
+
+const lcsm_metric *lcsm_metric_find(const char *name)
+{
+    for (size_t j = 0; j < COUNT(METRICS); j++)
+        if (strcmp(name, METRICS[j].metric.name) == 0) return &METRICS[j].metric;
+    return NULL;
+}
+
+static size_t row_of(const lcsm_metric *metric)
+{
+    size_t j = 0;
+    while (&METRICS[j].metric != metric) j++;
+    return j;
+}
+
+static double best_eval(const lcsm_record *r, const lcsm_metric *metric, bool test)
+{
+    size_t offset = METRICS[row_of(metric)].offset;
+    double best   = NAN;
+    for (size_t j = 0; j < r->eval_count; j++) {
+        double v = *(const double *)(const void *)((const char *)&r->eval[j] + offset);
+        if (r->eval[j].test != test || !isfinite(v)) continue;
+        if (!isfinite(best) || (metric->higher ? v > best : v < best)) best = v;
+    }
+    return best;
+}
+
+double lcsm_record_value(const lcsm_record *r, const lcsm_metric *metric)
+{
+    size_t row = row_of(metric);
+    if (METRICS[row].of_run != NULL) return METRICS[row].of_run(r);
+    double valid = best_eval(r, metric, false);
+    return isfinite(valid) ? valid : best_eval(r, metric, true);
+}
+
+double lcsm_record_test(const lcsm_record *r, const lcsm_metric *metric)
+{
+    size_t row = row_of(metric);
+    for (size_t j = r->eval_count; j-- > 0 && METRICS[row].of_run == NULL;)
+        if (r->eval[j].test)
+            return *(const double *)(const void *)((const char *)&r->eval[j] + METRICS[row].offset);
+    return NAN;
+}
+
+const char *lcsm_record_setting(const lcsm_record *r, const char *key, char text[64])
+{
+    const json_t *v = json_object_get(r->config.root, key);
+    text[0]         = '\0';
+    if (json_is_string(v)) (void)snprintf(text, 64, "%s", json_string_value(v));
+    if (json_is_integer(v))
+        (void)snprintf(text, 64, "%" JSON_INTEGER_FORMAT, json_integer_value(v));
+    if (json_is_real(v)) (void)snprintf(text, 64, "%.10g", json_real_value(v));
+    if (json_is_boolean(v)) (void)snprintf(text, 64, "%s", json_is_true(v) ? "true" : "false");
+    return text;
+}

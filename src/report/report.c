@@ -1,0 +1,242 @@
+/* report.c - from folders to a document, and from the document to files. */
+#include <lcsm/report.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "format/run_folder.h"
+#include "report/escape.h"
+#include "report/section.h"
+#include "report/svg.h"
+
+typedef struct {
+    lcsm_doc     doc;
+    lcsm_study  *studies;
+    lcsm_record *records;
+    size_t       study_count, record_count;
+} report;
+
+/* ---- folders ------------------------------------------------------------------------------- */
+
+static bool has_file(const char *folder, const char *name)
+{
+    char path[LCSM_PATH_MAX];
+    return lcsm_path_join(path, folder, name, NULL) == LCSM_OK && lcsm_path_exists(path);
+}
+
+static lcsm_status add_study(report *r, const char *folder, lcsm_error *err)
+{
+    lcsm_study *more = realloc(r->studies, (r->study_count + 1) * sizeof *more);
+    if (more == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for %s", folder);
+    r->studies     = more;
+    lcsm_status st = lcsm_study_read(&more[r->study_count], folder, err);
+    if (st == LCSM_OK) r->study_count++;
+    return st;
+}
+
+static lcsm_status add_record(report *r, const char *folder, lcsm_error *err)
+{
+    lcsm_record *more = realloc(r->records, (r->record_count + 1) * sizeof *more);
+    if (more == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for %s", folder);
+    r->records     = more;
+    lcsm_status st = lcsm_record_read(&more[r->record_count], folder, err);
+    if (st == LCSM_OK) r->record_count++;
+    return st;
+}
+
+static bool is_known(const char *folder)
+{
+    return has_file(folder, LCSM_STUDY_FILE) || has_file(folder, LCSM_RUN_CONFIG)
+        || has_file(folder, LCSM_RUN_METRICS) || has_file(folder, LCSM_RUN_FAILED);
+}
+
+static lcsm_status add_known(report *r, const char *folder, lcsm_error *err)
+{
+    return has_file(folder, LCSM_STUDY_FILE) ? add_study(r, folder, err)
+                                             : add_record(r, folder, err);
+}
+
+/* A folder, or what is in it. */
+static lcsm_status add_folder(report *r, const char *folder, lcsm_error *err)
+{
+    lcsm_status      st    = LCSM_OK;
+    lcsm_folder_list list  = {0};
+    size_t           found = 0;
+    char             path[LCSM_PATH_MAX];
+    if (is_known(folder)) return add_known(r, folder, err);
+    LCSM_TRY(lcsm_folder_read(&list, folder, err));
+    for (size_t j = 0; j < list.count; j++) {
+        LCSM_TRY(lcsm_path_join(path, folder, list.names[j], err));
+        if (!is_known(path)) continue;
+        LCSM_TRY(add_known(r, path, err));
+        found++;
+    }
+    if (found == 0)
+        st = lcsm_fail(err, LCSM_ERR_FORMAT,
+                       "%s is no run (config.json) and no experiment (experiment.json), and holds "
+                       "none",
+                       folder);
+cleanup:
+    lcsm_folder_list_free(&list);
+    return st;
+}
+
+static void count_record(lcsm_report_summary *out, const lcsm_record *r)
+{
+    out->runs++;
+    out->done += r->state == LCSM_RECORD_DONE;
+    out->failed += r->state == LCSM_RECORD_FAILED;
+    out->missing += r->state == LCSM_RECORD_MISSING || r->state == LCSM_RECORD_UNFINISHED;
+}
+
+static void summarise(lcsm_report_summary *out, const report *r)
+{
+    *out = (lcsm_report_summary){.experiments = r->study_count};
+    for (size_t j = 0; j < r->record_count; j++) count_record(out, &r->records[j]);
+    for (size_t j = 0; j < r->study_count; j++)
+        for (size_t k = 0; k < r->studies[j].run_count; k++)
+            count_record(out, &r->studies[j].runs[k].record);
+    for (size_t j = 0; j < r->doc.count; j++)
+        out->figures += r->doc.blocks[j].kind == LCSM_BLOCK_FIGURE;
+}
+
+/* ---- files --------------------------------------------------------------------------------- */
+
+static lcsm_status store(const char *path, lcsm_strbuf *text, lcsm_error *err)
+{
+    lcsm_status st = text->failed
+                       ? lcsm_fail(err, LCSM_ERR_MEMORY, "no room for %s", path)
+                       : lcsm_file_write_atomic(path, lcsm_strbuf_text(text), text->size, err);
+    lcsm_strbuf_free(text);
+    return st;
+}
+
+static lcsm_status store_figures(const report *r, const char *folder, lcsm_error *err)
+{
+    lcsm_status st = LCSM_OK;
+    LCSM_TRY(lcsm_folder_make(folder, err));
+    for (size_t j = 0; j < r->doc.count; j++) {
+        const lcsm_block *b    = &r->doc.blocks[j];
+        lcsm_strbuf       text = {0};
+        char              name[sizeof b->name + 8], path[LCSM_PATH_MAX];
+        if (b->kind != LCSM_BLOCK_FIGURE) continue;
+        (void)snprintf(name, sizeof name, "%s.svg", b->name);
+        LCSM_TRY(lcsm_path_join(path, folder, name, err));
+        lcsm_svg_file(&text, b->more);
+        LCSM_TRY(store(path, &text, err));
+    }
+cleanup:
+    return st;
+}
+
+static void csv_row(lcsm_table *t, const char *experiment, const char *run, const char *variant,
+                    const lcsm_record *r)
+{
+    static const char *const figures[] = {
+        "loss",   "perplexity",        "bits_per_byte", "accuracy",         "steps",
+        "tokens", "tokens_per_second", "seconds",       "peak_memory_bytes"};
+    static const char *const keys[] = {"task",    "method", "code", "d_model",
+                                       "seq_len", "lr",     "seed"};
+    char                     text[64];
+    bool                     heads   = t->columns == 0;
+    static const char *const first[] = {"experiment", "run", "variant", "state"};
+    for (size_t j = 0; heads && j < COUNT(first); j++) lcsm_table_column(t, first[j], LCSM_LEFT);
+    for (size_t j = 0; heads && j < COUNT(keys); j++) lcsm_table_column(t, keys[j], LCSM_LEFT);
+    for (size_t j = 0; heads && j < COUNT(figures); j++)
+        lcsm_table_column(t, figures[j], LCSM_RIGHT);
+    lcsm_table_cell(t, "%s", experiment);
+    lcsm_table_cell(t, "%s", run);
+    lcsm_table_cell(t, "%s", variant);
+    lcsm_table_cell(t, "%s", lcsm_record_state_name(r->state));
+    for (size_t j = 0; j < COUNT(keys); j++)
+        lcsm_table_cell(t, "%s", lcsm_record_setting(r, keys[j], text));
+    for (size_t j = 0; j < COUNT(figures); j++) {
+        double v = lcsm_record_value(r, lcsm_metric_find(figures[j]));
+        if (isfinite(v)) lcsm_table_cell(t, "%.9g", v);
+        else lcsm_table_cell(t, "%s", "");
+    }
+}
+
+static lcsm_status store_csv(const report *r, const char *path, lcsm_error *err)
+{
+    lcsm_table  t    = {0};
+    lcsm_strbuf text = {0};
+    for (size_t j = 0; j < r->study_count; j++) {
+        const lcsm_study *s = &r->studies[j];
+        for (size_t k = 0; k < s->run_count; k++)
+            csv_row(&t, s->name, s->runs[k].name, s->variants[s->runs[k].variant],
+                    &s->runs[k].record);
+    }
+    for (size_t j = 0; j < r->record_count; j++)
+        csv_row(&t, "", lcsm_section_name(r->records[j].folder), "", &r->records[j]);
+    text.failed = t.failed;
+    if (!t.failed) lcsm_table_csv(&t, &text);
+    lcsm_table_free(&t);
+    return store(path, &text, err);
+}
+
+/* How Markdown in one file names a folder beside it: without what both paths share. */
+static const char *seen_from(const char *folder, const char *file)
+{
+    const char *slash = strrchr(file, '/');
+    size_t      size  = slash == NULL ? 0 : (size_t)(slash - file) + 1;
+    return strncmp(folder, file, size) == 0 ? folder + size : folder;
+}
+
+static lcsm_status write_files(const report *r, const lcsm_report_options *o, lcsm_error *err)
+{
+    lcsm_status st   = LCSM_OK;
+    lcsm_strbuf text = {0};
+    if (o->html != NULL) {
+        lcsm_doc_html(&r->doc, &text);
+        LCSM_TRY(store(o->html, &text, err));
+    }
+    if (o->markdown != NULL) {
+        lcsm_doc_markdown(&r->doc, o->svg == NULL ? NULL : seen_from(o->svg, o->markdown), &text);
+        LCSM_TRY(store(o->markdown, &text, err));
+    }
+    if (o->csv != NULL) LCSM_TRY(store_csv(r, o->csv, err));
+    if (o->svg != NULL) LCSM_TRY(store_figures(r, o->svg, err));
+    if (o->text != NULL) {
+        lcsm_doc_text(&r->doc, &text);
+        o->text(o->user, lcsm_strbuf_text(&text));
+    }
+cleanup:
+    lcsm_strbuf_free(&text);
+    return st;
+}
+
+/* ---- the whole ----------------------------------------------------------------------------- */
+
+static lcsm_status build(report *r, const lcsm_report_options *o, lcsm_error *err)
+{
+    lcsm_status st = LCSM_OK;
+    (void)snprintf(r->doc.title, sizeof r->doc.title, "%s",
+                   o->title != NULL ? o->title : "Linear-complexity sequence models");
+    for (size_t j = 0; j < o->count; j++) LCSM_TRY(add_folder(r, o->folders[j], err));
+    for (size_t j = 0; j < r->study_count; j++)
+        LCSM_TRY(lcsm_section_study(&r->doc, &r->studies[j], err));
+    if (r->record_count > 0) LCSM_TRY(lcsm_section_runs(&r->doc, r->records, r->record_count, err));
+    if (r->doc.failed) st = lcsm_fail(err, LCSM_ERR_MEMORY, "no room for the report");
+cleanup:
+    return st;
+}
+
+lcsm_status lcsm_report_write(const lcsm_report_options *options, lcsm_report_summary *out,
+                              lcsm_error *err)
+{
+    report      r  = {0};
+    lcsm_status st = LCSM_OK;
+    LCSM_TRY(build(&r, options, err));
+    LCSM_TRY(write_files(&r, options, err));
+    if (out != NULL) summarise(out, &r);
+cleanup:
+    for (size_t j = 0; j < r.study_count; j++) lcsm_study_free(&r.studies[j]);
+    for (size_t j = 0; j < r.record_count; j++) lcsm_record_free(&r.records[j]);
+    free(r.studies);
+    free(r.records);
+    lcsm_doc_free(&r.doc);
+    return st;
+}

@@ -1,0 +1,173 @@
+/* section.c - figures and tables that both kinds of sections have. */
+#include "report/section.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/chart.h"
+#include "report/decay.h"
+
+enum { CURVE = 160 }; /* points of a curve, at most */
+
+const char *lcsm_section_name(const char *folder)
+{
+    size_t length = strlen(folder);
+    while (length > 1 && folder[length - 1] == '/') length--;
+    while (length > 0 && folder[length - 1] != '/') length--;
+    return folder + length;
+}
+
+const char *lcsm_section_time(char text[32], double seconds)
+{
+    long whole = isfinite(seconds) ? lround(seconds) : 0;
+    if (!isfinite(seconds)) (void)snprintf(text, 32, "-");
+    else if (seconds < 100) (void)snprintf(text, 32, "%.1f s", seconds);
+    else if (whole < 3600) (void)snprintf(text, 32, "%ld min %02ld s", whole / 60, whole % 60);
+    else (void)snprintf(text, 32, "%ld h %02ld min", whole / 3600, whole / 60 % 60);
+    return text;
+}
+
+/* ---- loss curves --------------------------------------------------------------------------- */
+
+/* Means of equal pieces of the run; the first fiftieth, where the loss falls steeply, is left out
+ * when there is more. Returns how many points there are. */
+static size_t smooth(double *x, double *y, const lcsm_record *r)
+{
+    size_t skip = r->train_count > 50 ? r->train_count / 50 : 0, rest = r->train_count - skip;
+    size_t pieces = rest < CURVE ? rest : CURVE;
+    for (size_t p = 0; p < pieces; p++) {
+        size_t from = skip + rest * p / pieces, to = skip + rest * (p + 1) / pieces;
+        double sum = 0;
+        for (size_t j = from; j < to; j++) sum += r->train[j].loss;
+        x[p] = isfinite(r->train[to - 1].tokens) ? r->train[to - 1].tokens : r->train[to - 1].step;
+        y[p] = sum / (double)(to - from);
+    }
+    return pieces;
+}
+
+lcsm_status lcsm_section_curves(lcsm_doc *d, const lcsm_named_record *records, size_t count,
+                                const char *title, const char *file, bool ordered, lcsm_error *err)
+{
+    lcsm_strbuf  svg    = {0};
+    size_t       drawn  = 0;
+    double      *points = malloc((count + 1) * 2 * CURVE * sizeof *points);
+    lcsm_series *series = calloc(count + 1, sizeof *series);
+    if (points == NULL || series == NULL) {
+        free(points);
+        free(series);
+        return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for the curves of %zu runs", count);
+    }
+    for (size_t j = 0; j < count; j++) {
+        double *x = points + 2 * CURVE * j, *y = x + CURVE;
+        if (records[j].record == NULL || records[j].record->train_count == 0) continue;
+        series[drawn++] = (lcsm_series){
+            .label = records[j].label, .x = x, .y = y, .count = smooth(x, y, records[j].record)};
+    }
+    lcsm_chart chart = {.title   = title,
+                        .x_label = "tokens",
+                        .y_label = "training loss, nats",
+                        .series  = series,
+                        .count   = drawn,
+                        .ordered = ordered};
+    if (drawn > 0) {
+        lcsm_chart_svg(&chart, &svg);
+        lcsm_doc_figure(
+            d, &svg, file,
+            "Training loss, smoothed, against the tokens that were predicted; the first "
+            "fiftieth of each run is left out.");
+    }
+    free(points);
+    free(series);
+    return LCSM_OK;
+}
+
+/* ---- half-lives ---------------------------------------------------------------------------- */
+
+enum { LONGEST = 100000, COLUMNS = 128 };
+
+/* The rows as at most COLUMNS cells; beyond LONGEST tokens a row counts as one that keeps all. */
+static void fill_map(double *values, const lcsm_decays *a, size_t columns)
+{
+    for (size_t layer = 0; layer < a->layers; layer++) {
+        for (size_t j = 0; j < columns; j++) {
+            double v                    = a->half_life[layer * a->rows + j * a->rows / columns];
+            values[layer * columns + j] = isnan(v) ? NAN : fmin(v, LONGEST);
+        }
+    }
+}
+
+static lcsm_status draw_decays(lcsm_doc *d, const lcsm_decays *a, const char *label,
+                               const char *file, lcsm_error *err)
+{
+    size_t  columns   = a->rows < COLUMNS ? a->rows : COLUMNS;
+    double *values    = malloc(a->layers * columns * sizeof *values);
+    char(*names)[32]  = malloc(a->layers * sizeof *names);
+    const char **rows = malloc(a->layers * sizeof *rows);
+    lcsm_strbuf  svg  = {0};
+    lcsm_status  st   = LCSM_OK;
+    if (values == NULL || names == NULL || rows == NULL) {
+        st = lcsm_fail(err, LCSM_ERR_MEMORY, "no room for a map of half-lives");
+        goto cleanup;
+    }
+    for (size_t j = 0; j < a->layers; j++) {
+        (void)snprintf(names[j], sizeof names[j], "layer %zu", j + 1);
+        rows[j] = names[j];
+    }
+    fill_map(values, a, columns);
+    lcsm_heat_map map = {.title        = label,
+                         .x_label      = "memory rows, longest first",
+                         .value_label  = "half-life, tokens",
+                         .rows         = rows,
+                         .values       = values,
+                         .row_count    = a->layers,
+                         .column_count = columns,
+                         .low          = 0.1,
+                         .high         = LONGEST};
+    lcsm_heat_map_svg(&map, &svg);
+    lcsm_doc_figure(d, &svg, file, "%zu memory rows a layer; %s.", a->rows,
+                    a->from_inspect ? "mean decays on the text that was inspected"
+                                    : "decays as the weights have them");
+cleanup:
+    free(values);
+    free(names);
+    free(rows);
+    return st;
+}
+
+lcsm_status lcsm_section_decays(lcsm_doc *d, const lcsm_named_record *record, const char *file,
+                                bool *shown, lcsm_error *err)
+{
+    lcsm_decays decays;
+    lcsm_status st = lcsm_decays_read(&decays, record->record, err);
+    if (st == LCSM_OK && decays.layers > 0) {
+        st = draw_decays(d, &decays, record->label, file, err);
+        if (shown != NULL) *shown = true;
+    }
+    lcsm_decays_free(&decays);
+    return st;
+}
+
+/* ---- settings ------------------------------------------------------------------------------ */
+
+void lcsm_section_settings(lcsm_doc *d, const lcsm_record *r)
+{
+    lcsm_table  t = {0};
+    const char *key;
+    json_t     *value;
+    if (!json_is_object(r->config.root)) return;
+    lcsm_table_column(&t, "key", LCSM_LEFT);
+    lcsm_table_column(&t, "value", LCSM_LEFT);
+    json_object_foreach(r->config.root, key, value)
+    {
+        char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(10));
+        lcsm_table_cell(&t, "%s", key);
+        if (json_is_string(value)) lcsm_table_cell(&t, "%s", json_string_value(value));
+        else lcsm_table_cell(&t, "%s", text == NULL ? "?" : text);
+        free(text);
+    }
+    lcsm_doc_add(d, LCSM_BLOCK_FOLD, "Settings");
+    lcsm_doc_table(d, &t, "%s", "");
+    lcsm_doc_add(d, LCSM_BLOCK_UNFOLD, "%s", "");
+}

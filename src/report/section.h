@@ -1,0 +1,39 @@
+/* section.h - the parts of a report: one for each experiment, one for runs on their own. */
+#ifndef LCSM_REPORT_SECTION_H
+#define LCSM_REPORT_SECTION_H
+#include "report/doc.h"
+#include "report/study.h"
+
+lcsm_status lcsm_section_study(lcsm_doc *d, const lcsm_study *s, lcsm_error *err);
+lcsm_status lcsm_section_runs(lcsm_doc *d, const lcsm_record *records, size_t count,
+                              lcsm_error *err);
+
+/* ---- what both show ---- */
+
+/* The last part of a path. */
+const char *lcsm_section_name(const char *folder);
+
+/* "3 h 20 min", "4 min 10 s", "12.3 s". */
+const char *lcsm_section_time(char text[32], double seconds);
+
+/* Training loss of each record against tokens: smoothed, one line a record. */
+typedef struct {
+    const char        *label;
+    const lcsm_record *record;
+} lcsm_named_record;
+
+lcsm_status lcsm_section_curves(lcsm_doc *d, const lcsm_named_record *records, size_t count,
+                                const char *title, const char *file, bool ordered, lcsm_error *err);
+
+/* A heat map of half-lives, if the run tells them. *shown, if not NULL, says whether. */
+lcsm_status lcsm_section_decays(lcsm_doc *d, const lcsm_named_record *record, const char *file,
+                                bool *shown, lcsm_error *err);
+
+/* What `lcsm inspect` found, if it was kept. */
+lcsm_status lcsm_section_inspect(lcsm_doc *d, const lcsm_record *r, const char *file,
+                                 lcsm_error *err);
+
+/* Every key of config.json that is not in `without` (an object, or NULL) with the same value. */
+void lcsm_section_settings(lcsm_doc *d, const lcsm_record *r);
+
+#endif

@@ -1,0 +1,133 @@
+/* section_inspect.c - inspect.json as tables and figures. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "report/chart.h"
+#include "report/section.h"
+
+static double number(const json_t *object, const char *key)
+{
+    const json_t *v = json_object_get(object, key);
+    return json_is_number(v) ? json_number_value(v) : NAN;
+}
+
+/* ---- layers -------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *key, *head;
+    int         digits;
+} COLUMNS[] = {
+    {"half_life_median", "half-life, median", 1},
+    {"half_life_low", "10 %", 1},
+    {"half_life_high", "90 %", 1},
+    {"forever", "rows that keep all", 0},
+    {"gate_mean", "decay, mean", 3},
+    {"gate_low", "10 %", 3},
+    {"gate_high", "90 %", 3},
+    {"state_norm", "memory norm at the end", 3},
+};
+
+static void put_layers(lcsm_doc *d, const json_t *layers)
+{
+    lcsm_table t = {0};
+    lcsm_table_column(&t, "layer", LCSM_RIGHT);
+    for (size_t c = 0; c < COUNT(COLUMNS); c++) lcsm_table_column(&t, COLUMNS[c].head, LCSM_RIGHT);
+    for (size_t j = 0; j < json_array_size(layers); j++) {
+        lcsm_table_cell(&t, "%zu", j + 1);
+        for (size_t c = 0; c < COUNT(COLUMNS); c++)
+            lcsm_table_number(&t, COLUMNS[c].digits,
+                              number(json_array_get(layers, j), COLUMNS[c].key));
+    }
+    lcsm_doc_table(d, &t,
+                   "The memory of each layer on the text that was inspected: half-lives in tokens, "
+                   "and the decays o_t themselves.");
+}
+
+/* ---- curves -------------------------------------------------------------------------------- */
+
+/* A list of numbers against their place, counted from `first`; false if it is empty. */
+static bool take_list(lcsm_series *out, double **memory, const json_t *list, double first)
+{
+    size_t n = json_array_size(list);
+    *memory  = n == 0 ? NULL : malloc(2 * n * sizeof **memory);
+    if (*memory == NULL) return false;
+    for (size_t j = 0; j < n; j++) {
+        (*memory)[j]     = first + (double)j;
+        (*memory)[n + j] = json_number_value(json_array_get(list, j));
+    }
+    *out = (lcsm_series){.label = "", .x = *memory, .y = *memory + n, .count = n};
+    return true;
+}
+
+static void put_norms(lcsm_doc *d, const json_t *layers, const char *file)
+{
+    enum { MOST = 64 };
+    lcsm_series series[MOST];
+    double     *memory[MOST];
+    char        names[MOST][32], name[96];
+    size_t      count = 0;
+    lcsm_strbuf svg   = {0};
+    for (size_t j = 0; j < json_array_size(layers) && count < MOST; j++) {
+        const json_t *list = json_object_get(json_array_get(layers, j), "state_norms");
+        if (!take_list(&series[count], &memory[count], list, 1)) continue;
+        (void)snprintf(names[count], sizeof names[count], "layer %zu", j + 1);
+        series[count].label = names[count];
+        count++;
+    }
+    if (count == 0) return;
+    lcsm_chart c = {.title   = "The size of the memory over time",
+                    .x_label = "tokens read",
+                    .y_label = "root mean square",
+                    .series  = series,
+                    .count   = count,
+                    .y_log   = true,
+                    .ordered = count > 2};
+    lcsm_chart_svg(&c, &svg);
+    (void)snprintf(name, sizeof name, "%.60s-norms", file);
+    lcsm_doc_figure(d, &svg, name,
+                    "The root mean square of each layer's memory while the text is read. A level "
+                    "line is a memory that forgets as fast as it takes in.");
+    for (size_t j = 0; j < count; j++) free(memory[j]);
+}
+
+static void put_influence(lcsm_doc *d, const json_t *root, const char *file)
+{
+    lcsm_series series;
+    double     *memory;
+    char        name[96];
+    lcsm_strbuf svg = {0};
+    if (!take_list(&series, &memory, json_object_get(root, "influence"), 1)) return;
+    lcsm_chart c = {.title   = "Which past tokens an output depends on",
+                    .x_label = "tokens back",
+                    .y_label = "change of the output",
+                    .series  = &series,
+                    .count   = 1,
+                    .x_log   = true,
+                    .y_log   = true};
+    lcsm_chart_svg(&c, &svg);
+    (void)snprintf(name, sizeof name, "%.60s-influence", file);
+    lcsm_doc_figure(
+        d, &svg, name,
+        "How much the last output's probabilities change (total variation) when one "
+        "earlier token is another. Nine tenths of all influence lie within %.0f tokens.",
+        number(root, "effective_context"));
+    free(memory);
+}
+
+lcsm_status lcsm_section_inspect(lcsm_doc *d, const lcsm_record *r, const char *file,
+                                 lcsm_error *err)
+{
+    lcsm_json_doc doc = {0};
+    char          path[LCSM_PATH_MAX];
+    lcsm_status   st = lcsm_path_join(path, r->folder, LCSM_RUN_INSPECT, err);
+    if (st != LCSM_OK || !lcsm_path_exists(path)
+        || lcsm_json_doc_read(&doc, path, LCSM_JSON_LARGE_SIZE, NULL) != LCSM_OK)
+        return st;
+    const json_t *layers = json_object_get(doc.root, "layers");
+    put_norms(d, layers, file);
+    put_influence(d, doc.root, file);
+    if (json_array_size(layers) > 0) put_layers(d, layers);
+    lcsm_json_doc_free(&doc);
+    return LCSM_OK;
+}

@@ -1,0 +1,136 @@
+/* section_runs.c - runs on their own: side by side, then one by one. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/escape.h"
+#include "report/section.h"
+
+/* The model's name: its code, or its method. */
+static const char *model_of(const lcsm_record *r, char text[64])
+{
+    if (*lcsm_record_setting(r, "code", text) != '\0') return text;
+    return lcsm_record_setting(r, "method", text);
+}
+
+/* The figure that the run's task is about. */
+static const lcsm_metric *metric_of(const lcsm_record *r)
+{
+    char text[64];
+    bool recall = strcmp(lcsm_record_setting(r, "task", text), "mqar") == 0;
+    return lcsm_metric_find(recall ? "accuracy" : "perplexity");
+}
+
+static void state_cell(lcsm_table *t, const lcsm_record *r)
+{
+    bool done = r->state == LCSM_RECORD_DONE;
+    if (done) lcsm_table_cell(t, "done (%s)", r->reason);
+    else lcsm_table_cell(t, "%s", lcsm_record_state_name(r->state));
+    if (r->state == LCSM_RECORD_FAILED) lcsm_table_mark(t, LCSM_MARK_BAD);
+}
+
+static void overview(lcsm_doc *d, const lcsm_record *records, size_t count)
+{
+    static const char *const figures[] = {"loss",     "perplexity", "bits_per_byte",
+                                          "accuracy", "steps",      "tokens_per_second"};
+    lcsm_table               t         = {0};
+    char                     text[64];
+    lcsm_table_column(&t, "run", LCSM_LEFT);
+    lcsm_table_column(&t, "model", LCSM_LEFT);
+    lcsm_table_column(&t, "state", LCSM_LEFT);
+    for (size_t f = 0; f < COUNT(figures); f++)
+        lcsm_table_column(&t, lcsm_metric_find(figures[f])->label, LCSM_RIGHT);
+    lcsm_table_column(&t, "time", LCSM_RIGHT);
+    for (size_t j = 0; j < count; j++) {
+        const lcsm_record *r = &records[j];
+        lcsm_table_cell(&t, "%s", lcsm_section_name(r->folder));
+        lcsm_table_cell(&t, "%s", model_of(r, text));
+        state_cell(&t, r);
+        for (size_t f = 0; f < COUNT(figures); f++) {
+            const lcsm_metric *m = lcsm_metric_find(figures[f]);
+            lcsm_table_number(&t, m->digits, lcsm_record_value(r, m));
+        }
+        lcsm_table_cell(&t, "%s", lcsm_section_time(text, r->seconds));
+    }
+    lcsm_doc_table(d, &t,
+                   "Loss, perplexity, bits per byte and accuracy are the best of a run's "
+                   "evaluations on the validation set (on the test set if it has no other).");
+}
+
+static void facts(lcsm_doc *d, const lcsm_record *r)
+{
+    char               text[64];
+    const lcsm_metric *m = metric_of(r), *rate = lcsm_metric_find("tokens_per_second");
+    double             value = lcsm_record_value(r, m), test = lcsm_record_test(r, m);
+    lcsm_doc_fact(d, "model", "%s", model_of(r, text));
+    lcsm_doc_fact(d, "state", "%s%s%s%s", lcsm_record_state_name(r->state),
+                  r->reason[0] != '\0' ? " (" : "", r->reason, r->reason[0] != '\0' ? ")" : "");
+    if (isfinite(value)) lcsm_doc_fact(d, m->label, "%.*f", m->digits, value);
+    if (isfinite(test)) lcsm_doc_fact(d, "on the test set", "%.*f", m->digits, test);
+    if (isfinite(r->steps)) lcsm_doc_fact(d, "steps", "%.0f", r->steps);
+    if (isfinite(r->seconds)) lcsm_doc_fact(d, "time", "%s", lcsm_section_time(text, r->seconds));
+    if (isfinite(lcsm_record_value(r, rate)))
+        lcsm_doc_fact(d, "tokens a second", "%.0f", lcsm_record_value(r, rate));
+    if (isfinite(r->peak_memory_bytes))
+        lcsm_doc_fact(d, "memory", "%.0f MB", r->peak_memory_bytes / 1e6);
+}
+
+/* Settings are all in config.json, so the command needs no other. */
+static void command(lcsm_doc *d, const lcsm_record *r)
+{
+    char        text[64];
+    lcsm_strbuf s = {0};
+    lcsm_strbuf_add(&s, "lcsm train --config ");
+    lcsm_put_shell(&s, r->folder);
+    lcsm_strbuf_add(&s, "/config.json");
+    if (strcmp(lcsm_record_setting(r, "task", text), "mqar") != 0)
+        lcsm_strbuf_add(&s, " --data TEXT");
+    lcsm_strbuf_add(&s, " --out AGAIN");
+    if (s.failed) d->failed = true;
+    lcsm_doc_add(d, LCSM_BLOCK_CODE, "%s", lcsm_strbuf_text(&s));
+    lcsm_strbuf_free(&s);
+}
+
+static lcsm_status one(lcsm_doc *d, const lcsm_record *r, size_t number, lcsm_error *err)
+{
+    lcsm_status       st = LCSM_OK;
+    char              file[64], text[64];
+    lcsm_named_record record = {lcsm_section_name(r->folder), r};
+    lcsm_doc_add(d, LCSM_BLOCK_HEADING, "%s", record.label);
+    facts(d, r);
+    if (r->message[0] != '\0') lcsm_doc_add(d, LCSM_BLOCK_NOTE, "%s", r->message);
+    if (r->broken > 0)
+        lcsm_doc_add(d, LCSM_BLOCK_NOTE, "metrics.jsonl has %zu line%s that could not be read.",
+                     r->broken, r->broken == 1 ? "" : "s");
+    (void)snprintf(file, sizeof file, "run-%zu-loss", number);
+    LCSM_TRY(lcsm_section_curves(d, &record, 1, model_of(r, text), file, false, err));
+    (void)snprintf(file, sizeof file, "run-%zu-half-lives", number);
+    record.label = "How long the memory lasts";
+    LCSM_TRY(lcsm_section_decays(d, &record, file, NULL, err));
+    (void)snprintf(file, sizeof file, "run-%zu", number);
+    LCSM_TRY(lcsm_section_inspect(d, r, file, err));
+    lcsm_section_settings(d, r);
+    command(d, r);
+cleanup:
+    return st;
+}
+
+lcsm_status lcsm_section_runs(lcsm_doc *d, const lcsm_record *records, size_t count,
+                              lcsm_error *err)
+{
+    lcsm_status        st    = LCSM_OK;
+    lcsm_named_record *named = calloc(count + 1, sizeof *named);
+    if (named == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for %zu runs", count);
+    for (size_t j = 0; j < count; j++)
+        named[j] = (lcsm_named_record){lcsm_section_name(records[j].folder), &records[j]};
+    lcsm_doc_add(d, LCSM_BLOCK_SECTION, count == 1 ? "A run" : "Runs");
+    if (count > 1) {
+        overview(d, records, count);
+        LCSM_TRY(lcsm_section_curves(d, named, count, "Training loss", "runs-loss", false, err));
+    }
+    for (size_t j = 0; j < count; j++) LCSM_TRY(one(d, &records[j], j + 1, err));
+cleanup:
+    free(named);
+    return st;
+}

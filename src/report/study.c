@@ -1,0 +1,301 @@
+/* study.c - experiment.json and its run folders. */
+#include "report/study.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/rank.h"
+
+static lcsm_status no_room(lcsm_error *err, const char *folder)
+{
+    return lcsm_fail(err, LCSM_ERR_MEMORY, "%s: no room for its runs", folder);
+}
+
+/* ---- experiment.json ----------------------------------------------------------------------- */
+
+static lcsm_status read_names(const char **out, size_t *count, size_t most, const lcsm_json *array,
+                              lcsm_error *err)
+{
+    lcsm_status st = LCSM_OK;
+    for (*count = 0; *count < lcsm_json_count(array) && *count < most; (*count)++)
+        LCSM_TRY(lcsm_json_get_text(&out[*count], lcsm_json_item(array, *count), err));
+cleanup:
+    return st;
+}
+
+static lcsm_status read_head(lcsm_study *s, const lcsm_json *root, lcsm_error *err)
+{
+    lcsm_status st     = LCSM_OK;
+    const char *metric = NULL, *format = NULL;
+    lcsm_json   axes, variants;
+    LCSM_TRY(lcsm_json_get_text(&format, lcsm_json_need(root, "format"), err));
+    if (strcmp(format, "lcsm-experiment") != 0) {
+        lcsm_json v = lcsm_json_need(root, "format");
+        return lcsm_json_fail(&v, err, "\"lcsm-experiment\"");
+    }
+    s->about = s->command = "";
+    LCSM_TRY(lcsm_json_get_text(&s->name, lcsm_json_need(root, "name"), err));
+    LCSM_TRY(lcsm_json_get_text(&s->title, lcsm_json_need(root, "title"), err));
+    LCSM_TRY(lcsm_json_get_text(&s->about, lcsm_json_may(root, "about"), err));
+    LCSM_TRY(lcsm_json_get_text(&s->command, lcsm_json_may(root, "command"), err));
+    LCSM_TRY(lcsm_json_get_text(&s->task, lcsm_json_need(root, "task"), err));
+    LCSM_TRY(lcsm_json_get_text(&s->scale, lcsm_json_need(root, "scale"), err));
+    LCSM_TRY(lcsm_json_get_text(&metric, lcsm_json_need(root, "metric"), err));
+    s->metric = lcsm_metric_find(metric);
+    if (s->metric == NULL) {
+        lcsm_json v = lcsm_json_need(root, "metric");
+        return lcsm_json_fail(&v, err, "perplexity, accuracy or another figure of a run");
+    }
+    LCSM_TRY(lcsm_json_get_array(&axes, lcsm_json_need(root, "axes"), 0, LCSM_STUDY_AXES, err));
+    LCSM_TRY(read_names(s->axes, &s->axis_count, LCSM_STUDY_AXES, &axes, err));
+    LCSM_TRY(
+        lcsm_json_get_array(&variants, lcsm_json_need(root, "variants"), 1, LCSM_STUDY_MAX, err));
+    s->variants = calloc(lcsm_json_count(&variants), sizeof *s->variants);
+    if (s->variants == NULL) return no_room(err, s->name);
+    LCSM_TRY(read_names(s->variants, &s->variant_count, LCSM_STUDY_MAX, &variants, err));
+cleanup:
+    return st;
+}
+
+static lcsm_status read_run(lcsm_study_run *r, const lcsm_study *s, const lcsm_json *row,
+                            lcsm_error *err)
+{
+    lcsm_status st = LCSM_OK;
+    lcsm_json   axes;
+    r->command = "";
+    r->lr = r->seed = NAN;
+    LCSM_TRY(lcsm_json_get_text(&r->name, lcsm_json_need(row, "name"), err));
+    LCSM_TRY(lcsm_json_get_text(&r->command, lcsm_json_may(row, "command"), err));
+    LCSM_TRY(lcsm_json_get_size(&r->variant, lcsm_json_need(row, "variant"), 0,
+                                s->variant_count - 1, err));
+    LCSM_TRY(lcsm_json_get_real(&r->lr, lcsm_json_may(row, "lr"), -INFINITY, INFINITY, err));
+    LCSM_TRY(lcsm_json_get_real(&r->seed, lcsm_json_may(row, "seed"), -INFINITY, INFINITY, err));
+    LCSM_TRY(
+        lcsm_json_get_array(&axes, lcsm_json_need(row, "axes"), s->axis_count, s->axis_count, err));
+    for (size_t j = 0; j < s->axis_count; j++)
+        LCSM_TRY(
+            lcsm_json_get_real(&r->axes[j], lcsm_json_item(&axes, j), -INFINITY, INFINITY, err));
+    if (!lcsm_path_is_bare(r->name)) {
+        lcsm_json v = lcsm_json_need(row, "name");
+        st          = lcsm_json_fail(&v, err, "a name without a folder");
+    }
+cleanup:
+    return st;
+}
+
+static lcsm_status read_runs(lcsm_study *s, const char *folder, const lcsm_json *root,
+                             lcsm_error *err)
+{
+    lcsm_status st = LCSM_OK;
+    char        runs[LCSM_PATH_MAX], path[LCSM_PATH_MAX];
+    lcsm_json   list;
+    LCSM_TRY(lcsm_json_get_array(&list, lcsm_json_need(root, "runs"), 0, LCSM_STUDY_MAX, err));
+    s->runs   = calloc(lcsm_json_count(&list) + 1, sizeof *s->runs);
+    s->points = calloc(lcsm_json_count(&list) + 1, sizeof *s->points);
+    if (s->runs == NULL || s->points == NULL) return no_room(err, folder);
+    LCSM_TRY(lcsm_path_join(runs, folder, LCSM_STUDY_RUNS, err));
+    for (size_t j = 0; j < lcsm_json_count(&list); j++) {
+        lcsm_json       row = lcsm_json_item(&list, j);
+        lcsm_study_run *r   = &s->runs[j];
+        LCSM_TRY(read_run(r, s, &row, err));
+        LCSM_TRY(lcsm_path_join(path, runs, r->name, err));
+        LCSM_TRY(lcsm_record_read(&r->record, path, err));
+        s->run_count++;
+    }
+cleanup:
+    return st;
+}
+
+/* ---- points and cells ---------------------------------------------------------------------- */
+
+static bool same_point(const double *a, const double *b, size_t count)
+{
+    for (size_t j = 0; j < count; j++)
+        if (a[j] < b[j] || a[j] > b[j]) return false;
+    return true;
+}
+
+static void find_points(lcsm_study *s)
+{
+    for (size_t j = 0; j < s->run_count; j++) {
+        lcsm_study_run *r = &s->runs[j];
+        r->point          = 0;
+        while (r->point < s->point_count
+               && !same_point(s->points[r->point], r->axes, s->axis_count))
+            r->point++;
+        if (r->point == s->point_count)
+            memcpy(s->points[s->point_count++], r->axes, sizeof r->axes);
+    }
+}
+
+static bool better(const lcsm_metric *m, double a, double b)
+{
+    return isfinite(a) && (!isfinite(b) || (m->higher ? a > b : a < b));
+}
+
+static bool same_rate(const lcsm_study_run *a, const lcsm_study_run *b)
+{
+    return a->variant == b->variant && a->point == b->point && !(a->lr < b->lr) && !(a->lr > b->lr);
+}
+
+/* Whether no run before this one has its variant, point and learning rate. */
+static bool is_first(const lcsm_study *s, size_t run)
+{
+    for (size_t j = 0; j < run; j++)
+        if (same_rate(&s->runs[j], &s->runs[run])) return false;
+    return true;
+}
+
+/* Joins the runs of one learning rate into `c` if their mean is better than what it has. */
+static void join(const lcsm_study *s, lcsm_study_cell *c, const lcsm_study_run *first,
+                 double *values, double *tests)
+{
+    size_t             n = 0;
+    double             mean, deviation, none;
+    const lcsm_record *best = NULL;
+    for (size_t j = (size_t)(first - s->runs); j < s->run_count; j++) {
+        const lcsm_study_run *r = &s->runs[j];
+        if (!same_rate(r, first)) continue;
+        values[n] =
+            r->record.state == LCSM_RECORD_DONE ? lcsm_record_value(&r->record, s->metric) : NAN;
+        tests[n++] = lcsm_record_test(&r->record, s->metric);
+        if (better(s->metric, values[n - 1],
+                   best == NULL ? NAN : lcsm_record_value(best, s->metric)))
+            best = &r->record;
+    }
+    lcsm_mean_of(values, n, &mean, &deviation);
+    if (!better(s->metric, mean, c->value)) return;
+    lcsm_mean_of(tests, n, &c->test, &none);
+    c->value     = mean;
+    c->deviation = deviation;
+    c->lr        = first->lr;
+    c->best      = best;
+}
+
+static lcsm_status find_cells(lcsm_study *s, lcsm_error *err)
+{
+    size_t  count  = s->variant_count * s->point_count;
+    double *values = malloc(2 * (s->run_count + 1) * sizeof *values);
+    s->cells       = malloc((count + 1) * sizeof *s->cells);
+    if (values == NULL || s->cells == NULL) {
+        free(values);
+        return no_room(err, s->name);
+    }
+    for (size_t j = 0; j < count; j++)
+        s->cells[j] = (lcsm_study_cell){.value = NAN, .deviation = NAN, .test = NAN, .lr = NAN};
+    for (size_t j = 0; j < s->run_count; j++) {
+        const lcsm_study_run *r = &s->runs[j];
+        lcsm_study_cell      *c = &s->cells[r->variant * s->point_count + r->point];
+        c->runs++;
+        c->done += r->record.state == LCSM_RECORD_DONE;
+        c->failed += r->record.state == LCSM_RECORD_FAILED;
+        if (is_first(s, j)) join(s, c, r, values, values + s->run_count);
+    }
+    free(values);
+    return LCSM_OK;
+}
+
+/* ---- the paper's numbers ------------------------------------------------------------------- */
+
+static double printed(const json_t *row, const char *key)
+{
+    const json_t *v = json_object_get(row, key);
+    return json_is_number(v) ? json_number_value(v) : NAN;
+}
+
+static lcsm_status read_paper(lcsm_study *s, lcsm_error *err)
+{
+    const json_t *rows = json_object_get(json_object_get(s->doc.root, "paper"), "rows");
+    s->paper           = malloc(3 * s->variant_count * sizeof *s->paper);
+    if (s->paper == NULL) return no_room(err, s->name);
+    s->paper_test       = s->paper + s->variant_count;
+    s->paper_parameters = s->paper_test + s->variant_count;
+    for (size_t j = 0; j < 3 * s->variant_count; j++) s->paper[j] = NAN;
+    for (size_t j = 0; j < json_array_size(rows); j++) {
+        const json_t *row   = json_array_get(rows, j);
+        const char   *label = json_string_value(json_object_get(row, "label"));
+        size_t        v     = label == NULL ? s->variant_count : lcsm_study_variant(s, label);
+        if (v == s->variant_count) continue;
+        s->paper[v]            = printed(row, "valid");
+        s->paper_test[v]       = printed(row, "test");
+        s->paper_parameters[v] = printed(row, "parameters");
+    }
+    return LCSM_OK;
+}
+
+/* ---- the whole ----------------------------------------------------------------------------- */
+
+lcsm_status lcsm_study_read(lcsm_study *out, const char *folder, lcsm_error *err)
+{
+    lcsm_status st = LCSM_OK;
+    char        path[LCSM_PATH_MAX];
+    *out = (lcsm_study){0};
+    LCSM_TRY(lcsm_path_join(path, folder, LCSM_STUDY_FILE, err));
+    LCSM_TRY(lcsm_json_doc_read(&out->doc, path, LCSM_JSON_LARGE_SIZE, err));
+    lcsm_json root = lcsm_json_root(&out->doc);
+    LCSM_TRY(read_head(out, &root, err));
+    LCSM_TRY(read_runs(out, folder, &root, err));
+    find_points(out);
+    LCSM_TRY(find_cells(out, err));
+    LCSM_TRY(read_paper(out, err));
+cleanup:
+    if (st != LCSM_OK) lcsm_study_free(out);
+    return st;
+}
+
+void lcsm_study_free(lcsm_study *s)
+{
+    for (size_t j = 0; j < s->run_count; j++) lcsm_record_free(&s->runs[j].record);
+    free(s->runs);
+    free(s->points);
+    free(s->cells);
+    free(s->paper);
+    free(s->variants);
+    lcsm_json_doc_free(&s->doc);
+    *s = (lcsm_study){0};
+}
+
+const lcsm_study_cell *lcsm_study_at(const lcsm_study *s, size_t variant, size_t point)
+{
+    return &s->cells[variant * s->point_count + point];
+}
+
+static bool meant(const lcsm_study *s, size_t point, const json_t *at)
+{
+    const char *key;
+    json_t     *value;
+    json_object_foreach((json_t *)(uintptr_t)at, key, value)
+    {
+        size_t axis = lcsm_study_axis(s, key);
+        if (axis == s->axis_count || !json_is_number(value)) return false;
+        if (fabs(s->points[point][axis] - json_number_value(value)) > 1e-9) return false;
+    }
+    return true;
+}
+
+double lcsm_study_mean(const lcsm_study *s, size_t variant, const json_t *at)
+{
+    double sum = 0, n = 0;
+    for (size_t p = 0; p < s->point_count; p++) {
+        if (!meant(s, p, at)) continue;
+        sum += lcsm_study_at(s, variant, p)->value;
+        n++;
+    }
+    return n > 0 ? sum / n : NAN;
+}
+
+size_t lcsm_study_axis(const lcsm_study *s, const char *key)
+{
+    size_t j = 0;
+    while (j < s->axis_count && strcmp(s->axes[j], key) != 0) j++;
+    return j;
+}
+
+size_t lcsm_study_variant(const lcsm_study *s, const char *label)
+{
+    size_t j = 0;
+    while (j < s->variant_count && strcmp(s->variants[j], label) != 0) j++;
+    return j;
+}

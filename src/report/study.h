@@ -1,0 +1,65 @@
+/*
+ * study.h - the folder of an experiment: its runs, and what they amount to.
+ *
+ *     experiment.json   name, title, about, task, scale, metric, axes, variants, paper, runs
+ *     runs/NAME/        a run folder for each row of "runs"
+ *
+ * A run is one variant (a row of the paper's table) at one point of the axes (a length, a width)
+ * with a learning rate and a seed. A cell joins the runs of a variant at a point: of the learning
+ * rates the one whose mean over seeds is best.
+ */
+#ifndef LCSM_REPORT_STUDY_H
+#define LCSM_REPORT_STUDY_H
+#include "report/record.h"
+
+#define LCSM_STUDY_FILE "experiment.json"
+#define LCSM_STUDY_RUNS "runs"
+
+enum { LCSM_STUDY_AXES = 4, LCSM_STUDY_MAX = 100000 };
+
+typedef struct {
+    const char *name, *command;
+    size_t      variant, point;
+    double      axes[LCSM_STUDY_AXES];
+    double      lr, seed;
+    lcsm_record record;
+} lcsm_study_run;
+
+typedef struct {
+    double             value, deviation; /* over seeds; NaN if no run has it */
+    double             test; /* mean at the end, on the test set; NaN if there is none */
+    double             lr;
+    size_t             runs, done, failed; /* of all learning rates */
+    const lcsm_record *best;               /* the best run at that rate, or NULL */
+} lcsm_study_cell;
+
+/* {0} is empty and may be freed. */
+typedef struct {
+    lcsm_json_doc      doc;
+    const char        *name, *title, *about, *task, *scale, *command;
+    const lcsm_metric *metric;
+    const char        *axes[LCSM_STUDY_AXES];
+    const char       **variants;
+    lcsm_study_run    *runs;
+    double (*points)[LCSM_STUDY_AXES];
+    lcsm_study_cell *cells;                        /* (variant, point) */
+    double *paper, *paper_test, *paper_parameters; /* of each variant; NaN if not printed */
+    size_t  axis_count, variant_count, run_count, point_count;
+} lcsm_study;
+
+lcsm_status lcsm_study_read(lcsm_study *out, const char *folder, lcsm_error *err);
+void        lcsm_study_free(lcsm_study *s);
+
+const lcsm_study_cell *lcsm_study_at(const lcsm_study *s, size_t variant, size_t point);
+
+/* The mean of a variant over the points whose axes are as `at` (a JSON object, or NULL for all)
+ * says; NaN if one of them has no result, or none is meant. */
+double lcsm_study_mean(const lcsm_study *s, size_t variant, const json_t *at);
+
+/* The number of an axis by its key, or axis_count. */
+size_t lcsm_study_axis(const lcsm_study *s, const char *key);
+
+/* The number of a variant by its label, or variant_count. */
+size_t lcsm_study_variant(const lcsm_study *s, const char *label);
+
+#endif

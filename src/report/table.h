@@ -1,0 +1,47 @@
+/*
+ * table.h - a table of texts, and how it looks in each format.
+ *
+ *     lcsm_table_column(&t, "code", LCSM_LEFT);
+ *     lcsm_table_column(&t, "perplexity", LCSM_RIGHT);
+ *     lcsm_table_cell(&t, "%s", code);
+ *     lcsm_table_cell(&t, "%.2f", x);                   rows fill from left to right
+ *
+ * A failure is sticky: fill freely, ask `failed` once.
+ */
+#ifndef LCSM_REPORT_TABLE_H
+#define LCSM_REPORT_TABLE_H
+#include "base/strbuf.h"
+
+typedef enum { LCSM_LEFT, LCSM_RIGHT } lcsm_align;
+typedef enum { LCSM_MARK_NONE, LCSM_MARK_BEST, LCSM_MARK_FAINT, LCSM_MARK_BAD } lcsm_mark;
+
+typedef struct {
+    char     *text;
+    lcsm_mark mark;
+} lcsm_cell;
+
+enum { LCSM_TABLE_COLUMNS = 24 };
+
+/* {0} is empty and may be freed. */
+typedef struct {
+    char       heads[LCSM_TABLE_COLUMNS][48];
+    lcsm_align align[LCSM_TABLE_COLUMNS];
+    lcsm_cell *cells; /* row by row */
+    size_t     columns, count, capacity;
+    bool       failed;
+} lcsm_table;
+
+void lcsm_table_column(lcsm_table *t, const char *head, lcsm_align align);
+void lcsm_table_cell(lcsm_table *t, const char *fmt, ...) LCSM_PRINTF(2, 3);
+void lcsm_table_mark(lcsm_table *t, lcsm_mark mark); /* the last cell */
+/* A number with so many digits behind the point; nothing if it is not finite. */
+void   lcsm_table_number(lcsm_table *t, int digits, double x);
+size_t lcsm_table_rows(const lcsm_table *t);
+void   lcsm_table_free(lcsm_table *t);
+
+void lcsm_table_text(const lcsm_table *t, lcsm_strbuf *out);
+void lcsm_table_markdown(const lcsm_table *t, lcsm_strbuf *out);
+void lcsm_table_csv(const lcsm_table *t, lcsm_strbuf *out);
+void lcsm_table_html(const lcsm_table *t, lcsm_strbuf *out);
+
+#endif

@@ -1,0 +1,257 @@
+/* tokenizer_model.c - the vocabulary, the merges and the added tokens of a tokenizer.json. */
+#include <string.h>
+
+#include "text/byte_map.h"
+#include "text/tokenizer_read.h"
+
+typedef lcsm_tokenizer_reading reading;
+
+static size_t text_size(const lcsm_json *v)
+{
+    return json_string_length(v->value);
+}
+
+static lcsm_status no_memory(lcsm_error *err)
+{
+    return lcsm_fail(err, LCSM_ERR_MEMORY, "no memory for a tokenizer");
+}
+
+/* ---- model ------------------------------------------------------------------------------ */
+
+static lcsm_status check_model(reading *r, lcsm_error *err)
+{
+    static const char *const EMPTY[]  = {"continuing_subword_prefix", "end_of_word_suffix"};
+    static const char *const TYPES[]  = {"BPE"};
+    lcsm_status              st       = LCSM_OK;
+    size_t                   kind     = 0;
+    double                   dropout  = 0;
+    bool                     fallback = false;
+    LCSM_TRY(lcsm_json_get_object(&r->model, lcsm_json_need(&r->root, "model"), err));
+    if (lcsm_json_has(&r->model, "type"))
+        LCSM_TRY(lcsm_json_get_choice(&kind, lcsm_json_need(&r->model, "type"), TYPES, 1, err));
+    if (lcsm_json_has(&r->model, "dropout"))
+        LCSM_TRY(lcsm_json_get_real(&dropout, lcsm_json_need(&r->model, "dropout"), 0, 0, err));
+    for (size_t j = 0; j < COUNT(EMPTY); j++) {
+        const char *text = "";
+        if (!lcsm_json_has(&r->model, EMPTY[j])) continue;
+        lcsm_json v = lcsm_json_need(&r->model, EMPTY[j]);
+        LCSM_TRY(lcsm_json_get_text(&text, v, err));
+        if (*text != '\0') return lcsm_json_fail(&v, err, "nothing, as byte-level BPE has it");
+    }
+    LCSM_TRY(lcsm_tokenizer_get_flag(&fallback, &r->model, "byte_fallback", err));
+    if (fallback) {
+        lcsm_json v = lcsm_json_need(&r->model, "byte_fallback");
+        return lcsm_json_fail(&v, err, "false, as byte-level BPE has it");
+    }
+    LCSM_TRY(lcsm_tokenizer_get_flag(&r->tok->fuse_unknown, &r->model, "fuse_unk", err));
+    LCSM_TRY(lcsm_tokenizer_get_flag(&r->tok->ignore_merges, &r->model, "ignore_merges", err));
+cleanup:
+    return st;
+}
+
+static lcsm_status put_token(reading *r, const lcsm_json *v, const char *text, size_t size,
+                             int32_t id, lcsm_error *err)
+{
+    bool   mapped;
+    size_t length = lcsm_byte_map_read(r->room, text, size, &mapped);
+    if (r->tok->vocab.entries[id].there)
+        return lcsm_json_fail(v, err, "an id that no other token has");
+    if (!lcsm_vocab_put(&r->tok->vocab, id, r->room, length, mapped)) return no_memory(err);
+    return LCSM_OK;
+}
+
+/* The largest id of all tokens, which says how many there may be. */
+static lcsm_status count_ids(reading *r, const lcsm_json *vocab, const lcsm_json *added,
+                             size_t *count, lcsm_error *err)
+{
+    lcsm_status st = LCSM_OK;
+    int32_t     id = -1;
+    for (lcsm_json m = lcsm_json_first(vocab); m.value != NULL; m = lcsm_json_next(&m)) {
+        LCSM_TRY(lcsm_tokenizer_get_id(&id, r, m, err));
+        if ((size_t)id >= *count) *count = (size_t)id + 1;
+    }
+    for (size_t j = 0; j < lcsm_json_count(added); j++) {
+        lcsm_json item = lcsm_json_item(added, j);
+        LCSM_TRY(lcsm_tokenizer_get_id(&id, r, lcsm_json_need(&item, "id"), err));
+        if ((size_t)id >= *count) *count = (size_t)id + 1;
+    }
+    if (*count == 0) st = lcsm_json_fail(vocab, err, "at least one token");
+cleanup:
+    return st;
+}
+
+static void find_bytes(lcsm_tokenizer *tok)
+{
+    for (int j = 0; j < 256; j++) {
+        char c          = (char)j;
+        tok->byte_id[j] = lcsm_vocab_find_mapped(&tok->vocab, &c, 1);
+    }
+}
+
+/* Tokens that merges can make come first, so that their bytes find them. */
+static lcsm_status read_vocab(reading *r, const lcsm_json *vocab, lcsm_error *err)
+{
+    lcsm_status st = LCSM_OK;
+    for (int pass = 0; pass < 2; pass++) {
+        for (lcsm_json m = lcsm_json_first(vocab); m.value != NULL; m = lcsm_json_next(&m)) {
+            bool    mapped;
+            int32_t id;
+            (void)lcsm_byte_map_read(r->room, m.key, strlen(m.key), &mapped);
+            if (mapped != (pass == 0)) continue;
+            LCSM_TRY(lcsm_tokenizer_get_id(&id, r, m, err));
+            LCSM_TRY(put_token(r, &m, m.key, strlen(m.key), id, err));
+        }
+    }
+    find_bytes(r->tok);
+cleanup:
+    return st;
+}
+
+/* A token of the model by how it is written; -1 if there is none. */
+static int32_t id_of(const reading *r, const char *text, size_t size)
+{
+    bool   mapped;
+    size_t length = lcsm_byte_map_read(r->room, text, size, &mapped);
+    return mapped ? lcsm_vocab_find_mapped(&r->tok->vocab, r->room, length)
+                  : lcsm_vocab_find(&r->tok->vocab, r->room, length);
+}
+
+/* "a b" or ["a", "b"]. */
+static lcsm_status halves(const lcsm_json *v, const char *text[2], size_t size[2], lcsm_error *err)
+{
+    lcsm_status st = LCSM_OK;
+    if (json_is_string(v->value)) {
+        const char *whole = json_string_value(v->value), *space = strchr(whole, ' ');
+        if (space == NULL || strchr(space + 1, ' ') != NULL)
+            return lcsm_json_fail(v, err, "two tokens with one space between them");
+        text[0] = whole;
+        size[0] = (size_t)(space - whole);
+        text[1] = space + 1;
+        size[1] = strlen(space + 1);
+        return LCSM_OK;
+    }
+    lcsm_json pair;
+    LCSM_TRY(lcsm_json_get_array(&pair, *v, 2, 2, err));
+    for (size_t j = 0; j < 2; j++) {
+        lcsm_json item = lcsm_json_item(&pair, j);
+        LCSM_TRY(lcsm_json_get_text(&text[j], item, err));
+        size[j] = text_size(&item);
+    }
+cleanup:
+    return st;
+}
+
+static lcsm_status read_merge(reading *r, const lcsm_json *v, size_t rank, lcsm_error *err)
+{
+    lcsm_status st = LCSM_OK;
+    const char *text[2];
+    size_t      size[2];
+    LCSM_TRY(halves(v, text, size, err));
+    int32_t left = id_of(r, text[0], size[0]), right = id_of(r, text[1], size[1]);
+    if (left < 0 || right < 0) return lcsm_json_fail(v, err, "two tokens of the vocabulary");
+    size_t      a, b;
+    const char *first  = lcsm_vocab_bytes(&r->tok->vocab, left, &a);
+    const char *second = lcsm_vocab_bytes(&r->tok->vocab, right, &b);
+    memcpy(r->room, first, a);
+    memcpy(r->room + a, second, b);
+    int32_t id = lcsm_vocab_find(&r->tok->vocab, r->room, a + b);
+    if (id < 0) return lcsm_json_fail(v, err, "a pair whose joint text is in the vocabulary");
+    lcsm_merges_put(&r->tok->merges, left, right, (int32_t)rank, id);
+cleanup:
+    return st;
+}
+
+lcsm_status lcsm_tokenizer_read_model(reading *r, const lcsm_json *added, lcsm_error *err)
+{
+    lcsm_status st      = LCSM_OK;
+    size_t      count   = 0;
+    const char *unknown = NULL;
+    lcsm_json   vocab, merges;
+    LCSM_TRY(check_model(r, err));
+    LCSM_TRY(lcsm_json_get_object(&vocab, lcsm_json_need(&r->model, "vocab"), err));
+    LCSM_TRY(lcsm_json_get_array(&merges, lcsm_json_need(&r->model, "merges"), 0, INT32_MAX, err));
+    LCSM_TRY(count_ids(r, &vocab, added, &count, err));
+    LCSM_TRY(lcsm_vocab_create(&r->tok->vocab, count, err));
+    LCSM_TRY(read_vocab(r, &vocab, err));
+    LCSM_TRY(lcsm_merges_create(&r->tok->merges, lcsm_json_count(&merges), err));
+    for (size_t j = 0; j < lcsm_json_count(&merges); j++) {
+        lcsm_json item = lcsm_json_item(&merges, j);
+        LCSM_TRY(read_merge(r, &item, j, err));
+    }
+    r->tok->merge_count = lcsm_json_count(&merges);
+    if (lcsm_json_has(&r->model, "unk_token")) {
+        lcsm_json v = lcsm_json_need(&r->model, "unk_token");
+        LCSM_TRY(lcsm_json_get_text(&unknown, v, err));
+        r->tok->unknown = id_of(r, unknown, strlen(unknown));
+    }
+cleanup:
+    return st;
+}
+
+/* ---- added tokens ----------------------------------------------------------------------- */
+
+/* What a normalized token looks like in normalized text. */
+static lcsm_status put_normalized(reading *r, lcsm_added_token token, lcsm_error *err)
+{
+    lcsm_status st  = LCSM_OK;
+    lcsm_strbuf out = {0}, spare = {0};
+    if (lcsm_normalizer_changes(&r->tok->normalizer, token.text, token.size)) {
+        LCSM_TRY(lcsm_normalize(&r->tok->normalizer, token.text, token.size, &out, &spare, err));
+        token.text = out.text;
+        token.size = out.size;
+    }
+    if (token.size > 0) LCSM_TRY(lcsm_added_put(&r->tok->normalized, &token, err));
+cleanup:
+    lcsm_strbuf_free(&out);
+    lcsm_strbuf_free(&spare);
+    return st;
+}
+
+static lcsm_status read_added(reading *r, const lcsm_json *v, lcsm_error *err)
+{
+    lcsm_status      st         = LCSM_OK;
+    bool             normalized = false;
+    const char      *content    = NULL;
+    lcsm_added_token token      = {0};
+    lcsm_json        object;
+    LCSM_TRY(lcsm_json_get_object(&object, *v, err));
+    lcsm_json text = lcsm_json_need(&object, "content");
+    LCSM_TRY(lcsm_json_get_text(&content, text, err));
+    LCSM_TRY(lcsm_tokenizer_get_id(&token.id, r, lcsm_json_need(&object, "id"), err));
+    LCSM_TRY(lcsm_tokenizer_get_flag(&token.special, &object, "special", err));
+    normalized = !token.special;
+    LCSM_TRY(lcsm_tokenizer_get_flag(&normalized, &object, "normalized", err));
+    LCSM_TRY(lcsm_tokenizer_get_flag(&token.single_word, &object, "single_word", err));
+    LCSM_TRY(lcsm_tokenizer_get_flag(&token.lstrip, &object, "lstrip", err));
+    LCSM_TRY(lcsm_tokenizer_get_flag(&token.rstrip, &object, "rstrip", err));
+    token.size        = text_size(&text);
+    lcsm_vocab *vocab = &r->tok->vocab;
+    if (!vocab->entries[token.id].there)
+        LCSM_TRY(put_token(r, &object, content, token.size, token.id, err));
+    else if (id_of(r, content, token.size) != token.id)
+        return lcsm_json_fail(&object, err, "the id %d for this text only", (int)token.id);
+    vocab->entries[token.id].special = token.special;
+    if (token.size == 0) return LCSM_OK;
+    lcsm_strbuf copy = {0};
+    lcsm_strbuf_bytes(&copy, content, token.size);
+    token.text = copy.text;
+    if (copy.failed) st = no_memory(err);
+    else
+        st = normalized ? put_normalized(r, token, err) : lcsm_added_put(&r->tok->raw, &token, err);
+    lcsm_strbuf_free(&copy);
+cleanup:
+    return st;
+}
+
+lcsm_status lcsm_tokenizer_read_added(reading *r, const lcsm_json *added, lcsm_error *err)
+{
+    lcsm_status st = LCSM_OK;
+    for (size_t j = 0; j < lcsm_json_count(added); j++) {
+        lcsm_json item = lcsm_json_item(added, j);
+        LCSM_TRY(read_added(r, &item, err));
+    }
+    lcsm_added_seal(&r->tok->raw);
+    lcsm_added_seal(&r->tok->normalized);
+cleanup:
+    return st;
+}

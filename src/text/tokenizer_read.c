@@ -1,0 +1,366 @@
+/*
+ * tokenizer_read.c - tokenizer.json of the byte-level family.
+ *
+ * What the file asks for is done or refused: an unknown kind of normalizer, pre-tokenizer, model,
+ * post-processor or decoder is an error that names it.
+ */
+#include "text/tokenizer_read.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <xxhash.h>
+
+#include "base/file.h"
+
+enum {
+    LEAST_IDS = 1 << 16, /* that any file may have; larger ids need a larger file */
+    MAX_DEPTH = 8,       /* of sequences in sequences */
+};
+
+typedef lcsm_tokenizer_reading reading;
+
+lcsm_status lcsm_tokenizer_get_id(int32_t *out, const reading *r, lcsm_json v, lcsm_error *err)
+{
+    int64_t     id = -1;
+    lcsm_status st = lcsm_json_get_int(&id, v, 0, (int64_t)r->id_limit - 1, err);
+    *out           = (int32_t)id;
+    return st;
+}
+
+lcsm_status lcsm_tokenizer_get_flag(bool *out, const lcsm_json *object, const char *key,
+                                    lcsm_error *err)
+{
+    if (!lcsm_json_has(object, key)) return LCSM_OK;
+    return lcsm_json_get_bool(out, lcsm_json_may(object, key), err);
+}
+
+/* Calls one for each part of a sequence, or for v itself if it is none. */
+typedef lcsm_status part_fn(reading *r, const lcsm_json *v, const char *type, lcsm_error *err);
+
+static lcsm_status each_part(reading *r, const lcsm_json *v, const char *list, unsigned depth,
+                             part_fn *one, lcsm_error *err)
+{
+    lcsm_status st   = LCSM_OK;
+    const char *type = NULL;
+    lcsm_json   object, array;
+    if (v->value == NULL || json_is_null(v->value)) return LCSM_OK;
+    if (depth > MAX_DEPTH)
+        return lcsm_json_fail(v, err, "at most %d sequences in each other", MAX_DEPTH);
+    LCSM_TRY(lcsm_json_get_object(&object, *v, err));
+    LCSM_TRY(lcsm_json_get_text(&type, lcsm_json_need(&object, "type"), err));
+    if (strcmp(type, "Sequence") != 0) return one(r, &object, type, err);
+    LCSM_TRY(lcsm_json_get_array(&array, lcsm_json_need(&object, list), 0, 64, err));
+    for (size_t j = 0; j < lcsm_json_count(&array); j++) {
+        lcsm_json item = lcsm_json_item(&array, j);
+        LCSM_TRY(each_part(r, &item, list, depth + 1, one, err));
+    }
+cleanup:
+    return st;
+}
+
+static void add_name(char *names, size_t room, const char *name)
+{
+    size_t used = strlen(names);
+    if (used + strlen(name) + 4 > room) return;
+    if (used > 0) {
+        memcpy(names + used, " + ", 4);
+        used += 3;
+    }
+    memcpy(names + used, name, strlen(name) + 1);
+}
+
+/* ---- normalizer ------------------------------------------------------------------------- */
+
+static lcsm_status get_replace(reading *r, const lcsm_json *v, lcsm_error *err)
+{
+    lcsm_status st   = LCSM_OK;
+    const char *what = NULL, *with = NULL;
+    lcsm_json   pattern;
+    LCSM_TRY(lcsm_json_get_object(&pattern, lcsm_json_need(v, "pattern"), err));
+    LCSM_TRY(lcsm_json_get_text(&what, lcsm_json_need(&pattern, "String"), err));
+    LCSM_TRY(lcsm_json_get_text(&with, lcsm_json_need(v, "content"), err));
+    LCSM_TRY(lcsm_normalizer_put(&r->tok->normalizer, LCSM_NORMALIZE_REPLACE, what, with, err));
+cleanup:
+    return st;
+}
+
+static lcsm_status read_normalizer(reading *r, const lcsm_json *v, const char *type,
+                                   lcsm_error *err)
+{
+    static const char *const NAMES[] = {"NFC", "NFD", "NFKC", "NFKD", "Prepend", "Replace"};
+    lcsm_status              st      = LCSM_OK;
+    size_t                   kind    = 0;
+    const char              *with    = NULL;
+    LCSM_TRY(lcsm_json_get_choice(&kind, lcsm_json_need(v, "type"), NAMES, COUNT(NAMES), err));
+    add_name(r->tok->normalizer_name, sizeof r->tok->normalizer_name, type);
+    if (kind == LCSM_NORMALIZE_REPLACE) return get_replace(r, v, err);
+    if (kind == LCSM_NORMALIZE_PREPEND)
+        LCSM_TRY(lcsm_json_get_text(&with, lcsm_json_need(v, "prepend"), err));
+    LCSM_TRY(lcsm_normalizer_put(&r->tok->normalizer, (lcsm_normalize_kind)kind, NULL, with, err));
+cleanup:
+    return st;
+}
+
+/* ---- pre-tokenizer ---------------------------------------------------------------------- */
+
+static lcsm_status read_byte_level(reading *r, const lcsm_json *v, lcsm_error *err)
+{
+    lcsm_status      st    = LCSM_OK;
+    bool             regex = true;
+    lcsm_split_stage stage = {.prefix_space = true, .behavior = LCSM_SPLIT_ISOLATED};
+    LCSM_TRY(lcsm_tokenizer_get_flag(&stage.prefix_space, v, "add_prefix_space", err));
+    LCSM_TRY(lcsm_tokenizer_get_flag(&regex, v, "use_regex", err));
+    r->byte_level = true;
+    LCSM_TRY(lcsm_splitter_put(&r->tok->splitter, stage, regex ? LCSM_GPT2_PATTERN : NULL, err));
+cleanup:
+    return st;
+}
+
+static lcsm_status read_split(reading *r, const lcsm_json *v, lcsm_error *err)
+{
+    static const char *const BEHAVIORS[] = {"Removed", "Isolated", "MergedWithPrevious",
+                                            "MergedWithNext", "Contiguous"};
+    lcsm_status              st          = LCSM_OK;
+    size_t                   behavior    = 0;
+    const char              *text        = NULL;
+    lcsm_json                pattern;
+    lcsm_split_stage         stage = {0};
+    LCSM_TRY(lcsm_json_get_choice(&behavior, lcsm_json_need(v, "behavior"), BEHAVIORS,
+                                  COUNT(BEHAVIORS), err));
+    LCSM_TRY(lcsm_tokenizer_get_flag(&stage.invert, v, "invert", err));
+    stage.behavior = (lcsm_split_behavior)behavior;
+    LCSM_TRY(lcsm_json_get_object(&pattern, lcsm_json_need(v, "pattern"), err));
+    if (lcsm_json_has(&pattern, "String")) {
+        LCSM_TRY(lcsm_json_get_text(&text, lcsm_json_need(&pattern, "String"), err));
+        return lcsm_splitter_put_text(&r->tok->splitter, stage, text, err);
+    }
+    LCSM_TRY(lcsm_json_get_text(&text, lcsm_json_need(&pattern, "Regex"), err));
+    LCSM_TRY(lcsm_splitter_put(&r->tok->splitter, stage, text, err));
+cleanup:
+    return st;
+}
+
+static lcsm_status read_digits(reading *r, const lcsm_json *v, lcsm_error *err)
+{
+    bool             single = false;
+    lcsm_split_stage stage  = {.behavior = LCSM_SPLIT_CONTIGUOUS};
+    lcsm_status      st     = lcsm_tokenizer_get_flag(&single, v, "individual_digits", err);
+    if (single) stage.behavior = LCSM_SPLIT_ISOLATED;
+    return st != LCSM_OK ? st : lcsm_splitter_put(&r->tok->splitter, stage, "\\p{N}", err);
+}
+
+static lcsm_status read_pre_tokenizer(reading *r, const lcsm_json *v, const char *type,
+                                      lcsm_error *err)
+{
+    static const char *const NAMES[] = {"ByteLevel", "Split", "Digits"};
+    static lcsm_status (*const READERS[])(reading *, const lcsm_json *, lcsm_error *) = {
+        read_byte_level, read_split, read_digits};
+    size_t      kind = 0;
+    lcsm_status st   = LCSM_OK;
+    LCSM_TRY(lcsm_json_get_choice(&kind, lcsm_json_need(v, "type"), NAMES, COUNT(NAMES), err));
+    if (r->byte_level) return lcsm_json_fail(v, err, "nothing behind ByteLevel");
+    add_name(r->tok->splitter_name, sizeof r->tok->splitter_name, type);
+    LCSM_TRY(READERS[kind](r, v, err));
+cleanup:
+    return st;
+}
+
+/* ---- post-processor and decoder --------------------------------------------------------- */
+
+static lcsm_status put_id(lcsm_id_list *list, int32_t id, lcsm_error *err)
+{
+    int32_t *ids = realloc(list->ids, (list->count + 1) * sizeof *ids);
+    if (ids == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no memory for a tokenizer");
+    list->ids                = ids;
+    list->ids[list->count++] = id;
+    return LCSM_OK;
+}
+
+/* The ids of a special token of a template, by its name. */
+static lcsm_status put_special(reading *r, lcsm_id_list *list, const lcsm_json *v,
+                               const lcsm_json *piece, lcsm_error *err)
+{
+    lcsm_status st   = LCSM_OK;
+    const char *name = NULL;
+    lcsm_json   inner, specials, special, ids;
+    int32_t     id;
+    LCSM_TRY(lcsm_json_get_object(&inner, lcsm_json_need(piece, "SpecialToken"), err));
+    LCSM_TRY(lcsm_json_get_text(&name, lcsm_json_need(&inner, "id"), err));
+    LCSM_TRY(lcsm_json_get_object(&specials, lcsm_json_need(v, "special_tokens"), err));
+    LCSM_TRY(lcsm_json_get_object(&special, lcsm_json_need(&specials, name), err));
+    LCSM_TRY(lcsm_json_get_array(&ids, lcsm_json_need(&special, "ids"), 1, 64, err));
+    for (size_t j = 0; j < lcsm_json_count(&ids); j++) {
+        LCSM_TRY(lcsm_tokenizer_get_id(&id, r, lcsm_json_item(&ids, j), err));
+        LCSM_TRY(put_id(list, id, err));
+    }
+cleanup:
+    return st;
+}
+
+static lcsm_status read_template(reading *r, const lcsm_json *v, lcsm_error *err)
+{
+    lcsm_status   st   = LCSM_OK;
+    lcsm_id_list *list = &r->tok->prefix;
+    lcsm_json     single;
+    LCSM_TRY(lcsm_json_get_array(&single, lcsm_json_need(v, "single"), 1, 64, err));
+    for (size_t j = 0; j < lcsm_json_count(&single); j++) {
+        lcsm_json piece = lcsm_json_item(&single, j);
+        if (lcsm_json_has(&piece, "Sequence")) list = &r->tok->suffix;
+        else LCSM_TRY(put_special(r, list, v, &piece, err));
+    }
+cleanup:
+    return st;
+}
+
+/* [text, id] */
+static lcsm_status put_pair(reading *r, lcsm_id_list *list, lcsm_json v, lcsm_error *err)
+{
+    lcsm_status st = LCSM_OK;
+    int32_t     id;
+    lcsm_json   pair;
+    LCSM_TRY(lcsm_json_get_array(&pair, v, 2, 2, err));
+    LCSM_TRY(lcsm_tokenizer_get_id(&id, r, lcsm_json_item(&pair, 1), err));
+    LCSM_TRY(put_id(list, id, err));
+cleanup:
+    return st;
+}
+
+static lcsm_status read_post_processor(reading *r, const lcsm_json *v, const char *type,
+                                       lcsm_error *err)
+{
+    static const char *const NAMES[] = {"ByteLevel", "TemplateProcessing", "RobertaProcessing",
+                                        "BertProcessing"};
+    lcsm_status              st      = LCSM_OK;
+    size_t                   kind    = 0;
+    (void)type;
+    LCSM_TRY(lcsm_json_get_choice(&kind, lcsm_json_need(v, "type"), NAMES, COUNT(NAMES), err));
+    if (kind == 1) return read_template(r, v, err);
+    if (kind < 2) return LCSM_OK;
+    LCSM_TRY(put_pair(r, &r->tok->prefix, lcsm_json_need(v, "cls"), err));
+    LCSM_TRY(put_pair(r, &r->tok->suffix, lcsm_json_need(v, "sep"), err));
+cleanup:
+    return st;
+}
+
+static lcsm_status read_decoder(reading *r, const lcsm_json *v, const char *type, lcsm_error *err)
+{
+    static const char *const NAMES[] = {"ByteLevel"};
+    size_t                   kind    = 0;
+    (void)r;
+    (void)type;
+    return lcsm_json_get_choice(&kind, lcsm_json_need(v, "type"), NAMES, COUNT(NAMES), err);
+}
+
+/* ---- the whole -------------------------------------------------------------------------- */
+
+static lcsm_status read_parts(reading *r, lcsm_error *err)
+{
+    static const struct {
+        const char *key, *list;
+        part_fn    *one;
+    } PARTS[] = {
+        {"normalizer", "normalizers", read_normalizer},
+        {"pre_tokenizer", "pretokenizers", read_pre_tokenizer},
+        {"post_processor", "processors", read_post_processor},
+        {"decoder", "decoders", read_decoder},
+    };
+    lcsm_status st    = LCSM_OK;
+    lcsm_json   added = lcsm_json_may(&r->root, "added_tokens");
+    if (lcsm_json_has(&r->root, "added_tokens"))
+        LCSM_TRY(lcsm_json_get_array(&added, added, 0, INT32_MAX, err));
+    for (size_t j = 0; j < COUNT(PARTS); j++) {
+        lcsm_json v = lcsm_json_may(&r->root, PARTS[j].key);
+        LCSM_TRY(each_part(r, &v, PARTS[j].list, 0, PARTS[j].one, err));
+    }
+    if (!r->byte_level) {
+        lcsm_json v = lcsm_json_need(&r->root, "pre_tokenizer");
+        return lcsm_json_fail(&v, err, "ByteLevel, or a Sequence that ends with it");
+    }
+    LCSM_TRY(lcsm_tokenizer_read_model(r, &added, err));
+    LCSM_TRY(lcsm_tokenizer_read_added(r, &added, err));
+cleanup:
+    return st;
+}
+
+static int32_t find_eos(const lcsm_tokenizer *tok)
+{
+    static const char *const NAMES[] = {"<|endoftext|>", "<|end_of_text|>", "</s>",
+                                        "<eos>",         "<|eos|>",         "[EOS]"};
+    for (size_t j = 0; j < COUNT(NAMES); j++) {
+        int32_t id = lcsm_vocab_find(&tok->vocab, NAMES[j], strlen(NAMES[j]));
+        if (id >= 0) return id;
+    }
+    return -1;
+}
+
+/* Whether encoding is nothing but taking bytes as ids. */
+static bool is_bytes(const lcsm_tokenizer *tok)
+{
+    bool same = tok->vocab.count == 256 && tok->merge_count == 0 && tok->raw.count == 0
+             && tok->normalized.count == 0 && tok->normalizer.count == 0 && tok->prefix.count == 0
+             && tok->suffix.count == 0;
+    for (int j = 0; same && j < 256; j++) same = tok->byte_id[j] == j;
+    for (size_t j = 0; same && j < tok->splitter.count; j++)
+        same = !tok->splitter.stages[j].prefix_space
+            && tok->splitter.stages[j].behavior != LCSM_SPLIT_REMOVED;
+    return same;
+}
+
+static lcsm_status keep_file(lcsm_tokenizer *tok, const char *json, size_t size, lcsm_error *err)
+{
+    tok->json = malloc(size + 1);
+    if (tok->json == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no memory for a tokenizer");
+    memcpy(tok->json, json, size);
+    tok->json_size = size;
+    tok->hash      = XXH3_64bits(json, size);
+    return LCSM_OK;
+}
+
+lcsm_status lcsm_tokenizer_parse(lcsm_tokenizer **out, const char *label, const char *json,
+                                 size_t size, lcsm_error *err)
+{
+    lcsm_status     st  = LCSM_OK;
+    lcsm_tokenizer *tok = calloc(1, sizeof *tok);
+    lcsm_json_doc   doc = {0};
+    reading         r   = {
+                  .tok = tok, .id_limit = size > LEAST_IDS ? size : LEAST_IDS, .room = malloc(2 * size + 1)};
+    *out = NULL;
+    if (tok == NULL || r.room == NULL) {
+        st = lcsm_fail(err, LCSM_ERR_MEMORY, "no memory for a tokenizer");
+        goto cleanup;
+    }
+    tok->unknown = -1;
+    LCSM_TRY(lcsm_json_doc_parse(&doc, label, json, size, err));
+    r.root = lcsm_json_root(&doc);
+    LCSM_TRY(lcsm_json_get_object(&r.root, r.root, err));
+    LCSM_TRY(read_parts(&r, err));
+    LCSM_TRY(keep_file(tok, json, size, err));
+    tok->eos   = find_eos(tok);
+    tok->bytes = is_bytes(tok);
+    *out       = tok;
+    tok        = NULL;
+cleanup:
+    lcsm_json_doc_free(&doc);
+    free(r.room);
+    lcsm_tokenizer_free(tok);
+    return st;
+}
+
+lcsm_status lcsm_tokenizer_load(lcsm_tokenizer **out, const char *path, lcsm_error *err)
+{
+    lcsm_status st   = LCSM_OK;
+    lcsm_file   file = {0};
+    struct stat info;
+    char        inner[LCSM_PATH_MAX];
+    *out = NULL;
+    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) {
+        LCSM_TRY(lcsm_path_join(inner, path, "tokenizer.json", err));
+        path = inner;
+    }
+    LCSM_TRY(lcsm_file_read(&file, path, LCSM_JSON_LARGE_SIZE, err));
+    LCSM_TRY(lcsm_tokenizer_parse(out, path, (const char *)file.data, file.size, err));
+cleanup:
+    lcsm_file_close(&file);
+    return st;
+}

@@ -1,0 +1,23 @@
+# Tables on stdout, files where they are asked for, messages for what is not there.
+mkdir -p run
+printf '{"task": "lm", "code": "1-1-1-0"}' >run/config.json
+cat >run/metrics.jsonl <<'LINES'
+{"kind":"train","step":1,"tokens":10,"seconds":1,"loss":3,"tokens_per_second":10}
+{"kind":"eval","step":1,"tokens":10,"seconds":1,"split":"valid","loss":1.5,"perplexity":4.48}
+{"kind":"end","reason":"steps","step":1,"seconds":1.5,"peak_memory_bytes":2000000}
+LINES
+"$LCSM" report run --out page.html --csv runs.csv --svg figures
+echo "exit $?"
+head -c 15 page.html
+echo
+cut -d, -f2,4,6,13 runs.csv | tr -d '\r'
+ls figures
+"$LCSM" report run --json | tr -d ' \n'
+echo
+"$LCSM" report nowhere
+echo "exit $?"
+"$LCSM" report
+echo "exit $?"
+"$LCSM" report run --ouy x
+echo "exit $?"
+"$LCSM" report --help | head -1

@@ -1,0 +1,394 @@
+/* test_report.c - run folders and experiments, read and written as reports. */
+#include <lcsm/report.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "format/safetensors.h"
+#include "near.h"
+#include "report/chart.h"
+#include "report/decay.h"
+#include "report/study.h"
+#include "report/svg.h"
+#include "temp_folder.h"
+#include "test.h"
+
+#define EVAL(step, loss, accuracy)                                                                 \
+    "{\"kind\":\"eval\",\"step\":" #step ",\"tokens\":10,\"split\":\"valid\",\"loss\":" #loss      \
+    ",\"accuracy\":" #accuracy "}\n"
+#define TRAIN(step, loss)                                                                          \
+    "{\"kind\":\"train\",\"step\":" #step ",\"tokens\":" #step "0,\"seconds\":" #step              \
+    ",\"loss\":" #loss ",\"tokens_per_second\":100}\n"
+#define END(reason)                                                                                \
+    "{\"kind\":\"end\",\"reason\":\"" reason                                                       \
+    "\",\"step\":4,\"seconds\":9.5,\"peak_memory_bytes\":1000000}\n"
+
+static void put(const temp_folder *f, const char *folder, const char *name, const char *text)
+{
+    char path[200];
+    (void)snprintf(path, sizeof path, "%s/%s", f->path, folder);
+    assert_int_equal(lcsm_folder_make(path, NULL), LCSM_OK);
+    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+    temp_write(f, path, text, strlen(text));
+}
+
+static void put_run(const temp_folder *f, const char *folder, const char *config,
+                    const char *metrics)
+{
+    put(f, folder, "config.json", config);
+    put(f, folder, "metrics.jsonl", metrics);
+}
+
+static lcsm_record read_run(const temp_folder *f, const char *folder)
+{
+    lcsm_record r;
+    assert_int_equal(lcsm_record_read(&r, temp_path(f, folder), NULL), LCSM_OK);
+    return r;
+}
+
+/* ---- runs ---------------------------------------------------------------------------------- */
+
+TEST(record_tells_figures_of_a_finished_run)
+{
+    temp_folder f = temp_folder_make();
+    put_run(&f, "run", "{\"code\": \"1-1-1-0\", \"tau\": 16.0, \"task\": \"lm\"}",
+            TRAIN(1, 3.0) EVAL(1, 2.5, 0.1) TRAIN(2, 2.0) EVAL(2, 1.5, 0.4) EVAL(3, 1.7, 0.3)
+                END("steps"));
+    lcsm_record r = read_run(&f, "run");
+    char        text[64];
+    assert_int_equal(r.state, LCSM_RECORD_DONE);
+    assert_int_equal(r.train_count, 2);
+    assert_near(lcsm_record_value(&r, lcsm_metric_find("perplexity")), exp(1.5), 1e-12);
+    assert_near(lcsm_record_value(&r, lcsm_metric_find("accuracy")), 0.4, 0);
+    assert_near(lcsm_record_value(&r, lcsm_metric_find("seconds")), 9.5, 0);
+    assert_true(isnan(lcsm_record_test(&r, lcsm_metric_find("loss"))));
+    assert_string_equal(lcsm_record_setting(&r, "tau", text), "16");
+    assert_string_equal(lcsm_record_setting(&r, "none", text), "");
+    assert_null(lcsm_metric_find("beauty"));
+    lcsm_record_free(&r);
+    temp_folder_remove(&f);
+}
+
+TEST(record_of_runs_that_did_not_end_says_how)
+{
+    temp_folder f = temp_folder_make();
+    put_run(&f, "going", "{}", TRAIN(1, 3.0) "{\"kind\":\"tra");
+    put_run(&f, "stopped", "{}", TRAIN(1, 3.0) END("signal"));
+    put_run(&f, "broken", "{\"a\":", TRAIN(1, 3.0) "no json\n" END("not-finite"));
+    put(&f, "given-up", "failed.txt", "exit 3: no such file\nmore\n");
+    const struct {
+        const char       *name;
+        lcsm_record_state state;
+    } cases[] = {{"going", LCSM_RECORD_UNFINISHED},
+                 {"stopped", LCSM_RECORD_UNFINISHED},
+                 {"broken", LCSM_RECORD_FAILED},
+                 {"given-up", LCSM_RECORD_FAILED},
+                 {"nothing", LCSM_RECORD_MISSING}};
+    for (size_t j = 0; j < COUNT(cases); j++) {
+        lcsm_record r = read_run(&f, cases[j].name);
+        assert_int_equal(r.state, cases[j].state);
+        assert_int_equal(r.broken, j == 2);
+        if (j == 3) assert_string_equal(r.message, "exit 3: no such file");
+        lcsm_record_free(&r);
+    }
+    temp_folder_remove(&f);
+}
+
+TEST(record_of_a_resumed_run_has_each_step_once)
+{
+    temp_folder f = temp_folder_make();
+    put_run(&f, "run", "{}",
+            TRAIN(1, 3.0) TRAIN(2, 2.0) EVAL(2, 9, 0) TRAIN(3, 1.0) END("signal") TRAIN(2, 2.5)
+                EVAL(2, 2.4, 0) TRAIN(3, 1.5) END("steps"));
+    lcsm_record r = read_run(&f, "run");
+    assert_int_equal(r.state, LCSM_RECORD_DONE);
+    assert_int_equal(r.train_count, 3);
+    assert_int_equal(r.eval_count, 1);
+    assert_near(r.train[1].loss, 2.5, 0);
+    assert_near(r.eval[0].loss, 2.4, 0);
+    lcsm_record_free(&r);
+    temp_folder_remove(&f);
+}
+
+/* ---- half-lives ---------------------------------------------------------------------------- */
+
+TEST(decays_of_learned_gates_are_half_lives)
+{
+    temp_folder f = temp_folder_make();
+    /* tau 2: sigmoid(0)^(1/2) halves in two tokens. */
+    const float             z[3] = {0, 100, -2};
+    const lcsm_named_tensor t[]  = {
+         {"layers.0.mixer.o_k", LCSM_ELEMENT_F32, 2, {1, 3}, z},
+         {"layers.1.mixer.o_k", LCSM_ELEMENT_F32, 2, {1, 3}, z},
+    };
+    lcsm_decays d;
+    put_run(&f, "run", "{\"code\": \"1-4-1-0\", \"tau\": 2.0}", END("steps"));
+    assert_int_equal(
+        lcsm_safetensors_save(temp_path(&f, "run/model.safetensors"), t, 2, NULL, 0, NULL),
+        LCSM_OK);
+    lcsm_record r = read_run(&f, "run");
+    assert_int_equal(lcsm_decays_read(&d, &r, NULL), LCSM_OK);
+    assert_int_equal(d.layers, 2);
+    assert_int_equal(d.rows, 3);
+    assert_true(d.half_life[0] > 1e20);
+    assert_near(d.half_life[1], 2, 1e-9);
+    assert_near(d.half_life[5], 2 * log(0.5) / log(1 / (1 + exp(2))), 1e-6);
+    lcsm_decays_free(&d);
+
+    put(&f, "run", "inspect.json", "{\"layers\": [{\"half_life\": [1, null, 3]}]}");
+    assert_int_equal(lcsm_decays_read(&d, &r, NULL), LCSM_OK);
+    assert_true(d.from_inspect && isinf(d.half_life[0]));
+    assert_near(d.half_life[2], 1, 0);
+    lcsm_decays_free(&d);
+    lcsm_record_free(&r);
+    temp_folder_remove(&f);
+}
+
+TEST(decays_of_gates_from_the_data_are_not_read_from_weights)
+{
+    temp_folder             f    = temp_folder_make();
+    const float             z[1] = {0};
+    const lcsm_named_tensor t    = {"layers.0.mixer.o_k", LCSM_ELEMENT_F32, 2, {1, 1}, z};
+    lcsm_decays             d;
+    put_run(&f, "run", "{\"code\": \"1-8-1-0\", \"tau\": 2.0}", END("steps"));
+    assert_int_equal(
+        lcsm_safetensors_save(temp_path(&f, "run/model.safetensors"), &t, 1, NULL, 0, NULL),
+        LCSM_OK);
+    lcsm_record r = read_run(&f, "run");
+    assert_int_equal(lcsm_decays_read(&d, &r, NULL), LCSM_OK);
+    assert_int_equal(d.layers, 0);
+    lcsm_record_free(&r);
+    temp_folder_remove(&f);
+}
+
+/* ---- experiments --------------------------------------------------------------------------- */
+
+#define RUN(name, variant, width, lr, seed)                                                        \
+    "{\"name\": \"" name "\", \"variant\": " #variant ", \"axes\": [" #width "], \"lr\": " #lr     \
+    ", \"seed\": " #seed ", \"command\": \"lcsm train " name "\"}"
+
+static const char STUDY[] =
+    "{\"format\": \"lcsm-experiment\", \"name\": \"two <b>\", \"title\": \"Two & more\", \"task\": "
+    "\"mqar\", \"scale\": \"tiny\", \"metric\": \"accuracy\", \"axes\": [\"d_model\"], "
+    "\"variants\": [\"one\", \"two\", \"three\"], \"paper\": {\"rows\": [{\"label\": \"one\", "
+    "\"valid\": 0.5}, {\"label\": \"two\", \"valid\": 0.75}], \"findings\": ["
+    "{\"text\": \"two is better\", \"better\": [\"two\"], \"than\": [\"one\"]},"
+    "{\"text\": \"by far\", \"better\": [\"two\"], \"than\": [\"one\"], \"by\": 0.9},"
+    "{\"text\": \"elsewhere\", \"better\": [\"two\"], \"than\": [\"one\"], \"at\": {\"d_model\": "
+    "128}},"
+    "{\"text\": \"three too\", \"rising\": [\"one\", \"two\", \"three\"]}]}, \"runs\": [" RUN(
+        "a", 0, 64, 0.1, 1) "," RUN("b", 0, 64, 0.1,
+                                    2) "," RUN("c", 0, 64, 0.2,
+                                               1) "," RUN("d", 0, 64, 0.2,
+                                                          2) "," RUN("e", 1, 64, 0.1,
+                                                                     1) "," RUN("f", 2, 64, 0.1,
+                                                                                1) "]}";
+
+static void put_study(const temp_folder *f)
+{
+    put(f, "study", "experiment.json", STUDY);
+    put_run(f, "study/runs/a", "{}", EVAL(1, 1, 0.1) END("steps"));
+    put_run(f, "study/runs/b", "{}", EVAL(1, 1, 0.5) END("steps"));
+    put_run(f, "study/runs/c", "{}", EVAL(1, 1, 0.4) END("steps"));
+    put_run(f, "study/runs/d", "{}", EVAL(1, 1, 0.4) END("steps"));
+    put_run(f, "study/runs/e", "{}", TRAIN(1, 2) TRAIN(2, 1) EVAL(2, 1, 0.875) END("solved"));
+    put(f, "study/runs/f", "failed.txt", "exit 5: <script>alert(1)</script>");
+}
+
+TEST(study_takes_the_best_rate_by_its_mean)
+{
+    temp_folder f = temp_folder_make();
+    lcsm_study  s;
+    put_study(&f);
+    assert_int_equal(lcsm_study_read(&s, temp_path(&f, "study"), NULL), LCSM_OK);
+    assert_int_equal(s.point_count, 1);
+    const lcsm_study_cell *one = lcsm_study_at(&s, 0, 0), *three = lcsm_study_at(&s, 2, 0);
+    assert_near(one->value, 0.4, 1e-12); /* 0.2's seeds, not the lucky one of 0.1 */
+    assert_near(one->lr, 0.2, 0);
+    assert_int_equal(one->runs, 4);
+    assert_true(isnan(three->value));
+    assert_int_equal(three->failed, 1);
+    assert_near(s.paper[1], 0.75, 0);
+    assert_true(isnan(s.paper[2]));
+    lcsm_study_free(&s);
+    temp_folder_remove(&f);
+}
+
+TEST(study_with_a_wrong_file_is_refused_with_its_place)
+{
+    static const char *const cases[][2] = {
+        {"{\"format\": \"x\"}", "format is \"x\""},
+        {"{\"format\": \"lcsm-experiment\", \"name\": 3}", "name is 3"},
+        {"{\"format\": \"lcsm-experiment\", \"name\": \"n\", \"title\": \"t\", \"task\": \"lm\", "
+         "\"scale\": \"s\", \"metric\": \"loss\", \"axes\": [], \"variants\": [\"v\"], \"runs\": "
+         "[{\"name\": \"../up\", \"variant\": 0, \"axes\": []}]}",
+         "runs[0].name is \"../up\""},
+        {"{\"format\": \"lcsm-experiment\", \"name\": \"n\", \"title\": \"t\", \"task\": \"lm\", "
+         "\"scale\": \"s\", \"metric\": \"loss\", \"axes\": [], \"variants\": [\"v\"], \"runs\": "
+         "[{\"name\": \"r\", \"variant\": 1, \"axes\": []}]}",
+         "runs[0].variant is 1"},
+    };
+    temp_folder f = temp_folder_make();
+    for (size_t j = 0; j < COUNT(cases); j++) {
+        lcsm_study s;
+        lcsm_error err;
+        put(&f, "study", "experiment.json", cases[j][0]);
+        assert_int_not_equal(lcsm_study_read(&s, temp_path(&f, "study"), &err), LCSM_OK);
+        assert_non_null(strstr(err.text, cases[j][1]));
+    }
+    temp_folder_remove(&f);
+}
+
+static char *written(const temp_folder *f, const char *name)
+{
+    size_t size;
+    return (char *)temp_read(f, name, &size);
+}
+
+static void assert_has(const char *text, const char *part)
+{
+    if (strstr(text, part) == NULL) fail_msg("no \"%s\" in the text", part);
+}
+
+TEST(report_writes_every_format)
+{
+    temp_folder         f = temp_folder_make();
+    lcsm_report_summary sum;
+    char                html[100], markdown[100], csv[100], svg[100], study[100];
+    put_study(&f);
+    (void)snprintf(study, sizeof study, "%s/study", f.path);
+    (void)snprintf(html, sizeof html, "%s/r.html", f.path);
+    (void)snprintf(markdown, sizeof markdown, "%s/r.md", f.path);
+    (void)snprintf(csv, sizeof csv, "%s/r.csv", f.path);
+    (void)snprintf(svg, sizeof svg, "%s/figures", f.path);
+    const char *const   folders[] = {study};
+    lcsm_report_options o         = {
+                .folders = folders, .count = 1, .html = html, .markdown = markdown, .csv = csv, .svg = svg};
+    assert_int_equal(lcsm_report_write(&o, &sum, NULL), LCSM_OK);
+    assert_int_equal(sum.runs, 6);
+    assert_int_equal(sum.done, 5);
+    assert_int_equal(sum.failed, 1);
+    assert_true(sum.figures >= 2);
+
+    char *page = written(&f, "r.html");
+    assert_has(page, "<h2 id=\"s0\">Two &amp; more</h2>");
+    assert_has(page, "&lt;script&gt;alert(1)&lt;/script&gt;");
+    assert_null(strstr(page, "<script>alert"));
+    assert_null(strstr(page, "http://www.w3.org/1999")); /* nothing is loaded from elsewhere */
+    assert_has(page, "&#10003; shown</b>two is better");
+    assert_has(page, "&#10007; not shown</b>by far");
+    assert_has(page, "<b>not run</b>elsewhere");
+    assert_has(page, "<b>not run</b>three too");
+    free(page);
+    char *text = written(&f, "r.md");
+    assert_has(text, "| one | 0.400 | 2 | 0.500 |");
+    assert_has(text, "](figures/two-b-accuracy-1.svg)");
+    free(text);
+    char *rows = written(&f, "r.csv");
+    assert_has(rows, "two <b>,e,two,done");
+    free(rows);
+    char *figure = written(&f, "figures/two-b-accuracy-1.svg");
+    assert_has(figure, "<style>");
+    free(figure);
+    temp_folder_remove(&f);
+}
+
+TEST(report_of_plain_runs_shows_all_of_them)
+{
+    temp_folder         f = temp_folder_make();
+    lcsm_report_summary sum;
+    char                html[100];
+    put_run(&f, "runs/a", "{\"code\": \"1-1-1-0\", \"task\": \"lm\"}",
+            TRAIN(1, 3) TRAIN(2, 2) EVAL(2, 1, 0) END("steps"));
+    put_run(&f, "runs/b", "{\"method\": \"gla\"}", TRAIN(1, 3));
+    (void)snprintf(html, sizeof html, "%s/r.html", f.path);
+    const char *const   folders[] = {temp_path(&f, "runs")};
+    lcsm_report_options o         = {.folders = folders, .count = 1, .html = html, .title = "<T>"};
+    assert_int_equal(lcsm_report_write(&o, &sum, NULL), LCSM_OK);
+    assert_int_equal(sum.runs, 2);
+    assert_int_equal(sum.missing, 1);
+    char *page = written(&f, "r.html");
+    assert_has(page, "<title>&lt;T&gt;</title>");
+    assert_has(page, "unfinished");
+    assert_has(page, "lcsm train --config");
+    free(page);
+    temp_folder_remove(&f);
+}
+
+TEST(report_of_a_folder_without_runs_is_refused)
+{
+    temp_folder         f         = temp_folder_make();
+    const char *const   folders[] = {f.path};
+    lcsm_report_options o         = {.folders = folders, .count = 1};
+    lcsm_error          err;
+    assert_int_equal(lcsm_report_write(&o, NULL, &err), LCSM_ERR_FORMAT);
+    assert_non_null(strstr(err.text, "is no run"));
+    temp_folder_remove(&f);
+}
+
+/* ---- figures ------------------------------------------------------------------------------- */
+
+TEST(chart_of_nothing_and_of_gaps_is_whole)
+{
+    const double x[] = {1, 2, 3}, y[] = {NAN, 2, NAN}, none[] = {NAN, NAN, NAN};
+    lcsm_series  series[] = {{.label = "a<", .x = x, .y = y, .low = y, .high = none, .count = 3},
+                             {.label = "b", .x = x, .y = none, .count = 3},
+                             {.label = "c", .x = x, .y = y, .count = 0}};
+    for (size_t count = 0; count <= 3; count++) {
+        for (int log = 0; log < 2; log++) {
+            lcsm_strbuf s = {0};
+            lcsm_chart  c = {.title   = "t",
+                             .x_label = "x",
+                             .y_label = "y",
+                             .series  = series,
+                             .count   = count,
+                             .y_log   = log == 1,
+                             .x_log   = log == 1};
+            lcsm_chart_svg(&c, &s);
+            assert_null(strstr(lcsm_strbuf_text(&s), "nan"));
+            assert_null(strstr(lcsm_strbuf_text(&s), "inf"));
+            assert_null(strstr(lcsm_strbuf_text(&s), "a<"));
+            assert_has(lcsm_strbuf_text(&s), "</svg>");
+            lcsm_strbuf_free(&s);
+        }
+    }
+}
+
+TEST(bars_and_maps_without_values_are_whole)
+{
+    const double      values[] = {NAN, 1, INFINITY, 0};
+    const char *const rows[]   = {"l1", "l2"};
+    lcsm_bar          bars[]   = {{"a", NAN, 0}, {"b", 2, 0.5}};
+    lcsm_strbuf       s        = {0};
+    lcsm_bar_chart    chart    = {.title = "t", .x_label = "x", .bars = bars, .count = 2};
+    lcsm_heat_map     map      = {.title        = "t",
+                                  .x_label      = "x",
+                                  .value_label  = "v",
+                                  .rows         = rows,
+                                  .values       = values,
+                                  .row_count    = 2,
+                                  .column_count = 2,
+                                  .low          = 0.1,
+                                  .high         = 10};
+    lcsm_bar_chart_svg(&chart, &s);
+    assert_has(lcsm_strbuf_text(&s), "no result");
+    chart.count = 0;
+    lcsm_bar_chart_svg(&chart, &s);
+    lcsm_heat_map_svg(&map, &s);
+    assert_null(strstr(lcsm_strbuf_text(&s), "nan"));
+    assert_null(strstr(lcsm_strbuf_text(&s), "inf"));
+    lcsm_strbuf_free(&s);
+}
+
+TEST(ramp_ends_are_those_of_its_table)
+{
+    char colour[8];
+    lcsm_ramp(colour, -1);
+    assert_string_equal(colour, "#00224e");
+    lcsm_ramp(colour, NAN);
+    assert_string_equal(colour, "#00224e");
+    lcsm_ramp(colour, 2);
+    assert_string_equal(colour, "#fee838");
+}
