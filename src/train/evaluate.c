@@ -65,14 +65,14 @@ static lcsm_status reserve(evaluator *e, lcsm_error *err)
 
 static lcsm_status build(evaluator *e, lcsm_error *err)
 {
-    lcsm_model_want want = {.loss = true, .ignore = LCSM_TARGET_NONE};
+    bool            carry = e->opt.carried || e->piece < e->opt.length;
+    lcsm_model_want want  = {.whole = !carry, .loss = true, .ignore = LCSM_TARGET_NONE};
     lcsm_status     st;
     LCSM_TRY(lcsm_graph_create(&e->g, e->model->ctx, e->model->params, err));
     LCSM_TRY(lcsm_model_build(e->g, &e->model->cfg, (ptrdiff_t)e->opt.batch, (ptrdiff_t)e->piece,
                               &want, &e->io, err));
     LCSM_TRY(lcsm_graph_plan(e->g, &(lcsm_plan_options){0}, err));
-    if (e->opt.carried || e->piece < e->opt.length)
-        LCSM_TRY(lcsm_state_create(&e->state, e->g, err));
+    if (carry) LCSM_TRY(lcsm_state_create(&e->state, e->g, err));
 cleanup:
     return st;
 }

@@ -99,11 +99,14 @@ static void data_progress(void *user, const char *what, uint64_t done, uint64_t 
     lcsm_strbuf_free(&s);
 }
 
+/* The run's own, once it has one. */
 static lcsm_status open_tokenizer(lcsm_job *j, const lcsm_train_job *want, lcsm_error *err)
 {
-    if (want->tokenizer != NULL)
-        return lcsm_fail(err, LCSM_ERR_UNSUPPORTED, "%s: only bytes can be tokens yet",
-                         want->tokenizer);
+    char        own[LCSM_PATH_MAX];
+    lcsm_status st = lcsm_path_join(own, want->out, LCSM_RUN_TOKENIZER, err);
+    if (st != LCSM_OK) return st;
+    if (want->resume && lcsm_path_exists(own)) return lcsm_tokenizer_load(&j->tok, own, err);
+    if (want->tokenizer != NULL) return lcsm_tokenizer_load(&j->tok, want->tokenizer, err);
     return lcsm_tokenizer_bytes(&j->tok, err);
 }
 
@@ -209,6 +212,18 @@ cleanup:
     return st;
 }
 
+static lcsm_status start_folder(lcsm_job *j, const lcsm_train_job *want, lcsm_error *err)
+{
+    char        path[LCSM_PATH_MAX];
+    lcsm_status st = LCSM_OK;
+    LCSM_TRY(write_config(j, want, err));
+    if (want->resume || j->tok == NULL) return LCSM_OK;
+    LCSM_TRY(lcsm_path_join(path, want->out, LCSM_RUN_TOKENIZER, err));
+    LCSM_TRY(lcsm_tokenizer_save(j->tok, path, err));
+cleanup:
+    return st;
+}
+
 /* A new run must not be there; a run to resume must be. Asked before the data are read. */
 static lcsm_status check_folder(const lcsm_train_job *want, lcsm_error *err)
 {
@@ -237,7 +252,7 @@ lcsm_status lcsm_job_open(lcsm_job *j, const lcsm_context *ctx, const lcsm_train
     if (j->cfg.task == LCSM_TASK_MQAR) LCSM_TRY(open_recall(j, err));
     else LCSM_TRY(open_lm(j, want, hooks, err));
     LCSM_TRY(open_trainer(j, err));
-    LCSM_TRY(write_config(j, want, err));
+    LCSM_TRY(start_folder(j, want, err));
 cleanup:
     return st;
 }

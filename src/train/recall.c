@@ -10,7 +10,7 @@ lcsm_status lcsm_evaluate_recall(const lcsm_model *model, const lcsm_train_confi
 {
     lcsm_status     st   = LCSM_OK;
     lcsm_graph     *g    = NULL;
-    lcsm_model_want want = {.loss = true, .ignore = LCSM_TARGET_NONE};
+    lcsm_model_want want = {.whole = true, .loss = true, .ignore = LCSM_TARGET_NONE};
     lcsm_model_io   io;
     lcsm_batches    batches = lcsm_batches_recall(cfg, model->cfg.vocab, true);
     *out                    = (lcsm_tally){0};
