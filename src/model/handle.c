@@ -147,6 +147,13 @@ cleanup:
     return st;
 }
 
+lcsm_status lcsm_file_fault(lcsm_status st, lcsm_error *err)
+{
+    if (st != LCSM_ERR_CONFIG) return st;
+    if (err != NULL) err->status = LCSM_ERR_FORMAT;
+    return LCSM_ERR_FORMAT;
+}
+
 lcsm_status lcsm_model_config_load(lcsm_model_config *cfg, const char *folder, lcsm_error *err)
 {
     lcsm_status   st;
@@ -156,13 +163,13 @@ lcsm_status lcsm_model_config_load(lcsm_model_config *cfg, const char *folder, l
     LCSM_TRY(lcsm_path_join(path, folder, LCSM_RUN_CONFIG, err));
     LCSM_TRY(lcsm_json_doc_read(&doc, path, LCSM_JSON_CONFIG_SIZE, err));
     lcsm_json root = lcsm_json_root(&doc);
-    if (!json_is_object(doc.root)) return lcsm_json_fail(&root, err, "an object");
+    if (!json_is_object(doc.root)) LCSM_TRY(lcsm_json_fail(&root, err, "an object"));
     LCSM_TRY(check_type(&root, err));
     LCSM_TRY(lcsm_keys_pick(&LCSM_MODEL_KEYS, cfg, doc.root, path, err));
     LCSM_TRY(lcsm_model_config_check(cfg, err));
 cleanup:
     lcsm_json_doc_free(&doc);
-    return st;
+    return lcsm_file_fault(st, err);
 }
 
 /* ---- models ----------------------------------------------------------------------------- */

@@ -31,7 +31,7 @@ static lcsm_status check_refused(const lcsm_import_source *src, lcsm_error *err)
     for (size_t j = 0; j < COUNT(REFUSED); j++)
         if (json_object_get(src->config, REFUSED[j]) != NULL)
             return lcsm_fail(err, LCSM_ERR_UNSUPPORTED, "%s: %s is set, which is not supported",
-                             src->label, REFUSED[j]);
+                             src->place, REFUSED[j]);
     return LCSM_OK;
 }
 
@@ -44,7 +44,7 @@ static lcsm_status unsupported(const lcsm_import_source *src, const char *what, 
         used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", j == 0 ? "" : ", ",
                                  ARCHITECTURES[j].architecture);
     return lcsm_fail(err, LCSM_ERR_UNSUPPORTED, "%s: unsupported %s \"%.40s\"; supported are %s",
-                     src->label, what, name, known);
+                     src->place, what, name, known);
 }
 
 /* The first of "architectures", or NULL; not a text is an error. */
@@ -56,7 +56,7 @@ static lcsm_status read_architecture(const char **out, const lcsm_import_source 
     if (list == NULL) return LCSM_OK;
     *out = json_string_value(json_array_get(list, 0));
     if (*out != NULL) return LCSM_OK;
-    return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: architectures is not a list of texts", src->label);
+    return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: architectures is not a list of texts", src->place);
 }
 
 static lcsm_status choose(lcsm_import_fn **out, const lcsm_import_source *src, lcsm_error *err)
@@ -66,7 +66,7 @@ static lcsm_status choose(lcsm_import_fn **out, const lcsm_import_source *src, l
     lcsm_status st         = read_architecture(&architecture, src, err);
     if (st != LCSM_OK) return st;
     if (model_type != NULL && (type = json_string_value(model_type)) == NULL)
-        return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: model_type is not a text", src->label);
+        return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: model_type is not a text", src->place);
     if (architecture == NULL && type == NULL && json_object_get(src->config, "n_layer") != NULL) {
         *out = lcsm_import_mamba_original;
         return LCSM_OK;
@@ -96,14 +96,13 @@ lcsm_status lcsm_import_keys(const lcsm_import_source *src, json_t *object, cons
 {
     const char *name;
     json_t     *value;
-    lcsm_error  why = {0};
     lcsm_keys_defaults(keys, settings);
-    if (lcsm_keys_pick(keys, settings, object, src->label, &why) != LCSM_OK)
-        return lcsm_fail(err, LCSM_ERR_FORMAT, "%s", why.text);
+    lcsm_status st = lcsm_keys_pick(keys, settings, object, src->place, err);
+    if (st != LCSM_OK) return st;
     json_object_foreach(object, name, value)
     {
         if (lcsm_keys_find(keys, name) == NULL && !listed(ignored, name))
-            lcsm_log(&src->ctx->log, LCSM_LOG_INFO, "%s: unknown key %s is not used", src->label,
+            lcsm_log(&src->ctx->log, LCSM_LOG_INFO, "%s: unknown key %s is not used", src->place,
                      name);
     }
     return LCSM_OK;
@@ -397,7 +396,8 @@ static lcsm_status import_folder(lcsm_import_source *src, const char *from, cons
     LCSM_TRY(lcsm_json_doc_read(&doc, path, LCSM_JSON_CONFIG_SIZE, err));
     lcsm_json root = lcsm_json_root(&doc);
     if (!json_is_object(doc.root)) LCSM_TRY(lcsm_json_fail(&root, err, "an object"));
-    src->label  = path;
+    src->label  = from;
+    src->place  = path;
     src->config = doc.root;
     drop_nulls(src->config);
     LCSM_TRY(check_refused(src, err));
@@ -406,7 +406,6 @@ static lcsm_status import_folder(lcsm_import_source *src, const char *from, cons
     LCSM_TRY(read_tokenizer(&tokenizer, from, err));
     if (weights.warning.status != LCSM_OK)
         lcsm_log(&src->ctx->log, LCSM_LOG_WARNING, "%s", weights.warning.text);
-    src->label = from;
     LCSM_TRY(reserve(src, weights.count, err));
     for (size_t j = 0; j < weights.count; j++) src->list[j] = lcsm_weights_at(&weights, j);
     LCSM_TRY(run(src, import, to, &tokenizer, result, err));
@@ -449,5 +448,5 @@ lcsm_status lcsm_import(const lcsm_context *ctx, const char *from, const char *t
 cleanup:
     free(src.list);
     free(src.used);
-    return st;
+    return lcsm_file_fault(st, err);
 }

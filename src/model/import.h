@@ -34,7 +34,8 @@ typedef struct {
 typedef struct {
     const lcsm_context  *ctx;
     lcsm_import_options  options;
-    const char          *label;  /* the file of the config, for messages */
+    const char          *label;  /* the folder or file of the weights, for messages */
+    const char          *place;  /* the file of the config */
     json_t              *config; /* an object without null members; NULL for a file of rwkv.cpp */
     const lcsm_rwkv_bin *bin;    /* or NULL */
     lcsm_named_tensor   *list;   /* sorted by name */

@@ -136,7 +136,7 @@ static lcsm_status agree(const lcsm_import_source *src, const char *key, ptrdiff
 {
     if (found == 0 || found == want) return LCSM_OK;
     return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: %s is %td, but the other keys make it %td",
-                     src->label, key, found, want);
+                     src->place, key, found, want);
 }
 
 static lcsm_status check_settings(const lcsm_import_source *src, const settings *s, lcsm_error *err)
@@ -145,7 +145,7 @@ static lcsm_status check_settings(const lcsm_import_source *src, const settings 
     lcsm_status st;
     if (strcmp(s->act, "silu") != 0 && strcmp(s->act, "swish") != 0)
         return lcsm_fail(err, LCSM_ERR_UNSUPPORTED, "%s: hidden_act is \"%.40s\", want silu",
-                         src->label, s->act);
+                         src->place, s->act);
     LCSM_TRY(agree(src, "intermediate_size", s->inner, inner, err));
     LCSM_TRY(agree(src, "d_inner", s->d_inner, inner, err));
     LCSM_TRY(agree(src, "d_model", s->d_model, s->hidden, err));
@@ -197,11 +197,11 @@ static lcsm_status check_original(const lcsm_import_source *src, lcsm_error *err
     if (json_number_value(mlp) > 0)
         return lcsm_fail(err, LCSM_ERR_UNSUPPORTED,
                          "%s: d_intermediate is above 0: blocks with an MLP are not supported",
-                         src->label);
+                         src->place);
     if (json_array_size(json_object_get(src->config, "attn_layer_idx")) > 0)
         return lcsm_fail(err, LCSM_ERR_UNSUPPORTED,
                          "%s: attn_layer_idx is not empty: attention layers are not supported",
-                         src->label);
+                         src->place);
     return LCSM_OK;
 }
 
@@ -217,11 +217,11 @@ lcsm_status lcsm_import_mamba_original(lcsm_import_plan *out, lcsm_import_source
     LCSM_TRY(lcsm_import_keys(src, src->config, &ORIGINAL_KEYS, IGNORED, &s, err));
     drop_auto(cfg, "dt_rank");
     if (cfg != NULL && !json_is_object(cfg))
-        LCSM_TRY(lcsm_fail(err, LCSM_ERR_FORMAT, "%s: ssm_cfg is not an object", src->label));
+        LCSM_TRY(lcsm_fail(err, LCSM_ERR_FORMAT, "%s: ssm_cfg is not an object", src->place));
     LCSM_TRY(lcsm_import_keys(src, cfg != NULL ? cfg : empty, &SSM_KEYS, IGNORED, &ssm, err));
     if (strcmp(ssm.layer, "Mamba1") != 0)
         LCSM_TRY(lcsm_fail(err, LCSM_ERR_UNSUPPORTED,
-                           "%s: ssm_cfg.layer is \"%.40s\", want \"Mamba1\"", src->label,
+                           "%s: ssm_cfg.layer is \"%.40s\", want \"Mamba1\"", src->place,
                            ssm.layer));
     ssm.vocab    = (s.vocab + s.pad_vocab - 1) / s.pad_vocab * s.pad_vocab;
     ssm.hidden   = s.hidden;

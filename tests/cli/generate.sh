@@ -1,0 +1,49 @@
+i=0
+while [ $i -lt 200 ]; do echo "the cat sat on the mat. "; i=$((i + 1)); done >text
+"$LCSM" train --data text --out run --steps 40 --d-model 16 --layers 1 --seq-len 32 \
+    --batch-size 4 --quiet --json >/dev/null
+
+echo "# the same seed, the same text"
+"$LCSM" generate run --prompt the --n 100 --seed 5 --quiet >a
+"$LCSM" generate run --prompt the --n 100 --seed 5 --quiet >b
+"$LCSM" generate run --prompt the --n 100 --seed 6 --quiet >c
+cmp a b && ! cmp -s a c && echo same
+
+echo "# a saved state goes on as if it had not stopped; the prompt may come from stdin"
+"$LCSM" generate run --prompt the --n 60 --temperature 0 --quiet >whole
+printf the | "$LCSM" generate run --prompt - --n 25 --temperature 0 --save-state s --quiet >first
+"$LCSM" generate run --load-state s --n 35 --temperature 0 --quiet >rest
+cat first rest | cmp - whole && echo continued
+
+echo "# other states are refused"
+"$LCSM" train --data text --out other --steps 1 --d-model 16 --layers 1 --seq-len 32 \
+    --batch-size 4 --quiet --json >/dev/null
+"$LCSM" generate other --load-state s --quiet 2>&1 | sed 's/[0-9a-f]\{12\}/HASH/g'
+head -c 100 s >short
+"$LCSM" generate run --load-state short
+echo "exit $?"
+"$LCSM" generate run --load-state run/model.safetensors
+echo "exit $?"
+
+echo "# stop texts, lines, figures"
+stop=$(head -c 12 whole | tail -c 5)
+"$LCSM" generate run --prompt the --stop zzz --stop "$stop" --temperature 0 --n 60 --json |
+    grep -o '"reason": "stop"'
+printf 'the cat\nsat\n' | "$LCSM" generate run --interactive --n 5 --quiet | wc -l | tr -d ' '
+
+echo "# a signal ends it with its state saved"
+"$LCSM" generate run --n 0 --prompt the --save-state late --quiet >endless &
+while [ ! -s endless ]; do sleep 0.05; done
+kill -TERM $!
+wait $!
+echo "exit $?"
+"$LCSM" generate run --load-state late --n 1 --quiet >/dev/null && echo saved
+
+echo "# mistakes"
+"$LCSM" generate
+echo "exit $?"
+"$LCSM" generate nowhere
+echo "exit $?"
+"$LCSM" generate run --top-p 2
+echo "exit $?"
+"$LCSM" generate run --prompts x
