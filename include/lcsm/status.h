@@ -17,6 +17,7 @@
     X(ERR_CONFIG, "the configuration is not valid")                                                \
     X(ERR_FORMAT, "a file does not follow its format")                                             \
     X(ERR_IO, "a file could not be read or written")                                               \
+    X(ERR_SPACE, "the disk is full")                                                               \
     X(ERR_MEMORY, "memory could not be reserved")                                                  \
     X(ERR_NUMBER, "a number is not finite")                                                        \
     X(ERR_UNSUPPORTED, "this combination is not supported")                                        \

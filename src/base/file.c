@@ -13,11 +13,6 @@
 
 #include "base/size.h"
 
-static lcsm_status fail_io(lcsm_error *err, const char *path, const char *what)
-{
-    return lcsm_fail(err, LCSM_ERR_IO, "%s: cannot %s: %s", path, what, strerror(errno));
-}
-
 static void close_quietly(int fd)
 {
     if (fd >= 0) (void)close(fd);
@@ -28,8 +23,8 @@ static lcsm_status open_regular(int *fd, size_t *size, const char *path, lcsm_er
 {
     struct stat info;
     *fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (*fd < 0) return fail_io(err, path, "open");
-    if (fstat(*fd, &info) != 0) return fail_io(err, path, "look at");
+    if (*fd < 0) return lcsm_fail_io(err, path, "open");
+    if (fstat(*fd, &info) != 0) return lcsm_fail_io(err, path, "look at");
     if (!S_ISREG(info.st_mode))
         return lcsm_fail(err, LCSM_ERR_IO, "%s is not a regular file", path);
     if ((uintmax_t)info.st_size >= (uintmax_t)PTRDIFF_MAX)
@@ -44,7 +39,7 @@ static lcsm_status read_all(int fd, unsigned char *data, size_t size, const char
     for (size_t done = 0; done < size;) {
         ssize_t got = read(fd, data + done, size - done);
         if (got < 0 && errno == EINTR) continue;
-        if (got < 0) return fail_io(err, path, "read");
+        if (got < 0) return lcsm_fail_io(err, path, "read");
         if (got == 0)
             return lcsm_fail(err, LCSM_ERR_IO, "%s became shorter while it was read", path);
         done += (size_t)got;
@@ -93,7 +88,7 @@ lcsm_status lcsm_file_map(lcsm_file *out, const char *path, lcsm_error *err)
     if (size > 0) { /* an empty mapping does not exist; an empty file is fine */
         void *data = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
         if (data == MAP_FAILED) {
-            st = fail_io(err, path, "map");
+            st = lcsm_fail_io(err, path, "map");
             goto cleanup;
         }
         *out = (lcsm_file){.data = data, .size = size, .mapped = true};
@@ -117,7 +112,7 @@ static lcsm_status write_all(int fd, const unsigned char *data, size_t size, con
     for (size_t done = 0; done < size;) {
         ssize_t put = write(fd, data + done, size - done);
         if (put < 0 && errno == EINTR) continue;
-        if (put < 0) return fail_io(err, path, "write");
+        if (put < 0) return lcsm_fail_io(err, path, "write");
         done += (size_t)put;
     }
     return LCSM_OK;
@@ -131,7 +126,7 @@ lcsm_status lcsm_file_writer_open(lcsm_file_writer *w, const char *path, lcsm_er
         return lcsm_fail(err, LCSM_ERR_IO, "the path %.80s... is too long", path);
     memcpy(w->path, path, strlen(path) + 1);
     w->fd = open(w->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (w->fd < 0) return fail_io(err, w->temporary, "create");
+    if (w->fd < 0) return lcsm_fail_io(err, w->temporary, "create");
     w->open = true;
     return LCSM_OK;
 }
@@ -147,19 +142,20 @@ lcsm_status lcsm_file_writer_patch(lcsm_file_writer *w, size_t at, const void *d
 {
     lcsm_status st = LCSM_OK;
     off_t       to = (off_t)at;
-    if (lseek(w->fd, to, SEEK_SET) != to) return fail_io(err, w->temporary, "go back in");
+    if (lseek(w->fd, to, SEEK_SET) != to) return lcsm_fail_io(err, w->temporary, "go back in");
     LCSM_TRY(lcsm_file_writer_write(w, data, size, err));
-    if (lseek(w->fd, 0, SEEK_END) < 0) st = fail_io(err, w->temporary, "go to the end of");
+    if (lseek(w->fd, 0, SEEK_END) < 0) st = lcsm_fail_io(err, w->temporary, "go to the end of");
 cleanup:
     return st;
 }
 
 lcsm_status lcsm_file_writer_commit(lcsm_file_writer *w, lcsm_error *err)
 {
-    lcsm_status st = fsync(w->fd) == 0 ? LCSM_OK : fail_io(err, w->temporary, "sync");
-    if (close(w->fd) != 0 && st == LCSM_OK) st = fail_io(err, w->temporary, "close");
+    lcsm_status st = fsync(w->fd) == 0 ? LCSM_OK : lcsm_fail_io(err, w->temporary, "sync");
+    if (close(w->fd) != 0 && st == LCSM_OK) st = lcsm_fail_io(err, w->temporary, "close");
     w->fd = -1;
-    if (st == LCSM_OK && rename(w->temporary, w->path) != 0) st = fail_io(err, w->path, "replace");
+    if (st == LCSM_OK && rename(w->temporary, w->path) != 0)
+        st = lcsm_fail_io(err, w->path, "replace");
     if (st != LCSM_OK) return st;
     w->open = false;
     return lcsm_folder_sync_above(w->path, err);

@@ -10,11 +10,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static lcsm_status fail_io(lcsm_error *err, const char *path, const char *what)
-{
-    return lcsm_fail(err, LCSM_ERR_IO, "%s: cannot %s: %s", path, what, strerror(errno));
-}
-
 lcsm_status lcsm_path_join(char out[LCSM_PATH_MAX], const char *folder, const char *name,
                            lcsm_error *err)
 {
@@ -42,7 +37,7 @@ static lcsm_status make_one(const char *path, lcsm_error *err)
 {
     struct stat info;
     if (mkdir(path, 0777) == 0) return LCSM_OK;
-    if (errno != EEXIST) return fail_io(err, path, "make");
+    if (errno != EEXIST) return lcsm_fail_io(err, path, "make");
     if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) return LCSM_OK;
     return lcsm_fail(err, LCSM_ERR_IO, "%s is there and is not a folder", path);
 }
@@ -68,8 +63,8 @@ lcsm_status lcsm_folder_make(const char *path, lcsm_error *err)
 lcsm_status lcsm_folder_sync(const char *path, lcsm_error *err)
 {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0) return fail_io(err, path, "open");
-    lcsm_status st = fsync(fd) == 0 ? LCSM_OK : fail_io(err, path, "sync");
+    if (fd < 0) return lcsm_fail_io(err, path, "open");
+    lcsm_status st = fsync(fd) == 0 ? LCSM_OK : lcsm_fail_io(err, path, "sync");
     (void)close(fd);
     return st;
 }
@@ -114,7 +109,7 @@ lcsm_status lcsm_folder_read(lcsm_folder_list *out, const char *path, lcsm_error
     size_t      capacity = 0;
     *out                 = (lcsm_folder_list){0};
     DIR *folder          = opendir(path);
-    if (folder == NULL) return fail_io(err, path, "list");
+    if (folder == NULL) return lcsm_fail_io(err, path, "list");
 
     for (struct dirent *e = readdir(folder); e != NULL && st == LCSM_OK; e = readdir(folder)) {
         if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0) continue;
@@ -137,7 +132,7 @@ void lcsm_folder_list_free(lcsm_folder_list *list)
 lcsm_status lcsm_folder_rename(const char *from, const char *to, lcsm_error *err)
 {
     if (lcsm_path_exists(to)) return lcsm_fail(err, LCSM_ERR_IO, "%s is there already", to);
-    if (rename(from, to) != 0) return fail_io(err, from, "rename");
+    if (rename(from, to) != 0) return lcsm_fail_io(err, from, "rename");
     return lcsm_folder_sync_above(to, err);
 }
 
@@ -148,15 +143,15 @@ lcsm_status lcsm_folder_remove(const char *path, lcsm_error *err)
     if (fd < 0 && errno == ENOENT) return LCSM_OK;
     DIR *folder = fd < 0 ? NULL : fdopendir(fd);
     if (folder == NULL) {
-        st = fail_io(err, path, "remove");
+        st = lcsm_fail_io(err, path, "remove");
         if (fd >= 0) (void)close(fd);
         return st;
     }
     for (struct dirent *e = readdir(folder); e != NULL && st == LCSM_OK; e = readdir(folder)) {
         if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0) continue;
-        if (unlinkat(fd, e->d_name, 0) != 0) st = fail_io(err, path, "remove a file of");
+        if (unlinkat(fd, e->d_name, 0) != 0) st = lcsm_fail_io(err, path, "remove a file of");
     }
     (void)closedir(folder);
-    if (st == LCSM_OK && rmdir(path) != 0) st = fail_io(err, path, "remove");
+    if (st == LCSM_OK && rmdir(path) != 0) st = lcsm_fail_io(err, path, "remove");
     return st;
 }

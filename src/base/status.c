@@ -1,6 +1,8 @@
 /* status.c - names and texts of the status codes, filling an lcsm_error, the version. */
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <lcsm/lcsm.h>
 
@@ -37,6 +39,12 @@ lcsm_status lcsm_fail(lcsm_error *err, lcsm_status status, const char *fmt, ...)
     if (vsnprintf(err->text, sizeof err->text, fmt, args) < 0) err->text[0] = '\0';
     va_end(args);
     return status;
+}
+
+lcsm_status lcsm_fail_io(lcsm_error *err, const char *path, const char *what)
+{
+    lcsm_status status = errno == ENOSPC || errno == EDQUOT ? LCSM_ERR_SPACE : LCSM_ERR_IO;
+    return lcsm_fail(err, status, "%s: cannot %s: %s", path, what, strerror(errno));
 }
 
 const char *lcsm_version(void)

@@ -11,6 +11,7 @@ static const cli_exit EXIT_OF[LCSM_STATUS_COUNT] = {
     [LCSM_ERR_CONFIG]      = EXIT_USAGE,
     [LCSM_ERR_FORMAT]      = EXIT_INPUT,
     [LCSM_ERR_IO]          = EXIT_INPUT,
+    [LCSM_ERR_SPACE]       = EXIT_ROOM,
     [LCSM_ERR_MEMORY]      = EXIT_ROOM,
     [LCSM_ERR_NUMBER]      = EXIT_NUMBER,
     [LCSM_ERR_UNSUPPORTED] = EXIT_FAILED,

@@ -54,7 +54,11 @@ static bool asked_to_stop(void *user)
 
 /* ---- progress ------------------------------------------------------------------------------- */
 
+enum { CURVE = 60 };
+
 typedef struct {
+    double            curve[CURVE]; /* losses of the last evaluations */
+    int               points;
     bool              quiet, live; /* one line that is written over, on a terminal */
     bool              open;        /* the live line is on the screen */
     cli_colours       colour;
@@ -102,9 +106,32 @@ static void show_eval(screen *s, const lcsm_train_event *e)
             s->colour.off);
 }
 
+static void keep_point(screen *s, double loss)
+{
+    if (s->points == CURVE) memmove(s->curve, s->curve + 1, (size_t)--s->points * sizeof *s->curve);
+    s->curve[s->points++] = loss;
+}
+
+/* The losses as a row of bars. */
+static void print_curve(const screen *s)
+{
+    static const char *const bars[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+    double                   low = INFINITY, high = -INFINITY;
+    for (int j = 0; j < s->points; j++) {
+        low  = fmin(low, s->curve[j]);
+        high = fmax(high, s->curve[j]);
+    }
+    if (s->points < 2 || !(high > low)) return;
+    printf("valid loss %.3f ", s->curve[0]);
+    for (int j = 0; j < s->points; j++)
+        fputs(bars[(int)(7.999 * (s->curve[j] - low) / (high - low))], stdout);
+    printf(" %.3f\n", s->curve[s->points - 1]);
+}
+
 static void on_event(void *user, const lcsm_train_event *e)
 {
     screen *s = user;
+    if (e->kind == LCSM_TRAIN_EVAL) keep_point(s, e->tally.loss / (double)e->tally.count);
     if (s->quiet) return;
     switch (e->kind) {
     case LCSM_TRAIN_UPDATE: show_update(s, e); break;
@@ -226,7 +253,10 @@ static int train(const lcsm_train_job *job, const flags *f)
     close_line(&s);
     if (st != LCSM_OK) return cli_report("train", &err);
     if (f->json) print_json(job->out, &result);
-    else print_result(job->out, &result, job->train->task == LCSM_TASK_LM);
+    else {
+        print_curve(&s);
+        print_result(job->out, &result, job->train->task == LCSM_TASK_LM);
+    }
     return result.stopped ? 128 + (int)caught : EXIT_OK;
 }
 

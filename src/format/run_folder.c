@@ -77,20 +77,15 @@ cleanup:
     return st;
 }
 
-static lcsm_status fail_io(lcsm_error *err, const char *path, const char *what)
-{
-    return lcsm_fail(err, LCSM_ERR_IO, "%s: cannot %s: %s", path, what, strerror(errno));
-}
-
 /* Where the last whole line ends. Lines are far shorter than the piece that is looked at. */
 static lcsm_status lines_end(off_t *end, int fd, const char *path, lcsm_error *err)
 {
     char        piece[65536];
     struct stat info;
-    if (fstat(fd, &info) != 0) return fail_io(err, path, "look at");
+    if (fstat(fd, &info) != 0) return lcsm_fail_io(err, path, "look at");
     off_t   size = (off_t)sizeof piece, at = info.st_size > size ? info.st_size - size : 0;
     ssize_t got = pread(fd, piece, sizeof piece, at);
-    if (got < 0) return fail_io(err, path, "read");
+    if (got < 0) return lcsm_fail_io(err, path, "read");
     while (got > 0 && piece[got - 1] != '\n') got--;
     if (got == 0 && at > 0)
         return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: no line in its last %zu bytes", path,
@@ -106,7 +101,7 @@ static lcsm_status put_at(off_t *end, int fd, const char *bytes, size_t size, co
     for (size_t done = 0; done < size;) {
         ssize_t put = pwrite(fd, bytes + done, size - done, *end);
         if (put < 0 && errno == EINTR) continue;
-        if (put < 0) return fail_io(err, path, "write");
+        if (put < 0) return lcsm_fail_io(err, path, "write");
         done += (size_t)put;
         *end += put;
     }
@@ -123,13 +118,13 @@ lcsm_status lcsm_run_append(const char *run, const char *name, const char *line,
         return lcsm_fail(err, LCSM_ERR_ARGUMENT, "a line for %s has a line end in it", name);
     LCSM_TRY(lcsm_path_join(path, run, name, err));
     fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (fd < 0) return fail_io(err, path, "open");
+    if (fd < 0) return lcsm_fail_io(err, path, "open");
     LCSM_TRY(lines_end(&before, fd, path, err));
     end = before;
     st  = put_at(&end, fd, line, strlen(line), path, err);
     if (st == LCSM_OK) st = put_at(&end, fd, "\n", 1, path, err);
     if (ftruncate(fd, st == LCSM_OK ? end : before) != 0 && st == LCSM_OK)
-        st = fail_io(err, path, "cut");
+        st = lcsm_fail_io(err, path, "cut");
 cleanup:
     if (fd >= 0) (void)close(fd);
     return st;

@@ -4,6 +4,7 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/folder.h"
 #include "format/json_doc.h"
@@ -88,17 +89,6 @@ cleanup:
 
 /* ---- text --------------------------------------------------------------------------------- */
 
-static void data_progress(void *user, const char *what, uint64_t done, uint64_t total)
-{
-    const lcsm_train_hooks *h = user;
-    lcsm_strbuf             s = {0};
-    if (h->event == NULL) return;
-    lcsm_strbuf_printf(&s, "reading %s: %.1f of %.1f MB", what, (double)done / 1e6,
-                       (double)total / 1e6);
-    h->event(h->user, &(lcsm_train_event){.kind = LCSM_TRAIN_NOTE, .text = lcsm_strbuf_text(&s)});
-    lcsm_strbuf_free(&s);
-}
-
 /* The run's own, once it has one. */
 static lcsm_status open_tokenizer(lcsm_job *j, const lcsm_train_job *want, lcsm_error *err)
 {
@@ -114,10 +104,25 @@ typedef struct {
     lcsm_job               *j;
     const lcsm_train_hooks *hooks;
     lcsm_dataset_options    options;
+    time_t                  said; /* when progress was last told */
 } reader;
 
-static lcsm_status open_paths(lcsm_dataset **out, const reader *r, const json_t *paths,
-                              lcsm_error *err)
+/* Told every other second; what takes less is not worth a line. */
+static void data_progress(void *user, const char *what, uint64_t done, uint64_t total)
+{
+    reader     *r   = user;
+    time_t      now = time(NULL);
+    lcsm_strbuf s   = {0};
+    if (r->hooks->event == NULL || now < r->said + 2) return;
+    r->said = now;
+    lcsm_strbuf_printf(&s, "reading %s: %.1f of %.1f MB", what, (double)done / 1e6,
+                       (double)total / 1e6);
+    r->hooks->event(r->hooks->user,
+                    &(lcsm_train_event){.kind = LCSM_TRAIN_NOTE, .text = lcsm_strbuf_text(&s)});
+    lcsm_strbuf_free(&s);
+}
+
+static lcsm_status open_paths(lcsm_dataset **out, reader *r, const json_t *paths, lcsm_error *err)
 {
     size_t       count = json_array_size(paths);
     const char **list  = calloc(count + 1, sizeof *list);
@@ -126,13 +131,13 @@ static lcsm_status open_paths(lcsm_dataset **out, const reader *r, const json_t 
         list[k] = json_string_value(json_array_get(paths, k));
         if (list[k] == NULL) list[k] = "";
     }
-    lcsm_status st = lcsm_dataset_open(out, list, count, r->j->tok, &r->options, data_progress,
-                                       (void *)(uintptr_t)r->hooks, err);
+    lcsm_status st =
+        lcsm_dataset_open(out, list, count, r->j->tok, &r->options, data_progress, r, err);
     free(list);
     return st;
 }
 
-static lcsm_status open_text(const reader *r, lcsm_error *err)
+static lcsm_status open_text(reader *r, lcsm_error *err)
 {
     lcsm_job   *j  = r->j;
     lcsm_status st = LCSM_OK;
@@ -165,7 +170,10 @@ static lcsm_status open_lm(lcsm_job *j, const lcsm_train_job *want, const lcsm_t
     LCSM_TRY(open_tokenizer(j, want, err));
     j->model_cfg.vocab = (ptrdiff_t)lcsm_tokenizer_vocab(j->tok);
     bool   eos         = lcsm_tokenizer_eos(j->tok) >= 0;
-    reader r = {j, hooks, {.cache = want->cache, .ends = eos ? LCSM_ENDS_LINE : LCSM_ENDS_NEVER}};
+    reader r           = {j,
+                          hooks,
+                          {.cache = want->cache, .ends = eos ? LCSM_ENDS_LINE : LCSM_ENDS_NEVER},
+                          time(NULL)};
     LCSM_TRY(open_text(&r, err));
 cleanup:
     return st;

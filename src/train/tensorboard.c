@@ -1,7 +1,6 @@
 /* tensorboard.c - event files. */
 #include "train/tensorboard.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -136,7 +135,7 @@ lcsm_status lcsm_tensorboard_open(lcsm_tensorboard **out, const char *run, lcsm_
     snprintf(name, sizeof name, "events.out.tfevents.%.0f.lcsm", now());
     lcsm_status st = lcsm_path_join(b->path, run, name, err);
     if (st == LCSM_OK && (b->file = fopen(b->path, "ab")) == NULL)
-        st = lcsm_fail(err, LCSM_ERR_IO, "%s: %s", b->path, strerror(errno));
+        st = lcsm_fail_io(err, b->path, "open");
     if (st != LCSM_OK) {
         lcsm_tensorboard_close(b);
         return st;
@@ -162,7 +161,5 @@ lcsm_status lcsm_tensorboard_flush(lcsm_tensorboard *b, lcsm_error *err)
            || fflush(b->file) != 0;
     lcsm_strbuf_free(&b->waiting);
     b->waiting = (lcsm_strbuf){0};
-    return bad
-             ? lcsm_fail(err, LCSM_ERR_IO, "%s: could not be written: %s", b->path, strerror(errno))
-             : LCSM_OK;
+    return bad ? lcsm_fail_io(err, b->path, "write") : LCSM_OK;
 }
