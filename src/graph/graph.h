@@ -131,6 +131,8 @@ typedef struct {
     bool train;     /* also plan a backward pass */
     bool recompute; /* drop the inside of blocks after forward */
     bool separate;  /* every piece in its own memory, nothing shared; to compare with */
+    bool fixed;     /* not for training: the parameters never change after the first run, so what
+                       comes from them alone is computed then and kept */
 } lcsm_plan_options;
 
 typedef struct {

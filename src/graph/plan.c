@@ -49,6 +49,7 @@ lcsm_status lcsm_plan_alloc(lcsm_plan **out, lcsm_graph *g, const lcsm_plan_opti
     p->opt         = *opt;
     p->steps       = array(3 * nodes + 1, sizeof *p->steps, &ok);
     p->needs       = array(tensors, sizeof *p->needs, &ok);
+    p->fixed       = array(tensors, sizeof *p->fixed, &ok);
     p->has_grad    = array(tensors, sizeof *p->has_grad, &ok);
     p->escapes     = array(tensors, sizeof *p->escapes, &ok);
     p->again       = array(tensors, sizeof *p->again, &ok);
@@ -75,10 +76,10 @@ void lcsm_plan_free(lcsm_plan *p)
 {
     if (p == NULL) return;
     if (p->arena != NULL) LCSM_UNPOISON(p->arena, p->report.arena);
-    void *arrays[] = {p->steps,    p->needs, p->has_grad,    p->escapes,    p->again,  p->stays,
-                      p->value[0], p->grad,  p->write_first, p->write_last, p->wanted, p->own,
-                      p->value[1], p->state, p->writes,      p->clears,     p->sides,  p->seeds,
-                      p->pieces,   p->into,  p->arena};
+    void *arrays[] = {p->steps, p->needs,    p->fixed, p->has_grad,    p->escapes,    p->again,
+                      p->stays, p->value[0], p->grad,  p->write_first, p->write_last, p->wanted,
+                      p->own,   p->value[1], p->state, p->writes,      p->clears,     p->sides,
+                      p->seeds, p->pieces,   p->into,  p->arena};
     for (size_t j = 0; j < COUNT(arrays); j++) free(arrays[j]);
     free(p);
 }

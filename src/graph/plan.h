@@ -68,9 +68,12 @@ typedef struct lcsm_plan {
 
     lcsm_step *steps;
     int        n_steps, n_forward;
+    int        n_fixed; /* of the forward steps, those that come first and run once */
+    bool       settled; /* they have run */
 
     /* By tensor; only roots count. */
     bool *needs;    /* a gradient is wanted there or behind it */
+    bool *fixed;    /* comes from parameters alone, and the plan keeps such values */
     bool *has_grad; /* one arrives */
     bool *escapes;  /* read outside of the block that makes it */
     bool *again;    /* computed a second time in backward */

@@ -163,10 +163,11 @@ lcsm_status lcsm_graph_forward(lcsm_graph *g, const lcsm_run_options *opt, lcsm_
     g->forward_done = false;
     start_run(g, opt);
     bind_states(p, opt->state, false);
-    for (int j = 0; j < p->n_forward; j++)
+    for (int j = p->settled ? p->n_fixed : 0; j < p->n_forward; j++)
         if ((st = forward_step(g, &p->steps[j], opt->check, err)) != LCSM_OK) return st;
     if (opt->state != NULL && p->opt.train) opt->state->current = 1 - opt->state->current;
     g->forward_done = true;
+    p->settled      = p->n_fixed > 0;
     return LCSM_OK;
 }
 

@@ -8,9 +8,11 @@
 
 /* A producer may write straight into the joint tensor if nobody else uses its result. Then the
  * gradients add up in the same order too. */
-static bool can_join(const lcsm_tensor *x, const lcsm_node *concat, const int *uses)
+static bool can_join(const lcsm_plan *p, const lcsm_tensor *x, const lcsm_node *concat,
+                     const int *uses)
 {
     if (x->kind != LCSM_TENSOR_COMPUTED || x->parent != NULL || uses[x->index] > 1) return false;
+    if (p->fixed[x->index]) return false; /* it outlives what it is joined to */
     if (x->node->block != concat->block) return false;
     for (int j = 0; j < x->node->n_out; j++)
         if (x->node->out[j] == x) return (x->node->op->packed_out & LCSM_BIT(j)) == 0;
@@ -23,7 +25,7 @@ static void join(lcsm_plan *p, lcsm_node *n, const int *uses)
     ptrdiff_t    at = 0;
     for (int j = 0; j < n->n_in; j++) {
         lcsm_tensor *x = n->in[j];
-        if (can_join(x, n, uses)) {
+        if (can_join(p, x, n, uses)) {
             x->parent = y;
             x->offset = at;
             x->ld     = y->ld;
@@ -60,12 +62,40 @@ static void join_concats(lcsm_plan *p)
     for (int j = 0; j < g->tensor_list.count; j++) uses[j] = -1;
 }
 
-/* ---- who gets a gradient ---- */
+/* ---- what comes from parameters alone ---- */
 
 static int root_of(lcsm_tensor *t)
 {
     return lcsm_tensor_root(t, NULL)->index;
 }
+
+static bool is_fixed(const lcsm_plan *p, const lcsm_node *n)
+{
+    bool fixed = n->n_state == 0;
+    for (int j = 0; j < n->n_in; j++)
+        if (n->in[j] != NULL) fixed = fixed && p->fixed[root_of(n->in[j])];
+    return fixed;
+}
+
+/* Marks the tensors, and keeps those that others read. */
+static void find_fixed(lcsm_plan *p)
+{
+    const lcsm_graph *g = p->g;
+    for (int j = 0; j < g->tensor_list.count; j++)
+        p->fixed[j] = lcsm_tensor_at(g, j)->kind == LCSM_TENSOR_PARAM;
+    for (int j = 0; j < g->node_list.count; j++) {
+        lcsm_node *n     = lcsm_node_at(g, j);
+        bool       fixed = is_fixed(p, n);
+        for (int i = 0; i < n->n_out && fixed; i++) p->fixed[root_of(n->out[i])] = true;
+        for (int i = 0; i < n->n_in && !fixed; i++) {
+            lcsm_tensor *root = n->in[i] == NULL ? NULL : lcsm_tensor_root(n->in[i], NULL);
+            if (root != NULL && root->kind == LCSM_TENSOR_COMPUTED && p->fixed[root->index])
+                root->keep = true;
+        }
+    }
+}
+
+/* ---- who gets a gradient ---- */
 
 static unsigned inputs_that_need(const lcsm_plan *p, const lcsm_node *n)
 {
@@ -203,14 +233,21 @@ static void add_backward(lcsm_plan *p)
 
 void lcsm_plan_schedule(lcsm_plan *p)
 {
-    const lcsm_graph *g = p->g;
+    const lcsm_graph *g     = p->g;
+    bool              fixed = p->opt.fixed && !p->opt.train;
+    if (fixed) find_fixed(p);
     if (!p->opt.separate) join_concats(p);
     if (p->opt.train) {
         find_needs(p);
         find_gradients(p);
         find_escapes(p);
     }
-    for (int j = 0; j < g->node_list.count; j++) add_step(p, LCSM_PASS_FORWARD, lcsm_node_at(g, j));
+    for (int j = 0; j < g->node_list.count && fixed; j++)
+        if (is_fixed(p, lcsm_node_at(g, j))) add_step(p, LCSM_PASS_FORWARD, lcsm_node_at(g, j));
+    p->n_fixed = p->n_steps;
+    for (int j = 0; j < g->node_list.count; j++)
+        if (!fixed || !is_fixed(p, lcsm_node_at(g, j)))
+            add_step(p, LCSM_PASS_FORWARD, lcsm_node_at(g, j));
     p->n_forward = p->n_steps;
     if (p->opt.train) add_backward(p);
 }

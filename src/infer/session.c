@@ -35,7 +35,7 @@ static lcsm_status prepare(lcsm_session *s, int length, bool all, lcsm_session_g
     LCSM_TRY(lcsm_graph_create(&r->g, s->model->ctx, s->model->params, err));
     LCSM_TRY(lcsm_model_build(r->g, &s->model->cfg, (ptrdiff_t)s->batch, (ptrdiff_t)LENGTHS[length],
                               &want, &r->io, err));
-    LCSM_TRY(lcsm_graph_plan(r->g, &(lcsm_plan_options){0}, err));
+    LCSM_TRY(lcsm_graph_plan(r->g, &(lcsm_plan_options){.fixed = true}, err));
 cleanup:
     if (st != LCSM_OK) drop(r);
     return st;
