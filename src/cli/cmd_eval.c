@@ -1,5 +1,6 @@
 /* cmd_eval.c - lcsm eval: how well a model predicts a text. */
 #include <jansson.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@ static const char HELP[] =
     "\n"
     "usage: lcsm eval RUN --data TEXT... [--seq-len T] [--batch-size B] [--carried]\n"
     "                 [--lengths T,T,...] [--blocks N] [--ends never|file|line|auto] [--json]\n"
+    "       lcsm eval RUN                    of the task mqar: recall of examples not trained on\n"
     "\n"
     "The text is cut into blocks of T tokens and every token is predicted from those before it in\n"
     "its block, so the first ones of a block know little; --carried lets the memory go on from\n"
@@ -207,6 +209,36 @@ static int run_task(const char *folder, const cli_list *paths, int ends, int thr
     return code;
 }
 
+/* A run of the task mqar is evaluated on the examples that its training never saw. */
+static int recall(const char *folder, int threads, const task *t)
+{
+    cli_run           run;
+    lcsm_model_config model;
+    lcsm_train_config cfg;
+    lcsm_tally        sum;
+    lcsm_error        err;
+    if (lcsm_run_settings(folder, &model, &cfg, &err) != LCSM_OK) return cli_report("eval", &err);
+    if (cfg.task != LCSM_TASK_MQAR) {
+        fputs("lcsm eval: want --data TEXT: only a run of the task mqar has examples of its own\n",
+              stderr);
+        return EXIT_USAGE;
+    }
+    if (t->length > 0) cfg.seq_len = t->length;
+    int code = cli_run_open(&run, "eval", folder, threads, false);
+    if (code != EXIT_OK) return code;
+    if (lcsm_evaluate_recall(run.model, &cfg, &sum, &err) != LCSM_OK)
+        code = cli_report("eval", &err);
+    double loss = sum.loss / (double)sum.count, accuracy = (double)sum.right / (double)sum.count;
+    if (code == EXIT_OK && t->json)
+        printf("{\"loss\": %.9g, \"perplexity\": %.9g, \"accuracy\": %.9g, \"queries\": %lld}\n",
+               loss, exp(loss), accuracy, (long long)sum.count);
+    else if (code == EXIT_OK)
+        printf("accuracy         %10.4f  of %lld queries\nloss             %10.4f  nats a query\n",
+               accuracy, (long long)sum.count, loss);
+    cli_run_close(&run);
+    return code;
+}
+
 int cmd_eval(int argc, char **argv)
 {
     bool             help    = false;
@@ -236,11 +268,12 @@ int cmd_eval(int argc, char **argv)
     }
     for (int j = 2; j <= count && data.count < sizeof data.items / sizeof data.items[0]; j++)
         data.items[data.count++] = argv[j];
-    if (count < 1 || data.count == 0) {
-        fputs("lcsm eval: want a run folder and --data TEXT\n", stderr);
+    if (count < 1) {
+        fputs("lcsm eval: want a run folder, and --data TEXT if it is no run of mqar\n", stderr);
         return EXIT_USAGE;
     }
     if (!parse_lengths(&t, lengths) || !parse_ends(&ends, where)) return EXIT_USAGE;
     cli_catch_signals();
+    if (data.count == 0) return recall(argv[1], threads, &t);
     return run_task(argv[1], &data, ends, threads, &t);
 }

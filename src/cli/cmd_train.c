@@ -2,7 +2,6 @@
 #include <jansson.h>
 #include <lcsm/train.h>
 #include <math.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -37,19 +36,10 @@ static const char HELP[] =
     "  lcsm train --task mqar --code 1-1-1-0 --seq-len 64 --pairs 4 --out runs/recall\n"
     "\n";
 
-static volatile sig_atomic_t caught;
-
-/* The first signal ends the run after the update; the second one ends the program. */
-static void on_signal(int number)
-{
-    caught = number;
-    signal(number, SIG_DFL);
-}
-
 static bool asked_to_stop(void *user)
 {
     (void)user;
-    return caught != 0;
+    return cli_signal() != 0;
 }
 
 /* ---- progress ------------------------------------------------------------------------------- */
@@ -246,8 +236,7 @@ static int train(const lcsm_train_job *job, const flags *f)
     lcsm_train_result    result;
     lcsm_error           err;
     lcsm_status          st = lcsm_context_create(&ctx, &opt, &err);
-    signal(SIGINT, on_signal);
-    signal(SIGTERM, on_signal);
+    cli_catch_signals();
     if (st == LCSM_OK) st = lcsm_train(ctx, job, &hooks, &result, &err);
     lcsm_context_free(ctx);
     close_line(&s);
@@ -257,7 +246,7 @@ static int train(const lcsm_train_job *job, const flags *f)
         print_curve(&s);
         print_result(job->out, &result, job->train->task == LCSM_TASK_LM);
     }
-    return result.stopped ? 128 + (int)caught : EXIT_OK;
+    return result.stopped ? 128 + cli_signal() : EXIT_OK;
 }
 
 int cmd_train(int argc, char **argv)
