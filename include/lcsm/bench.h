@@ -81,5 +81,24 @@ typedef struct {
 LCSM_API lcsm_status lcsm_bench_eos(const lcsm_bench_options *options, const lcsm_bench_sink *sink,
                                     lcsm_error *err);
 
+/* How fast a model decodes. */
+typedef struct {
+    int    threads;
+    size_t parameters;
+    size_t weight_bytes; /* read for every token */
+    size_t state_bytes;  /* carried by a sequence */
+    size_t prompt;       /* tokens of the prompt that was timed */
+    double decode_rate;  /* tokens a second, one at a time */
+    double prefill_rate; /* tokens a second of the prompt */
+    double read_rate;    /* bytes a second that this machine reads from memory */
+    double bound;        /* read_rate / weight_bytes: what memory allows, in tokens a second */
+} lcsm_bench_decode;
+
+struct lcsm_model;
+
+/* Takes about `seconds` (0: 2), with the threads of the model's context. */
+LCSM_API lcsm_status lcsm_bench_decode_model(const struct lcsm_model *model, double seconds,
+                                             lcsm_bench_decode *out, lcsm_error *err);
+
 LCSM_END_DECLS
 #endif

@@ -1,0 +1,81 @@
+/*
+ * bench_decode.c - tokens a second of a model, beside what reading its weights allows.
+ *
+ * Decoding one token reads every weight once, so its rate is bounded by the memory's: the rate of
+ * reading, measured beside it, over the bytes of the weights. Weights that fit a cache can be
+ * faster.
+ */
+#include <lcsm/bench.h>
+#include <lcsm/session.h>
+#include <math.h>
+
+#include "bench/frame.h"
+#include "infer/session.h"
+#include "model/handle.h"
+
+enum { DECODE_STEPS = 16, PREFILL = 1024, MIN_REPS = 3 };
+
+/* A table that is only looked up costs one row. */
+static size_t weight_bytes(const lcsm_model *model)
+{
+    size_t table = (size_t)model->cfg.vocab * (size_t)model->cfg.d_model;
+    size_t total = lcsm_params_total(model->params);
+    if (!model->cfg.tied) total -= table - (size_t)model->cfg.d_model;
+    return total * sizeof(float);
+}
+
+/* Seconds for n tokens in pieces of `piece`. */
+static lcsm_status timed(lcsm_session *s, size_t n, size_t piece, double *seconds, lcsm_error *err)
+{
+    static const int32_t tokens[PREFILL] = {0};
+    double               begin           = lcsm_now();
+    for (size_t t = 0; t < n; t += piece) {
+        lcsm_status st = lcsm_session_feed(s, tokens, piece, NULL, err);
+        if (st != LCSM_OK) return st;
+    }
+    *seconds = lcsm_now() - begin;
+    return LCSM_OK;
+}
+
+/* The best of each over so many seconds, all three in turn. */
+static lcsm_status measure(lcsm_session *s, lcsm_probe_bench *probe, double seconds,
+                           lcsm_bench_decode *out, lcsm_error *err)
+{
+    double      begin = lcsm_now(), step, prefill;
+    int         reps  = 0;
+    lcsm_status st;
+    for (; reps < MIN_REPS || lcsm_now() - begin < seconds; reps++) {
+        out->read_rate = fmax(out->read_rate, lcsm_probe_rate(probe, LCSM_RATE_READ, out->threads));
+        lcsm_session_reset(s); /* caches of attention and tables of positions have an end */
+        LCSM_TRY(timed(s, DECODE_STEPS, 1, &step, err));
+        lcsm_session_reset(s);
+        LCSM_TRY(timed(s, out->prompt, out->prompt, &prefill, err));
+        if (reps == 0) continue; /* the first makes graphs */
+        out->decode_rate  = fmax(out->decode_rate, DECODE_STEPS / step);
+        out->prefill_rate = fmax(out->prefill_rate, (double)out->prompt / prefill);
+    }
+cleanup:
+    return st;
+}
+
+lcsm_status lcsm_bench_decode_model(const lcsm_model *model, double seconds, lcsm_bench_decode *out,
+                                    lcsm_error *err)
+{
+    lcsm_session     *s     = NULL;
+    lcsm_probe_bench *probe = NULL;
+    lcsm_status       st;
+    *out = (lcsm_bench_decode){.threads      = lcsm_context_threads(model->ctx),
+                               .parameters   = lcsm_params_total(model->params),
+                               .weight_bytes = weight_bytes(model),
+                               .prompt       = PREFILL};
+    if ((size_t)model->cfg.max_length < out->prompt) out->prompt = (size_t)model->cfg.max_length;
+    LCSM_TRY(lcsm_session_create(&s, model, NULL, err));
+    LCSM_TRY(lcsm_probe_create(&probe, model->ctx, 1e-3, err));
+    out->state_bytes = s->state->bytes;
+    LCSM_TRY(measure(s, probe, seconds > 0 ? seconds : 2, out, err));
+    out->bound = out->read_rate / (double)out->weight_bytes;
+cleanup:
+    lcsm_probe_free(probe);
+    lcsm_session_free(s);
+    return st;
+}

@@ -1,0 +1,125 @@
+/* cmd_bench_decode.c - lcsm bench decode: tokens a second beside the memory's bound. */
+#include <jansson.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli.h"
+
+static const char HELP[] =
+    "lcsm bench decode - tokens a second, beside what this machine's memory allows\n"
+    "\n"
+    "usage: lcsm bench decode RUN [--threads N] [--seconds S] [--json]\n"
+    "       lcsm bench decode --method NAME [--KEY VALUE...] ...\n"
+    "\n"
+    "A token that is decoded by itself reads every weight once: the bound is the rate at which\n"
+    "memory is read, measured beside it, over the bytes of the weights. A model that fits into a\n"
+    "cache can be faster than that. A prompt is read many tokens at a time and is bound by\n"
+    "arithmetic.\n"
+    "\n"
+    "  --threads N   only this many; the default is 1 and 2\n"
+    "  --seconds S   of each measurement (2)\n"
+    "  --json        {\"results\": [{\"case\", \"threads\", \"seconds\", \"tokens_per_second\",\n"
+    "                \"bound_tokens_per_second\", \"fraction_of_bound\", ...}]}\n"
+    "\n"
+    "  lcsm bench decode runs/book\n"
+    "  lcsm bench decode --method mamba --d-model 768 --layers 12 --vocab 50280\n";
+
+static json_t *to_json(const char *name, const lcsm_bench_decode *r)
+{
+    return json_pack("{s:s, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:I}", "case", name,
+                     "threads", r->threads, "seconds", 1 / r->decode_rate, "tokens_per_second",
+                     r->decode_rate, "prefill_tokens_per_second", r->prefill_rate,
+                     "bound_tokens_per_second", r->bound, "fraction_of_bound",
+                     r->decode_rate / r->bound, "read_gbytes", r->read_rate / 1e9, "parameters",
+                     (json_int_t)r->parameters, "weight_bytes", (json_int_t)r->weight_bytes,
+                     "state_bytes", (json_int_t)r->state_bytes, "prompt", (json_int_t)r->prompt);
+}
+
+static void print_row(const char *name, const lcsm_bench_decode *r, bool first)
+{
+    if (first)
+        printf("%s: %zu parameters, %.1f MB read a token, memory of a sequence %.1f kB\n\n"
+               "threads   decode tok/s   bound tok/s   of bound   read GB/s   prompt tok/s\n",
+               name, r->parameters, (double)r->weight_bytes / 1e6, (double)r->state_bytes / 1e3);
+    printf("%7d %14.1f %13.1f %10.2f %11.1f %14.0f\n", r->threads, r->decode_rate, r->bound,
+           r->decode_rate / r->bound, r->read_rate / 1e9, r->prefill_rate);
+    (void)fflush(stdout);
+}
+
+/* The model of a run folder, or one with first values. */
+static lcsm_status open_model(lcsm_model **out, const lcsm_context *ctx, const char *folder,
+                              const lcsm_model_config *cfg, lcsm_error *err)
+{
+    return folder != NULL ? lcsm_model_load(out, ctx, folder, err)
+                          : lcsm_model_create(out, ctx, cfg, 1, err);
+}
+
+static lcsm_status measure(const char *folder, const lcsm_model_config *cfg, int threads,
+                           double seconds, lcsm_bench_decode *out, lcsm_error *err)
+{
+    lcsm_context_options o     = {.threads = threads};
+    lcsm_context        *ctx   = NULL;
+    lcsm_model          *model = NULL;
+    lcsm_status          st    = lcsm_context_create(&ctx, &o, err);
+    if (st == LCSM_OK) st = open_model(&model, ctx, folder, cfg, err);
+    if (st == LCSM_OK) st = lcsm_bench_decode_model(model, seconds, out, err);
+    lcsm_model_free(model);
+    lcsm_context_free(ctx);
+    return st;
+}
+
+static int bench(const char *folder, const lcsm_model_config *cfg, int threads, double seconds,
+                 bool json)
+{
+    int         from = threads > 0 ? threads : 1, to = threads > 0 ? threads : 2;
+    const char *name    = folder != NULL ? folder : *cfg->code != '\0' ? cfg->code : cfg->method;
+    json_t     *results = json_array();
+    lcsm_status st      = LCSM_OK;
+    lcsm_error  err;
+    if (threads == 0 && sysconf(_SC_NPROCESSORS_ONLN) < 2) to = 1;
+    for (int n = from; n <= to && st == LCSM_OK; n++) {
+        lcsm_bench_decode r;
+        st = measure(folder, cfg, n, seconds, &r, &err);
+        if (st != LCSM_OK) break;
+        if (json) json_array_append_new(results, to_json(name, &r));
+        else print_row(name, &r, n == from);
+    }
+    if (json && st == LCSM_OK) {
+        json_t *all = json_pack("{s:O}", "results", results);
+        json_dumpf(all, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(8));
+        fputc('\n', stdout);
+        json_decref(all);
+    }
+    json_decref(results);
+    return st == LCSM_OK ? EXIT_OK : cli_report("bench decode", &err);
+}
+
+int cmd_bench_decode(int argc, char **argv)
+{
+    bool              help = false, json = false;
+    int               threads = 0, count = 0, code = EXIT_OK, given = argc;
+    double            seconds = 0;
+    lcsm_model_config cfg;
+    const cli_option  options[] = {
+         {"--help", CLI_FLAG, &help, 0, 0},
+         {"--json", CLI_FLAG, &json, 0, 0},
+         {"--threads", CLI_COUNT, &threads, 1, 1024},
+         {"--seconds", CLI_NUMBER, &seconds, 0.001, 3600},
+         {NULL, CLI_SETTINGS, NULL, 0, 0},
+    };
+    lcsm_model_config_defaults(&cfg);
+    if (!cli_take_settings(&argc, argv, &cfg, NULL, &code)) return code;
+    bool settings = argc < given;
+    if (!cli_parse(argc, argv, options, &count)) return EXIT_USAGE;
+    if (help) {
+        fputs(HELP, stdout);
+        return EXIT_OK;
+    }
+    if (count > 1 || (count == 1) == settings) {
+        fputs("lcsm bench decode: want a run folder, or settings of a model such as --method "
+              "gla\n",
+              stderr);
+        return EXIT_USAGE;
+    }
+    return bench(count == 1 ? argv[1] : NULL, &cfg, threads, seconds, json);
+}
