@@ -6,7 +6,7 @@
 
 #include "text/added.h"
 #include "text/merges.h"
-#include "text/normalize.h"
+#include "text/normalizer.h"
 #include "text/split.h"
 #include "text/vocab.h"
 

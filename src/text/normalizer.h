@@ -1,6 +1,6 @@
-/* normalize.h - the normalizer of a tokenizer: steps that turn UTF-8 into UTF-8. */
-#ifndef LCSM_TEXT_NORMALIZE_H
-#define LCSM_TEXT_NORMALIZE_H
+/* normalizer.h - the normalizer of a tokenizer: steps that turn UTF-8 into UTF-8. */
+#ifndef LCSM_TEXT_NORMALIZER_H
+#define LCSM_TEXT_NORMALIZER_H
 #include "base/strbuf.h"
 
 typedef enum {

@@ -1,5 +1,5 @@
-/* normalize.c - Unicode's normal forms by utf8proc, and plain replacements. */
-#include "text/normalize.h"
+/* normalizer.c - Unicode's normal forms by utf8proc, and plain replacements. */
+#include "text/normalizer.h"
 
 #include <stdlib.h>
 #include <string.h>
