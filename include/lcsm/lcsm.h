@@ -8,6 +8,7 @@
 #include <lcsm/dataset.h>
 #include <lcsm/eos.h>
 #include <lcsm/evaluate.h>
+#include <lcsm/experiment.h>
 #include <lcsm/export.h>
 #include <lcsm/generate.h>
 #include <lcsm/import.h>

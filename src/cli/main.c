@@ -18,6 +18,7 @@ static const command COMMANDS[] = {
     {"check", "prove the library on this machine", cmd_check},
     {"describe", "one model: states, parameters, memory, cost", cmd_describe},
     {"eval", "loss, perplexity, bits per byte and accuracy on a text", cmd_eval},
+    {"experiment", "the paper's tables and figures, trained here", cmd_experiment},
     {"generate", "text from a model, as it is made", cmd_generate},
     {"help", "this page", help},
     {"import", "a run folder from a released model", cmd_import},

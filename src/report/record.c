@@ -206,6 +206,18 @@ static double rate_of(const lcsm_record *r)
     return rate;
 }
 
+/* Tokens that are read in a second of training, between the first line and the last. Those of
+ * tokens_per_second are only the ones that count in the loss. */
+static double speed_of(const lcsm_record *r)
+{
+    static const char *const factors[] = {"batch_size", "seq_len", "accumulate"};
+    double                   update    = 1;
+    for (size_t j = 0; j < COUNT(factors); j++) update *= number(r->config.root, factors[j]);
+    if (r->train_count < 2) return NAN;
+    const lcsm_train_line *a = &r->train[0], *b = &r->train[r->train_count - 1];
+    return update * (b->step - a->step) / (b->seconds - a->seconds);
+}
+
 static double tokens_of(const lcsm_record *r)
 {
     return r->train_count > 0 ? r->train[r->train_count - 1].tokens : NAN;
@@ -236,7 +248,8 @@ static const struct {
     {{"bits_per_byte", "bits per byte", 3, false}, offsetof(lcsm_eval_line, bits_per_byte), NULL},
     {{"loss", "loss", 3, false}, offsetof(lcsm_eval_line, loss), NULL},
     {{"accuracy", "accuracy", 3, true}, offsetof(lcsm_eval_line, accuracy), NULL},
-    {{"tokens_per_second", "tokens/s", 0, true}, 0, rate_of},
+    {{"tokens_per_second", "targets/s", 0, true}, 0, rate_of},
+    {{"speed", "tokens/s", 0, true}, 0, speed_of},
     {{"peak_memory_bytes", "memory, bytes", 0, false}, 0, memory_of},
     {{"seconds", "seconds", 1, false}, 0, seconds_of},
     {{"steps", "steps", 0, false}, 0, steps_of},

@@ -57,8 +57,8 @@ typedef struct {
     bool        higher; /* is better */
 } lcsm_metric;
 
-/* perplexity, bits_per_byte, loss, accuracy, tokens_per_second, peak_memory_bytes, seconds, steps
- * or tokens; NULL for another name. */
+/* perplexity, bits_per_byte, loss, accuracy, tokens_per_second, speed (tokens read a second),
+ * peak_memory_bytes, seconds, steps or tokens; NULL for another name. */
 const lcsm_metric *lcsm_metric_find(const char *name);
 
 /* Its value for a run, NaN if the run does not have it: of perplexity, bits, loss and accuracy the

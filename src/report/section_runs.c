@@ -33,7 +33,7 @@ static void state_cell(lcsm_table *t, const lcsm_record *r)
 static void overview(lcsm_doc *d, const lcsm_record *records, size_t count)
 {
     static const char *const figures[] = {"loss",     "perplexity", "bits_per_byte",
-                                          "accuracy", "steps",      "tokens_per_second"};
+                                          "accuracy", "steps",      "speed"};
     lcsm_table               t         = {0};
     char                     text[64];
     lcsm_table_column(&t, "run", LCSM_LEFT);
@@ -61,7 +61,7 @@ static void overview(lcsm_doc *d, const lcsm_record *records, size_t count)
 static void facts(lcsm_doc *d, const lcsm_record *r)
 {
     char               text[64];
-    const lcsm_metric *m = metric_of(r), *rate = lcsm_metric_find("tokens_per_second");
+    const lcsm_metric *m = metric_of(r), *rate = lcsm_metric_find("speed");
     double             value = lcsm_record_value(r, m), test = lcsm_record_test(r, m);
     lcsm_doc_fact(d, "model", "%s", model_of(r, text));
     lcsm_doc_fact(d, "state", "%s%s%s%s", lcsm_record_state_name(r->state),

@@ -149,7 +149,7 @@ static void put_table(lcsm_doc *d, const lcsm_study *s, const double *means, con
 static void put_runs(lcsm_doc *d, const lcsm_study *s)
 {
     lcsm_table         t    = {0};
-    const lcsm_metric *rate = lcsm_metric_find("tokens_per_second");
+    const lcsm_metric *rate = lcsm_metric_find("speed");
     char               text[96];
     lcsm_table_column(&t, "run", LCSM_LEFT);
     lcsm_table_column(&t, "state", LCSM_LEFT);

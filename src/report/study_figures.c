@@ -303,7 +303,7 @@ lcsm_status lcsm_study_figures(lcsm_doc *d, const lcsm_study *s, const double *m
 {
     lcsm_status st    = LCSM_OK;
     size_t      width = lcsm_study_axis(s, "d_model"), length = lcsm_study_axis(s, "seq_len");
-    bool        scaling = strcmp(s->metric->name, "tokens_per_second") == 0;
+    bool        scaling = strcmp(s->metric->name, "speed") == 0;
     if (scaling && length < s->axis_count) return put_scaling(d, s, length, err);
     if (width < s->axis_count) LCSM_TRY(put_panels(d, s, width, length, err));
     else if (length < s->axis_count) LCSM_TRY(put_panels(d, s, length, s->axis_count, err));

@@ -1,0 +1,256 @@
+/* cmd_experiment.c - lcsm experiment: the paper's tables and figures, trained here. */
+#include <jansson.h>
+#include <lcsm/experiment.h>
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli.h"
+
+static const char HELP[] =
+    "lcsm experiment - the paper's tables and figures, trained on this machine\n"
+    "\n"
+    "usage: lcsm experiment list [--json]\n"
+    "       lcsm experiment run NAME --out DIR [--scale tiny|small|paper] [--data TEXT...]\n"
+    "                       [--lr-grid A,B,...] [--seeds N] [--jobs N] [--only A,B,...]\n"
+    "\n"
+    "An experiment trains every row of a table of the paper, at every length and width of its\n"
+    "figure, with every learning rate and seed. It may be stopped at any moment (Ctrl-C) and\n"
+    "started again: what is done is skipped, what was interrupted goes on from its checkpoint. A\n"
+    "run that fails is recorded (failed.txt) and the others go on. lcsm report makes tables and\n"
+    "figures of DIR, also while it runs. NAME may be a folder of your own with a grid.json.\n"
+    "\n"
+    "  --scale S         tiny: about a minute, to see that all works; small: an hour or so on two\n"
+    "                    processors; paper: exactly the paper's grid, days and weeks. default "
+    "tiny\n"
+    "  --data PATH       text for language models; may be given several times\n"
+    "  --valid PATH      text for their evaluation; without it the end of the data\n"
+    "  --tokenizer FILE  without it the scale's own: BPE trained on the data, or bytes\n"
+    "  --lr-grid A,B     learning rates instead of the scale's; the best one counts\n"
+    "  --seeds N         seeds 1 .. N instead of the scale's\n"
+    "  --jobs N          runs at a time; the default is one for each processor\n"
+    "  --only A,B        only these variants, by their labels\n"
+    "  --out DIR         experiment.json and runs/NAME/\n"
+    "  --quiet           no progress\n"
+    "  --json            list: [{\"name\", \"task\", \"title\", \"metric\", \"variants\", "
+    "\"runs\"}]\n"
+    "                    run: {\"runs\", \"done\", \"failed\", \"stopped\"}\n"
+    "\n"
+    "Exit code 0 if every run is done, 1 if one failed, 130 after Ctrl-C.\n"
+    "\n"
+    "  lcsm experiment run tau-mqar --out results/tau\n"
+    "  lcsm report results/tau --out tau.html\n"
+    "  lcsm experiment run o-types-lm --scale small --data wiki.train.txt --valid wiki.valid.txt "
+    "\\\n"
+    "       --out results/o-types\n";
+
+/* ---- list ---------------------------------------------------------------------------------- */
+
+typedef struct {
+    bool    json;
+    json_t *rows;
+} listing;
+
+static void take_info(void *user, const lcsm_experiment_info *x)
+{
+    listing *l = user;
+    if (l->json) {
+        json_array_append_new(
+            l->rows,
+            json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:{s:I, s:I, s:I}}", "name", x->name, "task",
+                      x->task, "title", x->title, "about", x->about, "metric", x->metric,
+                      "variants", (json_int_t)x->variants, "runs", "tiny", (json_int_t)x->runs[0],
+                      "small", (json_int_t)x->runs[1], "paper", (json_int_t)x->runs[2]));
+        return;
+    }
+    printf("%-22s %-5s %8zu %6zu %6zu %6zu   %s\n", x->name, x->task, x->variants, x->runs[0],
+           x->runs[1], x->runs[2], x->title);
+}
+
+static int list(bool json)
+{
+    listing    l = {.json = json, .rows = json_array()};
+    lcsm_error err;
+    if (!json)
+        printf("%-22s %-5s %8s %6s %6s %6s   %s\n", "name", "task", "variants", "tiny", "small",
+               "paper", "runs at each scale");
+    lcsm_status st = lcsm_experiment_list(take_info, &l, &err);
+    if (st == LCSM_OK && json) {
+        json_dumpf(l.rows, stdout, JSON_INDENT(2));
+        fputc('\n', stdout);
+    }
+    json_decref(l.rows);
+    return st == LCSM_OK ? EXIT_OK : cli_report("experiment", &err);
+}
+
+/* ---- run ----------------------------------------------------------------------------------- */
+
+static volatile sig_atomic_t caught;
+
+/* The first signal lets the runs save and ends; the second one ends the program. */
+static void on_signal(int number)
+{
+    caught = number;
+    signal(number, SIG_DFL);
+}
+
+static bool asked_to_stop(void *user)
+{
+    (void)user;
+    return caught != 0;
+}
+
+typedef struct {
+    bool        quiet, live;
+    cli_colours colour;
+} screen;
+
+static const char *duration(char text[32], double seconds)
+{
+    if (!isfinite(seconds)) snprintf(text, 32, "?");
+    else if (seconds < 60) snprintf(text, 32, "%.0f s", seconds);
+    else if (seconds < 3600) snprintf(text, 32, "%.0f min", seconds / 60);
+    else if (seconds < 48 * 3600.0) snprintf(text, 32, "%.1f h", seconds / 3600);
+    else snprintf(text, 32, "%.1f days", seconds / 86400);
+    return text;
+}
+
+static void show_plan(const lcsm_experiment_event *e)
+{
+    char time[32];
+    fprintf(stderr, "%zu runs", e->runs);
+    if (e->done + e->failed > 0)
+        fprintf(stderr, ", %zu done, %zu failed before", e->done, e->failed);
+    if (e->flops > 0)
+        fprintf(stderr, "; %.3g operations to do, about %s on this machine", e->flops,
+                duration(time, e->left));
+    fputc('\n', stderr);
+}
+
+static void show_line(const screen *s, const lcsm_experiment_event *e)
+{
+    char spent[32], left[32];
+    if (s->live) fputs("\r\033[K", stderr);
+    fprintf(stderr, "%s[%zu/%zu]%s", s->colour.bold, e->done + e->failed, e->runs, s->colour.off);
+    if (e->failed > 0) fprintf(stderr, " %s%zu failed%s", s->colour.bad, e->failed, s->colour.off);
+    fprintf(stderr, " %s, left %s", duration(spent, e->seconds), duration(left, e->left));
+}
+
+static void on_event(void *user, const lcsm_experiment_event *e)
+{
+    const screen *s = user;
+    if (s->quiet) return;
+    switch (e->kind) {
+    case LCSM_EXPERIMENT_PLAN: show_plan(e); return;
+    case LCSM_EXPERIMENT_NOTE: fprintf(stderr, "%s\n", e->text); return;
+    case LCSM_EXPERIMENT_START:
+        if (!e->resumed) return;
+        show_line(s, e);
+        fprintf(stderr, "  %s goes on\n", e->run);
+        return;
+    case LCSM_EXPERIMENT_WAIT:
+        if (!s->live) return;
+        show_line(s, e);
+        fprintf(stderr, ", %zu running", e->running);
+        return;
+    case LCSM_EXPERIMENT_END:
+        show_line(s, e);
+        fprintf(stderr, "  %s%s%s\n", e->run, *e->text != '\0' ? ": " : "", e->text);
+        return;
+    }
+}
+
+static int run(const lcsm_experiment_options *o, bool quiet, bool json)
+{
+    screen s = {
+        .quiet = quiet, .live = isatty(STDERR_FILENO) != 0, .colour = cli_colours_of(stderr)};
+    lcsm_experiment_hooks  hooks = {on_event, asked_to_stop, &s};
+    lcsm_experiment_result result;
+    lcsm_context          *ctx = NULL;
+    lcsm_error             err;
+    lcsm_status            st = lcsm_context_create(&ctx, NULL, &err);
+    signal(SIGINT, on_signal);
+    signal(SIGTERM, on_signal);
+    if (st == LCSM_OK) st = lcsm_experiment_run(ctx, o, &hooks, &result, &err);
+    lcsm_context_free(ctx);
+    if (st != LCSM_OK) return cli_report("experiment", &err);
+    if (json)
+        printf("{\"runs\": %zu, \"done\": %zu, \"failed\": %zu, \"stopped\": %s}\n", result.runs,
+               result.done, result.failed, result.stopped ? "true" : "false");
+    else
+        printf("%zu of %zu runs done, %zu failed; look at them with\n  lcsm report %s --out "
+               "report.html\n",
+               result.done, result.runs, result.failed, o->out);
+    if (result.stopped) return caught != 0 ? 128 + (int)caught : EXIT_FAILED;
+    return result.failed > 0 ? EXIT_FAILED : EXIT_OK;
+}
+
+/* "a,b,c" into numbers; false after a message. */
+static bool read_rates(const char *text, double *out, size_t most, size_t *count)
+{
+    *count = 0;
+    while (text != NULL) {
+        char  *end;
+        double x = strtod(text, &end);
+        if (end == text || (*end != ',' && *end != '\0') || !(x > 0) || !isfinite(x)
+            || *count == most) {
+            fprintf(stderr,
+                    "lcsm experiment: --lr-grid has '%s', want up to %zu numbers above 0, as "
+                    "1e-3,1e-2\n",
+                    text, most);
+            return false;
+        }
+        out[(*count)++] = x;
+        text            = *end == ',' ? end + 1 : NULL;
+    }
+    return true;
+}
+
+int cmd_experiment(int argc, char **argv)
+{
+    static const char *const verbs[] = {"list", "run", NULL};
+    bool                     help = false, json = false, quiet = false;
+    int                      words, seeds = 0;
+    double                   rates[64];
+    const char              *grid = NULL;
+    cli_list                 data = {0}, valid = {0};
+    lcsm_experiment_options  o         = {.scale = "tiny"};
+    const cli_option         options[] = {{"--help", CLI_FLAG, &help, 0, 0},
+                                          {"--json", CLI_FLAG, &json, 0, 0},
+                                          {"--quiet", CLI_FLAG, &quiet, 0, 0},
+                                          {"--scale", CLI_TEXT, &o.scale, 0, 0},
+                                          {"--data", CLI_LIST, &data, 0, 0},
+                                          {"--valid", CLI_LIST, &valid, 0, 0},
+                                          {"--tokenizer", CLI_TEXT, &o.tokenizer, 0, 0},
+                                          {"--lr-grid", CLI_TEXT, &grid, 0, 0},
+                                          {"--seeds", CLI_COUNT, &seeds, 1, 1000},
+                                          {"--jobs", CLI_COUNT, &o.jobs, 1, 256},
+                                          {"--only", CLI_TEXT, &o.only, 0, 0},
+                                          {"--out", CLI_TEXT, &o.out, 0, 0},
+                                          {NULL, CLI_FLAG, NULL, 0, 0}};
+    if (!cli_parse(argc, argv, options, &words)) return EXIT_USAGE;
+    if (help) {
+        fputs(HELP, stdout);
+        return EXIT_OK;
+    }
+    if (words == 1 && strcmp(argv[1], "list") == 0) return list(json);
+    if (words > 0 && strcmp(argv[1], "run") != 0 && strcmp(argv[1], "list") != 0)
+        return cli_unknown("experiment", "verb", argv[1], verbs);
+    if (words != 2 || o.out == NULL) {
+        fputs(
+            "lcsm experiment: want list, or run NAME --out DIR; lcsm experiment --help says more\n",
+            stderr);
+        return EXIT_USAGE;
+    }
+    if (!read_rates(grid, rates, sizeof rates / sizeof rates[0], &o.lr_count)) return EXIT_USAGE;
+    o.name        = argv[2];
+    o.lr          = rates;
+    o.seeds       = (size_t)seeds;
+    o.data        = data.items;
+    o.data_count  = data.count;
+    o.valid       = valid.items;
+    o.valid_count = valid.count;
+    return run(&o, quiet, json);
+}

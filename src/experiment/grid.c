@@ -1,0 +1,252 @@
+/* grid.c - from grid.json to a list of runs. */
+#include "experiment/grid.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "experiment/catalogue.h"
+#include "experiment/grid_read.h"
+#include "report/escape.h"
+#include "report/record.h"
+
+const char *const LCSM_GRID_SCALE_NAMES[LCSM_GRID_SCALES] = {"tiny", "small", "paper"};
+
+/* ---- one run ------------------------------------------------------------------------------- */
+
+static lcsm_status no_room(lcsm_error *err)
+{
+    return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for the runs of an experiment");
+}
+
+/* Members of an object of settings over those that are there; `label` and `at` are no settings. */
+static lcsm_status merge(json_t *to, const json_t *from, lcsm_error *err)
+{
+    const char *key;
+    json_t     *value;
+    json_object_foreach((json_t *)(uintptr_t)from, key, value)
+    {
+        if (strcmp(key, "label") == 0 || strcmp(key, "at") == 0) continue;
+        if (json_object_set(to, key, value) != 0) return no_room(err);
+    }
+    return LCSM_OK;
+}
+
+static lcsm_status set_number(json_t *to, const char *key, double value, lcsm_error *err)
+{
+    bool    whole  = fabs(value) < 1e15 && floor(value) >= value;
+    json_t *number = whole ? json_integer((json_int_t)value) : json_real(value);
+    return json_object_set_new(to, key, number) == 0 ? LCSM_OK : no_room(err);
+}
+
+const char *lcsm_setting_text(char text[64], const json_t *value)
+{
+    text[0] = '\0';
+    if (json_is_string(value)) (void)snprintf(text, 64, "%s", json_string_value(value));
+    if (json_is_integer(value))
+        (void)snprintf(text, 64, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+    if (json_is_real(value)) (void)snprintf(text, 64, "%.10g", json_real_value(value));
+    if (json_is_boolean(value))
+        (void)snprintf(text, 64, "%s", json_is_true(value) ? "true" : "false");
+    return text;
+}
+
+/* Tries every setting in the tables of models and of training. */
+static lcsm_status try_settings(lcsm_grid_run *r, lcsm_error *err)
+{
+    lcsm_status st = LCSM_OK;
+    const char *key;
+    json_t     *value;
+    char        text[64];
+    lcsm_model_config_defaults(&r->model);
+    lcsm_train_config_defaults(&r->train);
+    json_object_foreach(r->settings, key, value)
+    {
+        lcsm_setting_text(text, value);
+        LCSM_TRY(lcsm_setting_apply(&r->model, &r->train, key, text, err));
+    }
+    LCSM_TRY(lcsm_model_config_check(&r->model, err));
+cleanup:
+    return st;
+}
+
+static double tokens_of(const lcsm_train_config *t)
+{
+    double update = (double)t->batch_size * (double)t->seq_len * (double)t->accumulate;
+    if (t->task == LCSM_TASK_MQAR && t->steps == 0)
+        return (double)t->epochs * (double)t->examples * (double)t->seq_len;
+    return t->steps > 0 ? (double)t->steps * update : (double)t->tokens;
+}
+
+/* A name that stays the same: the label, the axes, the rate and the seed. */
+static void name_run(lcsm_grid_run *r, const lcsm_grid *g)
+{
+    lcsm_strbuf s = {0};
+    lcsm_put_slug(&s, g->variants[r->variant]);
+    for (size_t j = 0; j < g->axis_count; j++)
+        lcsm_strbuf_printf(&s, "_%s-%g", g->axes[j], r->axes[j]);
+    lcsm_strbuf_printf(&s, "_lr-%g_seed-%g", r->lr, r->seed);
+    (void)snprintf(r->name, sizeof r->name, "%s", lcsm_strbuf_text(&s));
+    lcsm_strbuf_free(&s);
+}
+
+/* ---- the product of all axes --------------------------------------------------------------- */
+
+/* Where a run stands: its variant, the point on each axis, the rate, the seed. */
+typedef struct {
+    const lcsm_grid_source *source;
+    size_t                  variant, point[LCSM_GRID_AXES], lr, seed;
+} place;
+
+static lcsm_status add_points(lcsm_grid_run *r, const lcsm_grid *g, const place *p, lcsm_error *err)
+{
+    lcsm_status st = LCSM_OK;
+    for (size_t j = 0; j < g->axis_count; j++) {
+        const json_t *point = json_array_get(p->source->axes[j], p->point[j]);
+        const json_t *value = json_is_object(point) ? json_object_get(point, g->axes[j]) : point;
+        r->axes[j]          = json_number_value(value);
+        if (json_is_object(point)) LCSM_TRY(merge(r->settings, point, err));
+        else LCSM_TRY(set_number(r->settings, g->axes[j], r->axes[j], err));
+    }
+cleanup:
+    return st;
+}
+
+static lcsm_status make_run(lcsm_grid_run *r, const lcsm_grid *g, const place *p, lcsm_error *err)
+{
+    lcsm_status             st      = LCSM_OK;
+    const lcsm_grid_source *s       = p->source;
+    const json_t           *variant = json_array_get(s->variants, p->variant);
+    const json_t           *at      = json_object_get(json_object_get(variant, "at"), g->scale);
+    *r                              = (lcsm_grid_run){.variant  = p->variant,
+                                                      .settings = json_object(),
+                                                      .lr       = s->lr[p->lr],
+                                                      .seed     = (double)(p->seed + 1)};
+    if (r->settings == NULL || json_object_set_new(r->settings, "task", json_string(g->task)) != 0)
+        return no_room(err);
+    LCSM_TRY(merge(r->settings, s->fixed, err));
+    LCSM_TRY(merge(r->settings, s->scale_fixed, err));
+    LCSM_TRY(merge(r->settings, variant, err));
+    LCSM_TRY(merge(r->settings, at, err));
+    LCSM_TRY(add_points(r, g, p, err));
+    LCSM_TRY(set_number(r->settings, "lr", r->lr, err));
+    LCSM_TRY(set_number(r->settings, "seed", r->seed, err));
+    name_run(r, g);
+    if (try_settings(r, err) != LCSM_OK) {
+        lcsm_error why = err == NULL ? (lcsm_error){.status = LCSM_ERR_CONFIG} : *err;
+        return lcsm_fail(err, why.status, "%s/grid.json, %s: %.150s", g->name,
+                         g->variants[p->variant], why.text);
+    }
+    r->tokens = tokens_of(&r->train);
+cleanup:
+    return st;
+}
+
+/* The next place, the last coordinate first; false after the last one. */
+static bool step(place *p, const lcsm_grid *g)
+{
+    if (++p->seed < p->source->seeds) return true;
+    p->seed = 0;
+    if (++p->lr < p->source->lr_count) return true;
+    p->lr = 0;
+    for (size_t j = g->axis_count; j-- > 0;) {
+        if (++p->point[j] < json_array_size(p->source->axes[j])) return true;
+        p->point[j] = 0;
+    }
+    return ++p->variant < g->variant_count;
+}
+
+/* "a,b" names the variants a and b. */
+static bool chosen(const char *only, const char *label)
+{
+    size_t length = strlen(label);
+    if (only == NULL) return true;
+    for (const char *p = only; *p != '\0';) {
+        size_t size = strcspn(p, ",");
+        if (size == length && strncmp(p, label, size) == 0) return true;
+        p += size + (p[size] == ',');
+    }
+    return false;
+}
+
+static lcsm_status expand(lcsm_grid *g, const lcsm_grid_source *source, const char *only,
+                          lcsm_error *err)
+{
+    lcsm_status st    = LCSM_OK;
+    place       p     = {.source = source};
+    size_t      count = g->variant_count * source->lr_count * source->seeds;
+    for (size_t j = 0; j < g->axis_count; j++) count *= json_array_size(source->axes[j]);
+    if (count > LCSM_GRID_RUNS)
+        return lcsm_fail(err, LCSM_ERR_CONFIG, "%s: %zu runs are too many, want at most %d",
+                         g->name, count, LCSM_GRID_RUNS);
+    g->runs = calloc(count, sizeof *g->runs);
+    if (g->runs == NULL) return no_room(err);
+    do {
+        if (!chosen(only, g->variants[p.variant])) continue;
+        g->run_count++; /* freed with the rest, also when it fails */
+        LCSM_TRY(make_run(&g->runs[g->run_count - 1], g, &p, err));
+    } while (step(&p, g));
+    if (g->run_count == 0)
+        st = lcsm_fail(err, LCSM_ERR_ARGUMENT, "%s has no variant \"%s\"; its first is \"%s\"",
+                       g->name, only, g->variants[0]);
+cleanup:
+    return st;
+}
+
+/* ---- the whole ----------------------------------------------------------------------------- */
+
+lcsm_status lcsm_grid_open(lcsm_grid *out, const lcsm_experiment_options *options, lcsm_error *err)
+{
+    lcsm_status      st     = LCSM_OK;
+    lcsm_grid_source source = {0};
+    *out                    = (lcsm_grid){0};
+    LCSM_TRY(lcsm_grid_load(out, options->name, err));
+    LCSM_TRY(lcsm_grid_read(out, &source, options->scale, err));
+    if (options->lr_count > 0) {
+        if (options->lr_count > COUNT(source.lr))
+            LCSM_TRY(lcsm_fail(err, LCSM_ERR_ARGUMENT, "%zu learning rates, want at most %zu",
+                               options->lr_count, COUNT(source.lr)));
+        memcpy(source.lr, options->lr, options->lr_count * sizeof source.lr[0]);
+        source.lr_count = options->lr_count;
+    }
+    if (options->seeds > 0) source.seeds = options->seeds;
+    LCSM_TRY(expand(out, &source, options->only, err));
+cleanup:
+    if (st != LCSM_OK) lcsm_grid_free(out);
+    return st;
+}
+
+void lcsm_grid_free(lcsm_grid *g)
+{
+    for (size_t j = 0; j < g->run_count; j++) json_decref(g->runs[j].settings);
+    free(g->runs);
+    free(g->variants);
+    lcsm_json_doc_free(&g->grid);
+    lcsm_json_doc_free(&g->paper);
+    *g = (lcsm_grid){0};
+}
+
+lcsm_status lcsm_experiment_list(void (*each)(void *user, const lcsm_experiment_info *info),
+                                 void *user, lcsm_error *err)
+{
+    for (size_t j = 0; j < LCSM_CATALOGUE_COUNT; j++) {
+        lcsm_experiment_info info = {.name = LCSM_CATALOGUE[j].name};
+        lcsm_grid            g    = {0};
+        for (size_t k = 0; k < LCSM_GRID_SCALES; k++) {
+            lcsm_experiment_options o = {.name = info.name, .scale = LCSM_GRID_SCALE_NAMES[k]};
+            lcsm_grid_free(&g);
+            lcsm_status st = lcsm_grid_open(&g, &o, err);
+            if (st != LCSM_OK) return st;
+            info.runs[k] = g.run_count;
+        }
+        info.title    = g.title;
+        info.about    = g.about;
+        info.task     = g.task;
+        info.metric   = g.metric;
+        info.variants = g.variant_count;
+        each(user, &info);
+        lcsm_grid_free(&g);
+    }
+    return LCSM_OK;
+}

@@ -1,0 +1,257 @@
+/* grid_read.c - the documents of an experiment, checked member by member. */
+#include "experiment/grid_read.h"
+
+#include <lcsm/suggest.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/folder.h"
+#include "base/strdist.h"
+#include "experiment/catalogue.h"
+#include "model/config.h"
+#include "report/record.h"
+#include "train/settings.h"
+
+/* ---- documents ----------------------------------------------------------------------------- */
+
+static lcsm_status load_folder(lcsm_grid *g, const char *folder, lcsm_error *err)
+{
+    lcsm_status st = LCSM_OK;
+    char        path[LCSM_PATH_MAX];
+    LCSM_TRY(lcsm_path_join(path, folder, "grid.json", err));
+    LCSM_TRY(lcsm_json_doc_read(&g->grid, path, LCSM_JSON_CONFIG_SIZE, err));
+    LCSM_TRY(lcsm_path_join(path, folder, "paper.json", err));
+    if (lcsm_path_exists(path))
+        LCSM_TRY(lcsm_json_doc_read(&g->paper, path, LCSM_JSON_CONFIG_SIZE, err));
+cleanup:
+    return st;
+}
+
+static lcsm_status load_row(lcsm_grid *g, const lcsm_catalogue_row *row, lcsm_error *err)
+{
+    char        label[112];
+    lcsm_status st = LCSM_OK;
+    (void)snprintf(label, sizeof label, "%s/grid.json", row->name);
+    LCSM_TRY(lcsm_json_doc_parse(&g->grid, label, (const char *)row->grid, row->grid_size, err));
+    (void)snprintf(label, sizeof label, "%s/paper.json", row->name);
+    LCSM_TRY(lcsm_json_doc_parse(&g->paper, label, (const char *)row->paper, row->paper_size, err));
+cleanup:
+    return st;
+}
+
+static lcsm_status unknown_name(const char *name, lcsm_error *err)
+{
+    enum { MOST = 64 };
+    const char *names[MOST];
+    size_t      count = 0;
+    while (count < LCSM_CATALOGUE_COUNT && count < MOST) {
+        names[count] = LCSM_CATALOGUE[count].name;
+        count++;
+    }
+    const char *near = lcsm_suggest(name, names, count);
+    return lcsm_fail(err, LCSM_ERR_ARGUMENT, "there is no experiment \"%.60s\"%s%s%s", name,
+                     near == NULL ? "" : "; did you mean ", near == NULL ? "" : near,
+                     near == NULL ? "; lcsm experiment list shows them" : "?");
+}
+
+lcsm_status lcsm_grid_load(lcsm_grid *g, const char *name, lcsm_error *err)
+{
+    bool folder = strchr(name, '/') != NULL;
+    if (folder) {
+        size_t length = strlen(name);
+        while (length > 1 && name[length - 1] == '/') length--;
+        size_t start = length;
+        while (start > 0 && name[start - 1] != '/') start--;
+        (void)snprintf(g->name, sizeof g->name, "%.*s", (int)(length - start), name + start);
+        return load_folder(g, name, err);
+    }
+    (void)snprintf(g->name, sizeof g->name, "%s", name);
+    for (size_t j = 0; j < LCSM_CATALOGUE_COUNT; j++)
+        if (strcmp(LCSM_CATALOGUE[j].name, name) == 0) return load_row(g, &LCSM_CATALOGUE[j], err);
+    return unknown_name(name, err);
+}
+
+/* ---- members ------------------------------------------------------------------------------- */
+
+static lcsm_status read_axes(lcsm_grid *g, lcsm_grid_source *out, const lcsm_json *scale,
+                             lcsm_error *err)
+{
+    lcsm_status st   = LCSM_OK;
+    lcsm_json   axes = lcsm_json_may(scale, "axes");
+    if (axes.value == NULL) return LCSM_OK;
+    LCSM_TRY(lcsm_json_get_object(&axes, axes, err));
+    for (lcsm_json a = lcsm_json_first(&axes); a.value != NULL; a = lcsm_json_next(&a)) {
+        lcsm_json points;
+        if (g->axis_count == LCSM_GRID_AXES)
+            return lcsm_json_fail(&axes, err, "at most %d axes", LCSM_GRID_AXES);
+        LCSM_TRY(lcsm_json_get_array(&points, a, 1, 1000, err));
+        for (size_t j = 0; j < lcsm_json_count(&points); j++) {
+            lcsm_json p     = lcsm_json_item(&points, j);
+            lcsm_json value = json_is_object(p.value) ? lcsm_json_need(&p, a.key) : p;
+            double    number;
+            LCSM_TRY(lcsm_json_get_real(&number, value, -INFINITY, INFINITY, err));
+        }
+        out->axes[g->axis_count] = a.value;
+        g->axes[g->axis_count++] = a.key;
+    }
+cleanup:
+    return st;
+}
+
+static lcsm_status read_rates(lcsm_grid_source *out, const lcsm_json *scale, lcsm_error *err)
+{
+    lcsm_status st = LCSM_OK;
+    lcsm_json   list;
+    LCSM_TRY(lcsm_json_get_array(&list, lcsm_json_need(scale, "lr"), 1, COUNT(out->lr), err));
+    for (; out->lr_count < lcsm_json_count(&list); out->lr_count++)
+        LCSM_TRY(lcsm_json_get_real(&out->lr[out->lr_count], lcsm_json_item(&list, out->lr_count),
+                                    0, 1e3, err));
+    out->seeds = 1;
+    LCSM_TRY(lcsm_json_get_size(&out->seeds, lcsm_json_may(scale, "seeds"), 1, 1000, err));
+cleanup:
+    return st;
+}
+
+static lcsm_status read_scale(lcsm_grid *g, lcsm_grid_source *out, const lcsm_json *root,
+                              const char *name, lcsm_error *err)
+{
+    static const char *const known[] = {"fixed", "axes", "lr", "seeds", "tokenizer"};
+    lcsm_status              st      = LCSM_OK;
+    size_t                   number  = LCSM_GRID_SCALES;
+    lcsm_json                scales, scale, fixed;
+    for (size_t j = 0; j < LCSM_GRID_SCALES; j++)
+        if (strcmp(name, LCSM_GRID_SCALE_NAMES[j]) == 0) number = j;
+    if (number == LCSM_GRID_SCALES)
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT,
+                         "there is no scale \"%.40s\", want tiny, small or "
+                         "paper",
+                         name);
+    g->scale = LCSM_GRID_SCALE_NAMES[number];
+    LCSM_TRY(lcsm_json_get_object(&scales, lcsm_json_need(root, "scales"), err));
+    LCSM_TRY(lcsm_json_known_keys(&scales, LCSM_GRID_SCALE_NAMES, LCSM_GRID_SCALES, err));
+    LCSM_TRY(lcsm_json_get_object(&scale, lcsm_json_need(&scales, g->scale), err));
+    LCSM_TRY(lcsm_json_known_keys(&scale, known, COUNT(known), err));
+    LCSM_TRY(lcsm_json_get_object(&fixed, lcsm_json_need(&scale, "fixed"), err));
+    out->scale_fixed = fixed.value;
+    LCSM_TRY(
+        lcsm_json_get_size(&g->vocabulary, lcsm_json_may(&scale, "tokenizer"), 257, 1 << 20, err));
+    LCSM_TRY(read_axes(g, out, &scale, err));
+    LCSM_TRY(read_rates(out, &scale, err));
+cleanup:
+    return st;
+}
+
+static lcsm_status read_variants(lcsm_grid *g, lcsm_grid_source *out, const lcsm_json *root,
+                                 lcsm_error *err)
+{
+    lcsm_status st = LCSM_OK;
+    lcsm_json   list;
+    LCSM_TRY(lcsm_json_get_array(&list, lcsm_json_need(root, "variants"), 1, 1000, err));
+    g->variants = calloc(lcsm_json_count(&list), sizeof *g->variants);
+    if (g->variants == NULL)
+        return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for the variants of %s", g->name);
+    for (; g->variant_count < lcsm_json_count(&list); g->variant_count++) {
+        lcsm_json row = lcsm_json_item(&list, g->variant_count), object, at;
+        LCSM_TRY(lcsm_json_get_object(&object, row, err));
+        LCSM_TRY(lcsm_json_get_text(&g->variants[g->variant_count],
+                                    lcsm_json_need(&object, "label"), err));
+        at = lcsm_json_may(&object, "at");
+        if (at.value == NULL) continue;
+        LCSM_TRY(lcsm_json_get_object(&at, at, err));
+        LCSM_TRY(lcsm_json_known_keys(&at, LCSM_GRID_SCALE_NAMES, LCSM_GRID_SCALES, err));
+    }
+    out->variants = list.value;
+cleanup:
+    return st;
+}
+
+/* The paper's rows and findings speak of variants that there are. */
+static lcsm_status check_labels(const lcsm_grid *g, const lcsm_json *list, lcsm_error *err)
+{
+    lcsm_status st = LCSM_OK;
+    size_t      which;
+    for (size_t j = 0; j < lcsm_json_count(list); j++)
+        LCSM_TRY(lcsm_json_get_choice(&which, lcsm_json_item(list, j), g->variants,
+                                      g->variant_count, err));
+cleanup:
+    return st;
+}
+
+static lcsm_status check_paper(const lcsm_grid *g, lcsm_error *err)
+{
+    static const char *const known[]        = {"source", "rows", "findings"};
+    static const char *const row_keys[]     = {"label", "valid", "test", "parameters"};
+    static const char *const finding_keys[] = {"text", "better", "than", "by",
+                                               "any",  "rising", "at"};
+    static const char *const lists[]        = {"better", "than", "rising"};
+    lcsm_status              st             = LCSM_OK;
+    lcsm_json                root           = lcsm_json_root(&g->paper);
+    size_t                   which;
+    if (root.value == NULL) return LCSM_OK;
+    LCSM_TRY(lcsm_json_known_keys(&root, known, COUNT(known), err));
+    lcsm_json rows = lcsm_json_may(&root, "rows"), findings = lcsm_json_may(&root, "findings");
+    for (size_t j = 0; j < lcsm_json_count(&rows); j++) {
+        lcsm_json row = lcsm_json_item(&rows, j);
+        LCSM_TRY(lcsm_json_known_keys(&row, row_keys, COUNT(row_keys), err));
+        LCSM_TRY(lcsm_json_get_choice(&which, lcsm_json_need(&row, "label"), g->variants,
+                                      g->variant_count, err));
+    }
+    for (size_t j = 0; j < lcsm_json_count(&findings); j++) {
+        lcsm_json   finding = lcsm_json_item(&findings, j);
+        const char *text;
+        LCSM_TRY(lcsm_json_known_keys(&finding, finding_keys, COUNT(finding_keys), err));
+        LCSM_TRY(lcsm_json_get_text(&text, lcsm_json_need(&finding, "text"), err));
+        for (size_t k = 0; k < COUNT(lists); k++) {
+            lcsm_json list = lcsm_json_may(&finding, lists[k]);
+            LCSM_TRY(check_labels(g, &list, err));
+        }
+    }
+cleanup:
+    return st;
+}
+
+lcsm_status lcsm_grid_read(lcsm_grid *g, lcsm_grid_source *out, const char *scale, lcsm_error *err)
+{
+    static const char *const known[] = {"title",  "about", "task",     "metric",
+                                        "serial", "fixed", "variants", "scales"};
+    static const char *const tasks[] = {"lm", "mqar"};
+    lcsm_status              st      = LCSM_OK;
+    lcsm_json                root    = lcsm_json_root(&g->grid), fixed;
+    size_t                   task    = 0;
+    g->about                         = "";
+    LCSM_TRY(lcsm_json_known_keys(&root, known, COUNT(known), err));
+    LCSM_TRY(lcsm_json_get_text(&g->title, lcsm_json_need(&root, "title"), err));
+    LCSM_TRY(lcsm_json_get_text(&g->about, lcsm_json_may(&root, "about"), err));
+    LCSM_TRY(lcsm_json_get_choice(&task, lcsm_json_need(&root, "task"), tasks, COUNT(tasks), err));
+    LCSM_TRY(lcsm_json_get_text(&g->metric, lcsm_json_need(&root, "metric"), err));
+    LCSM_TRY(lcsm_json_get_bool(&g->serial, lcsm_json_may(&root, "serial"), err));
+    g->task = tasks[task];
+    if (lcsm_metric_find(g->metric) == NULL) {
+        lcsm_json v = lcsm_json_need(&root, "metric");
+        return lcsm_json_fail(&v, err, "perplexity, accuracy or another figure of a run");
+    }
+    fixed = lcsm_json_may(&root, "fixed");
+    if (fixed.value != NULL) LCSM_TRY(lcsm_json_get_object(&fixed, fixed, err));
+    out->fixed = fixed.value;
+    LCSM_TRY(read_variants(g, out, &root, err));
+    LCSM_TRY(read_scale(g, out, &root, scale, err));
+    LCSM_TRY(check_paper(g, err));
+cleanup:
+    return st;
+}
+
+/* ---- settings ------------------------------------------------------------------------------ */
+
+lcsm_status lcsm_setting_apply(lcsm_model_config *model, lcsm_train_config *train, const char *key,
+                               const char *value, lcsm_error *err)
+{
+    if (lcsm_model_config_has(key)) return lcsm_model_config_set(model, key, value, err);
+    if (lcsm_train_config_has(key)) return lcsm_train_config_set(train, key, value, err);
+    const char *of_model = lcsm_keys_nearest(&LCSM_MODEL_KEYS, key);
+    const char *of_train = lcsm_keys_nearest(&LCSM_TRAIN_KEYS, key);
+    bool        nearer   = lcsm_strdist(key, of_model) <= lcsm_strdist(key, of_train);
+    return lcsm_fail(err, LCSM_ERR_CONFIG, "%.60s is not a known key; did you mean %s?", key,
+                     nearer ? of_model : of_train);
+}

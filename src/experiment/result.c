@@ -1,0 +1,136 @@
+/* result.c - done, failed or open: from metrics.jsonl, failed.txt and checkpoints/. */
+#include "experiment/result.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "experiment/process.h"
+#include "format/run_folder.h"
+#include "report/record.h"
+
+static bool has_checkpoint(const char *folder)
+{
+    char             path[LCSM_PATH_MAX];
+    lcsm_folder_list list  = {0};
+    bool             found = false;
+    if (lcsm_path_join(path, folder, LCSM_RUN_CHECKPOINTS, NULL) != LCSM_OK
+        || lcsm_folder_read(&list, path, NULL) != LCSM_OK)
+        return false;
+    for (size_t j = 0; j < list.count; j++)
+        found = found || strncmp(list.names[j], "step-", 5) == 0;
+    lcsm_folder_list_free(&list);
+    return found;
+}
+
+lcsm_status lcsm_result_look(lcsm_result *out, const char *folder, lcsm_error *err)
+{
+    lcsm_record record;
+    lcsm_status st = lcsm_record_read(&record, folder, err);
+    *out           = (lcsm_result){0};
+    if (st != LCSM_OK) return st;
+    bool broke = strcmp(record.reason, "not-finite") == 0;
+    out->state = record.state == LCSM_RECORD_DONE ? LCSM_RESULT_DONE
+               : broke                            ? LCSM_RESULT_FAILED
+                                                  : LCSM_RESULT_OPEN;
+    out->resumable =
+        out->state == LCSM_RESULT_OPEN && record.config.root != NULL && has_checkpoint(folder);
+    if (broke) (void)snprintf(out->message, sizeof out->message, "%.200s", record.message);
+    lcsm_record_free(&record);
+    return LCSM_OK;
+}
+
+/* ---- after a run --------------------------------------------------------------------------- */
+
+/* The last line of the log that says something. */
+static void last_words(char *out, size_t room, const char *folder)
+{
+    enum { TAIL = 4096 };
+    char path[LCSM_PATH_MAX], text[TAIL + 1];
+    *out = '\0';
+    FILE *log =
+        lcsm_path_join(path, folder, LCSM_RESULT_LOG, NULL) == LCSM_OK ? fopen(path, "rb") : NULL;
+    if (log == NULL) return;
+    if (fseek(log, -TAIL, SEEK_END) != 0) rewind(log);
+    size_t size = fread(text, 1, TAIL, log);
+    (void)fclose(log);
+    while (size > 0 && strchr("\r\n ", text[size - 1]) != NULL) size--;
+    text[size]       = '\0';
+    const char *line = text + size;
+    while (line > text && line[-1] != '\n' && line[-1] != '\r') line--;
+    (void)snprintf(out, room, "%.170s", line);
+}
+
+static lcsm_status record_failure(lcsm_result *out, const char *folder, lcsm_error *err)
+{
+    char        path[LCSM_PATH_MAX], text[sizeof out->message + 2];
+    lcsm_status st = lcsm_path_join(path, folder, LCSM_RUN_FAILED, err);
+    out->state     = LCSM_RESULT_FAILED;
+    (void)snprintf(text, sizeof text, "%s\n", out->message);
+    return st == LCSM_OK ? lcsm_file_write_atomic(path, text, strlen(text), err) : st;
+}
+
+lcsm_status lcsm_result_of_exit(lcsm_result *out, const char *folder, int code, bool stopped,
+                                lcsm_error *err)
+{
+    char        words[180];
+    lcsm_status st = lcsm_result_look(out, folder, err);
+    if (st != LCSM_OK || out->state == LCSM_RESULT_DONE) return st;
+    if (stopped && out->state == LCSM_RESULT_OPEN) return LCSM_OK;
+    last_words(words, sizeof words, folder);
+    if (code < 0)
+        (void)snprintf(out->message, sizeof out->message, "ended by signal %d: %s", -code, words);
+    else if (code > 0)
+        (void)snprintf(out->message, sizeof out->message, "exit code %d: %s", code, words);
+    else (void)snprintf(out->message, sizeof out->message, "ended without a last line: %s", words);
+    return record_failure(out, folder, err);
+}
+
+lcsm_status lcsm_result_clear(const char *folder, lcsm_error *err)
+{
+    static const char *const files[] = {LCSM_RUN_CONFIG, LCSM_RUN_METRICS, LCSM_RUN_FAILED,
+                                        LCSM_RESULT_LOG};
+    for (size_t j = 0; j < COUNT(files); j++) {
+        char        path[LCSM_PATH_MAX];
+        lcsm_status st = lcsm_path_join(path, folder, files[j], err);
+        if (st != LCSM_OK) return st;
+        if (unlink(path) != 0 && errno != ENOENT)
+            return lcsm_fail(err, LCSM_ERR_IO, "%s: cannot remove: %s", path, strerror(errno));
+    }
+    return LCSM_OK;
+}
+
+/* ---- the lock ------------------------------------------------------------------------------ */
+
+/* The runs inherit the lock, so that those of a runner that was killed have saved and ended before
+ * the next one begins. They are given ten seconds. */
+enum { TRIES = 500, PAUSE = 20 };
+
+lcsm_status lcsm_result_lock(int *out, const char *folder, lcsm_error *err)
+{
+    char        path[LCSM_PATH_MAX];
+    lcsm_status st = lcsm_path_join(path, folder, ".lock", err);
+    *out           = -1;
+    if (st != LCSM_OK) return st;
+    int fd = open(path, O_RDWR | O_CREAT, 0666);
+    if (fd < 0) return lcsm_fail(err, LCSM_ERR_IO, "%s: cannot open: %s", path, strerror(errno));
+    for (int j = 0; flock(fd, LOCK_EX | LOCK_NB) != 0; j++) {
+        if (j < TRIES) {
+            lcsm_process_pause(PAUSE);
+            continue;
+        }
+        (void)close(fd);
+        return lcsm_fail(err, LCSM_ERR_IO, "%s: another process works on this experiment", folder);
+    }
+    *out = fd;
+    return LCSM_OK;
+}
+
+void lcsm_result_unlock(int lock)
+{
+    if (lock >= 0) (void)close(lock);
+}

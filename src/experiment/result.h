@@ -1,0 +1,34 @@
+/* result.h - what became of a run, as its folder tells. */
+#ifndef LCSM_EXPERIMENT_RESULT_H
+#define LCSM_EXPERIMENT_RESULT_H
+#include <stdbool.h>
+
+#include "base/error.h"
+
+#define LCSM_RESULT_LOG "log.txt"
+
+typedef enum { LCSM_RESULT_OPEN, LCSM_RESULT_DONE, LCSM_RESULT_FAILED } lcsm_result_state;
+
+typedef struct {
+    lcsm_result_state state;
+    bool              resumable;    /* open, with a checkpoint to go on from */
+    char              message[240]; /* why it failed */
+} lcsm_result;
+
+/* Before a run. One that has its last line is done, or failed if its numbers were not finite; one
+ * that failed otherwise is open again, since the reason may be gone. */
+lcsm_status lcsm_result_look(lcsm_result *out, const char *folder, lcsm_error *err);
+
+/* After a run whose process ended with this code (a signal is negative). A failure is recorded in
+ * failed.txt, with the last line that the process wrote. stopped: it was asked to end. */
+lcsm_status lcsm_result_of_exit(lcsm_result *out, const char *folder, int code, bool stopped,
+                                lcsm_error *err);
+
+/* Removes what an attempt without checkpoints left, so that the run can start anew. */
+lcsm_status lcsm_result_clear(const char *folder, lcsm_error *err);
+
+/* One process at a time works on an experiment. -1 is no lock. */
+lcsm_status lcsm_result_lock(int *out, const char *folder, lcsm_error *err);
+void        lcsm_result_unlock(int lock);
+
+#endif

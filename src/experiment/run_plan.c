@@ -1,0 +1,252 @@
+/* run_plan.c - experiment.json, and the commands of runs. */
+#include "experiment/run_plan.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "experiment/grid_read.h"
+#include "format/json_write.h"
+#include "report/escape.h"
+#include "report/study.h"
+
+/* ---- commands ------------------------------------------------------------------------------ */
+
+void lcsm_command_add(lcsm_command *c, const char *word)
+{
+    char **words = realloc(c->words, (c->count + 2) * sizeof *words);
+    char  *copy  = strdup(word);
+    if (words != NULL) c->words = words;
+    if (words == NULL || copy == NULL) {
+        free(copy);
+        c->failed = true;
+        return;
+    }
+    c->words[c->count++] = copy;
+    c->words[c->count]   = NULL;
+}
+
+void lcsm_command_free(lcsm_command *c)
+{
+    for (size_t j = 0; j < c->count; j++) free(c->words[j]);
+    free(c->words);
+    *c = (lcsm_command){0};
+}
+
+static void add_pair(lcsm_command *c, const char *flag, const char *value)
+{
+    lcsm_command_add(c, flag);
+    lcsm_command_add(c, value);
+}
+
+static void add_setting(lcsm_command *c, const char *key, const json_t *value)
+{
+    char flag[80], text[64];
+    (void)snprintf(flag, sizeof flag, "--%s", key);
+    for (char *p = flag; *p != '\0'; p++)
+        if (*p == '_') *p = '-';
+    add_pair(c, flag, lcsm_setting_text(text, value));
+}
+
+lcsm_command lcsm_command_train(const lcsm_grid_run *r, const lcsm_experiment_options *options,
+                                const char *tokenizer, const char *folder)
+{
+    lcsm_command c = {0};
+    const char  *key;
+    json_t      *value;
+    lcsm_command_add(&c, "lcsm");
+    lcsm_command_add(&c, "train");
+    json_object_foreach(r->settings, key, value) add_setting(&c, key, value);
+    if (r->train.task == LCSM_TASK_LM) {
+        for (size_t j = 0; j < options->data_count; j++) add_pair(&c, "--data", options->data[j]);
+        for (size_t j = 0; j < options->valid_count; j++)
+            add_pair(&c, "--valid", options->valid[j]);
+        if (tokenizer != NULL) add_pair(&c, "--tokenizer", tokenizer);
+    }
+    add_pair(&c, "--out", folder);
+    return c;
+}
+
+lcsm_command lcsm_command_resume(const char *folder)
+{
+    lcsm_command c = {0};
+    lcsm_command_add(&c, "lcsm");
+    lcsm_command_add(&c, "train");
+    lcsm_command_add(&c, "--resume");
+    add_pair(&c, "--out", folder);
+    return c;
+}
+
+/* ---- experiment.json ----------------------------------------------------------------------- */
+
+static void put_command(lcsm_json_writer *w, const lcsm_command *c)
+{
+    lcsm_strbuf s = {0};
+    for (size_t j = 0; j < c->count; j++) {
+        if (j > 0) lcsm_strbuf_add(&s, " ");
+        lcsm_put_shell(&s, c->words[j]);
+    }
+    if (s.failed || c->failed) w->text.failed = true;
+    lcsm_json_put_text(w, "command", lcsm_strbuf_text(&s));
+    lcsm_strbuf_free(&s);
+}
+
+static void put_own_command(lcsm_json_writer *w, const lcsm_grid *g,
+                            const lcsm_experiment_options *o)
+{
+    lcsm_command c = {0};
+    char         text[32];
+    lcsm_command_add(&c, "lcsm");
+    lcsm_command_add(&c, "experiment");
+    lcsm_command_add(&c, "run");
+    lcsm_command_add(&c, o->name);
+    add_pair(&c, "--scale", g->scale);
+    for (size_t j = 0; j < o->data_count; j++) add_pair(&c, "--data", o->data[j]);
+    for (size_t j = 0; j < o->valid_count; j++) add_pair(&c, "--valid", o->valid[j]);
+    if (o->tokenizer != NULL) add_pair(&c, "--tokenizer", o->tokenizer);
+    if (o->lr_count > 0) {
+        lcsm_strbuf rates = {0};
+        for (size_t j = 0; j < o->lr_count; j++)
+            lcsm_strbuf_printf(&rates, "%s%g", j > 0 ? "," : "", o->lr[j]);
+        add_pair(&c, "--lr-grid", lcsm_strbuf_text(&rates));
+        lcsm_strbuf_free(&rates);
+    }
+    if (o->seeds > 0) {
+        (void)snprintf(text, sizeof text, "%zu", o->seeds);
+        add_pair(&c, "--seeds", text);
+    }
+    if (o->only != NULL) add_pair(&c, "--only", o->only);
+    add_pair(&c, "--out", o->out);
+    put_command(w, &c);
+    lcsm_command_free(&c);
+}
+
+static void put_run(lcsm_json_writer *w, const lcsm_grid *g, const lcsm_grid_run *r,
+                    const lcsm_experiment_options *o)
+{
+    char         folder[192];
+    lcsm_command c;
+    (void)snprintf(folder, sizeof folder, LCSM_STUDY_RUNS "/%s", r->name);
+    c = lcsm_command_train(r, o,
+                           o->tokenizer != NULL ? o->tokenizer
+                           : g->vocabulary > 0  ? "tokenizer.json"
+                                                : NULL,
+                           folder);
+    lcsm_json_open_object(w, NULL);
+    lcsm_json_put_text(w, "name", r->name);
+    lcsm_json_put_size(w, "variant", r->variant);
+    lcsm_json_open_array(w, "axes");
+    for (size_t j = 0; j < g->axis_count; j++) lcsm_json_put_real(w, NULL, r->axes[j]);
+    lcsm_json_close(w);
+    lcsm_json_put_real(w, "lr", r->lr);
+    lcsm_json_put_real(w, "seed", r->seed);
+    put_command(w, &c);
+    lcsm_json_close(w);
+    lcsm_command_free(&c);
+}
+
+/* A run that an earlier call put into the list. */
+static void put_old_run(lcsm_json_writer *w, const lcsm_study_run *r, size_t axes)
+{
+    lcsm_json_open_object(w, NULL);
+    lcsm_json_put_text(w, "name", r->name);
+    lcsm_json_put_size(w, "variant", r->variant);
+    lcsm_json_open_array(w, "axes");
+    for (size_t j = 0; j < axes; j++) lcsm_json_put_real(w, NULL, r->axes[j]);
+    lcsm_json_close(w);
+    if (isfinite(r->lr)) lcsm_json_put_real(w, "lr", r->lr);
+    if (isfinite(r->seed)) lcsm_json_put_real(w, "seed", r->seed);
+    lcsm_json_put_text(w, "command", r->command);
+    lcsm_json_close(w);
+}
+
+static bool in_grid(const lcsm_grid *g, const char *name)
+{
+    for (size_t j = 0; j < g->run_count; j++)
+        if (strcmp(g->runs[j].name, name) == 0) return true;
+    return false;
+}
+
+static void put_runs(lcsm_json_writer *w, const lcsm_grid *g, const lcsm_study *old,
+                     const lcsm_experiment_options *o)
+{
+    lcsm_json_open_array(w, "runs");
+    for (size_t j = 0; j < g->run_count; j++) put_run(w, g, &g->runs[j], o);
+    for (size_t j = 0; j < old->run_count; j++)
+        if (!in_grid(g, old->runs[j].name)) put_old_run(w, &old->runs[j], old->axis_count);
+    lcsm_json_close(w);
+}
+
+/* What the folder holds already; empty if that is nothing. */
+static lcsm_status read_old(lcsm_study *old, const lcsm_grid *g, const char *path,
+                            const lcsm_experiment_options *o, lcsm_error *err)
+{
+    lcsm_status st = LCSM_OK;
+    *old           = (lcsm_study){0};
+    if (!lcsm_path_exists(path)) return LCSM_OK;
+    st = lcsm_study_read(old, o->out, err);
+    if (st != LCSM_OK) return st;
+    bool same = strcmp(old->name, g->name) == 0 && strcmp(old->scale, g->scale) == 0
+             && old->variant_count == g->variant_count && old->axis_count == g->axis_count;
+    for (size_t j = 0; same && j < g->variant_count; j++)
+        same = strcmp(old->variants[j], g->variants[j]) == 0;
+    if (same) return LCSM_OK;
+    st = lcsm_fail(err, LCSM_ERR_ARGUMENT,
+                   "%s holds the experiment %s at scale %s; take another folder for %s at %s",
+                   o->out, old->name, old->scale, g->name, g->scale);
+    lcsm_study_free(old);
+    return st;
+}
+
+/* The paper's document as it is, put between the members. */
+static void put_paper(lcsm_strbuf *out, const lcsm_grid *g)
+{
+    char *text = g->paper.root == NULL ? NULL : json_dumps(g->paper.root, JSON_COMPACT);
+    if (g->paper.root != NULL && text == NULL) out->failed = true;
+    lcsm_strbuf_printf(out, ",\n  \"paper\": %s\n}\n", text == NULL ? "{}" : text);
+    free(text);
+}
+
+lcsm_status lcsm_plan_store(const lcsm_grid *g, const lcsm_experiment_options *options,
+                            lcsm_error *err)
+{
+    lcsm_status      st   = LCSM_OK;
+    lcsm_json_writer w    = lcsm_json_writer_pretty();
+    lcsm_strbuf      text = {0};
+    lcsm_study       old  = {0};
+    char             path[LCSM_PATH_MAX];
+    LCSM_TRY(lcsm_folder_make(options->out, err));
+    LCSM_TRY(lcsm_path_join(path, options->out, LCSM_STUDY_FILE, err));
+    LCSM_TRY(read_old(&old, g, path, options, err));
+    lcsm_json_open_object(&w, NULL);
+    lcsm_json_put_text(&w, "format", "lcsm-experiment");
+    lcsm_json_put_int(&w, "version", 1);
+    lcsm_json_put_text(&w, "name", g->name);
+    lcsm_json_put_text(&w, "title", g->title);
+    lcsm_json_put_text(&w, "about", g->about);
+    lcsm_json_put_text(&w, "task", g->task);
+    lcsm_json_put_text(&w, "scale", g->scale);
+    lcsm_json_put_text(&w, "metric", g->metric);
+    put_own_command(&w, g, options);
+    lcsm_json_open_array(&w, "axes");
+    for (size_t j = 0; j < g->axis_count; j++) lcsm_json_put_text(&w, NULL, g->axes[j]);
+    lcsm_json_close(&w);
+    lcsm_json_open_array(&w, "variants");
+    for (size_t j = 0; j < g->variant_count; j++) lcsm_json_put_text(&w, NULL, g->variants[j]);
+    lcsm_json_close(&w);
+    put_runs(&w, g, &old, options);
+    lcsm_json_close(&w);
+    LCSM_TRY(lcsm_json_writer_finish(&w, err));
+    /* Without its last bracket, so that the paper can follow. */
+    lcsm_strbuf_bytes(&text, w.text.text, w.text.size - strlen("\n}\n"));
+    put_paper(&text, g);
+    if (text.failed) LCSM_TRY(lcsm_fail(err, LCSM_ERR_MEMORY, "no room for %s", path));
+    LCSM_TRY(lcsm_file_write_atomic(path, text.text, text.size, err));
+cleanup:
+    lcsm_study_free(&old);
+    lcsm_strbuf_free(&text);
+    lcsm_json_writer_free(&w);
+    return st;
+}

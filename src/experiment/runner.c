@@ -1,0 +1,298 @@
+/* runner.c - the runs of a grid: what is done stays, the rest is trained, several at a time. */
+#include <lcsm/experiment.h>
+#include <lcsm/tokenizer.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "experiment/grid.h"
+#include "experiment/process.h"
+#include "experiment/result.h"
+#include "experiment/run_plan.h"
+#include "experiment/vocabulary.h"
+#include "kernel/probe/rates.h"
+#include "report/study.h"
+
+enum { JOBS = 256, POLL = 30 /* milliseconds */ };
+
+typedef struct {
+    pid_t  pid;
+    size_t run;
+    double start;
+} job;
+
+typedef struct {
+    const lcsm_context            *ctx;
+    const lcsm_experiment_options *o;
+    const lcsm_experiment_hooks   *hooks;
+    lcsm_grid                      grid;
+    lcsm_result                   *results; /* of each run */
+    double                        *flops;
+    char                           tokenizer[LCSM_PATH_MAX]; /* "" for none */
+    job                            jobs[JOBS];
+    size_t                         running, limit, next, done, failed;
+    int                            threads;
+    double                         start, spent; /* spent: flops that this call has done */
+    bool                           stopped;
+} runner;
+
+/* ---- events -------------------------------------------------------------------------------- */
+
+/* Flops still to do, with those of runs under way by the time they have had. */
+static double to_do(const runner *r, double rate)
+{
+    double sum = 0, now = lcsm_now();
+    for (size_t j = r->next; j < r->grid.run_count; j++)
+        if (r->results[j].state == LCSM_RESULT_OPEN) sum += r->flops[j];
+    for (size_t j = 0; j < r->running; j++) {
+        double share = (now - r->jobs[j].start) * rate / (double)r->running;
+        sum += fmax(r->flops[r->jobs[j].run] - share, 0);
+    }
+    return sum;
+}
+
+static void tell(const runner *r, lcsm_experiment_event_kind kind, const char *run,
+                 const char *text, bool resumed)
+{
+    double seconds = lcsm_now() - r->start, rate = r->spent > 0 ? r->spent / seconds : NAN;
+    lcsm_experiment_event e = {.kind    = kind,
+                               .run     = run,
+                               .text    = text,
+                               .resumed = resumed,
+                               .runs    = r->grid.run_count,
+                               .done    = r->done,
+                               .failed  = r->failed,
+                               .running = r->running,
+                               .seconds = seconds,
+                               .left    = to_do(r, rate) / rate};
+    if (r->hooks != NULL && r->hooks->event != NULL) r->hooks->event(r->hooks->user, &e);
+}
+
+static bool asked_to_stop(const runner *r)
+{
+    return r->hooks != NULL && r->hooks->stop != NULL && r->hooks->stop(r->hooks->user);
+}
+
+/* ---- one run ------------------------------------------------------------------------------- */
+
+static lcsm_status folder_of(char out[LCSM_PATH_MAX], const runner *r, size_t run, lcsm_error *err)
+{
+    char        runs[LCSM_PATH_MAX];
+    lcsm_status st = lcsm_path_join(runs, r->o->out, LCSM_STUDY_RUNS, err);
+    return st == LCSM_OK ? lcsm_path_join(out, runs, r->grid.runs[run].name, err) : st;
+}
+
+static lcsm_status start_run(runner *r, size_t run, lcsm_error *err)
+{
+    lcsm_status          st      = LCSM_OK;
+    const lcsm_grid_run *g       = &r->grid.runs[run];
+    bool                 resumed = r->results[run].resumable;
+    lcsm_command         c       = {0};
+    char                 folder[LCSM_PATH_MAX], log[LCSM_PATH_MAX], threads[16];
+    job                 *j = &r->jobs[r->running];
+    LCSM_TRY(folder_of(folder, r, run, err));
+    LCSM_TRY(lcsm_folder_make(folder, err));
+    LCSM_TRY(lcsm_path_join(log, folder, LCSM_RESULT_LOG, err));
+    if (!resumed) LCSM_TRY(lcsm_result_clear(folder, err));
+    c = resumed ? lcsm_command_resume(folder)
+                : lcsm_command_train(g, r->o, *r->tokenizer != '\0' ? r->tokenizer : NULL, folder);
+    (void)snprintf(threads, sizeof threads, "%d", r->threads);
+    lcsm_command_add(&c, "--threads");
+    lcsm_command_add(&c, threads);
+    if (c.failed) LCSM_TRY(lcsm_fail(err, LCSM_ERR_MEMORY, "no room for a command"));
+    *j = (job){.run = run, .start = lcsm_now()};
+    LCSM_TRY(lcsm_process_start(&j->pid, r->o->program != NULL ? r->o->program : "/proc/self/exe",
+                                c.words, log, err));
+    r->running++;
+    tell(r, LCSM_EXPERIMENT_START, g->name, "", resumed);
+cleanup:
+    lcsm_command_free(&c);
+    return st;
+}
+
+static lcsm_status end_run(runner *r, size_t number, int code, lcsm_error *err)
+{
+    lcsm_status  st  = LCSM_OK;
+    size_t       run = r->jobs[number].run;
+    char         folder[LCSM_PATH_MAX];
+    lcsm_result *result = &r->results[run];
+    r->jobs[number]     = r->jobs[--r->running];
+    LCSM_TRY(folder_of(folder, r, run, err));
+    LCSM_TRY(lcsm_result_of_exit(result, folder, code, r->stopped, err));
+    if (result->state == LCSM_RESULT_OPEN) return LCSM_OK; /* it was stopped, and goes on later */
+    r->spent += r->flops[run];
+    r->done += result->state == LCSM_RESULT_DONE;
+    r->failed += result->state == LCSM_RESULT_FAILED;
+    tell(r, LCSM_EXPERIMENT_END, r->grid.runs[run].name,
+         result->state == LCSM_RESULT_FAILED ? result->message : "", false);
+cleanup:
+    return st;
+}
+
+/* ---- all of them --------------------------------------------------------------------------- */
+
+static lcsm_status start_more(runner *r, lcsm_error *err)
+{
+    lcsm_status st = LCSM_OK;
+    while (r->running < r->limit && r->next < r->grid.run_count && !r->stopped) {
+        size_t run = r->next++;
+        if (r->results[run].state == LCSM_RESULT_OPEN) LCSM_TRY(start_run(r, run, err));
+    }
+cleanup:
+    return st;
+}
+
+static lcsm_status take_ended(runner *r, lcsm_error *err)
+{
+    lcsm_status st = LCSM_OK;
+    int         code;
+    for (size_t j = r->running; j-- > 0;)
+        if (lcsm_process_ended(r->jobs[j].pid, &code)) LCSM_TRY(end_run(r, j, code, err));
+cleanup:
+    return st;
+}
+
+static void stop_all(runner *r)
+{
+    if (!r->stopped)
+        for (size_t j = 0; j < r->running; j++) lcsm_process_stop(r->jobs[j].pid);
+    r->stopped = true;
+}
+
+/* Goes on until nothing runs; after an error what runs is stopped, and waited for. */
+static lcsm_status run_all(runner *r, lcsm_error *err)
+{
+    lcsm_status st   = start_more(r, err);
+    int         wait = 0;
+    while (r->running > 0) {
+        if (st != LCSM_OK || asked_to_stop(r)) stop_all(r);
+        lcsm_process_pause(POLL);
+        lcsm_status taken = take_ended(r, st == LCSM_OK ? err : NULL);
+        if (st == LCSM_OK) st = taken;
+        if (st == LCSM_OK) st = start_more(r, err);
+        if (++wait % 16 == 0) tell(r, LCSM_EXPERIMENT_WAIT, "", "", false);
+    }
+    return st;
+}
+
+/* ---- before the first run ------------------------------------------------------------------ */
+
+/* The tokenizer: the one that is given, or one that the scale asks for, trained once. */
+static lcsm_status find_tokenizer(runner *r, size_t *vocab, lcsm_error *err)
+{
+    lcsm_status st = LCSM_OK;
+    *vocab         = 256;
+    if (strcmp(r->grid.task, "lm") != 0) return LCSM_OK;
+    if (r->o->data_count == 0)
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "%s trains language models: give it text (--data)",
+                         r->grid.name);
+    if (r->o->tokenizer != NULL) {
+        (void)snprintf(r->tokenizer, sizeof r->tokenizer, "%s", r->o->tokenizer);
+    } else if (r->grid.vocabulary > 0) {
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT,
+                         "%s at scale %s wants a tokenizer of about %zu tokens (--tokenizer)",
+                         r->grid.name, r->grid.scale, r->grid.vocabulary);
+    }
+    if (*r->tokenizer != '\0') LCSM_TRY(lcsm_vocabulary_size(vocab, r->tokenizer, err));
+cleanup:
+    return st;
+}
+
+static lcsm_status look(runner *r, size_t vocab, lcsm_error *err)
+{
+    lcsm_status st = LCSM_OK;
+    char        folder[LCSM_PATH_MAX];
+    for (size_t j = 0; j < r->grid.run_count; j++) {
+        /* A model that cannot be built fails as a run, and costs nothing. */
+        if (lcsm_plan_flops(&r->flops[j], r->ctx, &r->grid.runs[j], vocab, NULL) != LCSM_OK)
+            r->flops[j] = 0;
+        LCSM_TRY(folder_of(folder, r, j, err));
+        LCSM_TRY(lcsm_result_look(&r->results[j], folder, err));
+        r->done += r->results[j].state == LCSM_RESULT_DONE;
+        r->failed += r->results[j].state == LCSM_RESULT_FAILED;
+    }
+cleanup:
+    return st;
+}
+
+/* Says what there is to do and, by a few updates of its first run, how long that will take. */
+static void tell_plan(const runner *r, size_t vocab)
+{
+    size_t first = r->grid.run_count;
+    double sum   = 0;
+    for (size_t j = r->grid.run_count; j-- > 0;) {
+        if (r->results[j].state != LCSM_RESULT_OPEN) continue;
+        first = j;
+        sum += r->flops[j];
+    }
+    double rate =
+        first < r->grid.run_count ? lcsm_plan_rate(r->ctx, &r->grid.runs[first], vocab) : NAN;
+    lcsm_experiment_event e = {.kind   = LCSM_EXPERIMENT_PLAN,
+                               .run    = "",
+                               .text   = "",
+                               .runs   = r->grid.run_count,
+                               .done   = r->done,
+                               .failed = r->failed,
+                               .left   = sum > 0 ? sum / rate : 0,
+                               .flops  = sum};
+    if (r->hooks != NULL && r->hooks->event != NULL) r->hooks->event(r->hooks->user, &e);
+}
+
+/* Children: one for each processor, each with one thread; a timed experiment has one with all. */
+static void share_processors(runner *r)
+{
+    int processors = lcsm_context_threads(r->ctx);
+    int jobs       = r->grid.serial ? 1 : r->o->jobs > 0 ? r->o->jobs : processors;
+    r->limit       = (size_t)(jobs < JOBS ? jobs : JOBS);
+    r->threads     = processors / (int)r->limit > 0 ? processors / (int)r->limit : 1;
+}
+
+static lcsm_status prepare(runner *r, lcsm_error *err)
+{
+    lcsm_status st = LCSM_OK;
+    size_t      vocab;
+    LCSM_TRY(lcsm_grid_open(&r->grid, r->o, err));
+    r->results = calloc(r->grid.run_count, sizeof *r->results);
+    r->flops   = calloc(r->grid.run_count, sizeof *r->flops);
+    if (r->results == NULL || r->flops == NULL)
+        LCSM_TRY(lcsm_fail(err, LCSM_ERR_MEMORY, "no room for %zu runs", r->grid.run_count));
+    share_processors(r);
+    LCSM_TRY(lcsm_plan_store(&r->grid, r->o, err));
+    LCSM_TRY(find_tokenizer(r, &vocab, err));
+    LCSM_TRY(look(r, vocab, err));
+    tell_plan(r, vocab);
+    r->start = lcsm_now();
+cleanup:
+    return st;
+}
+
+lcsm_status lcsm_experiment_run(const lcsm_context *ctx, const lcsm_experiment_options *options,
+                                const lcsm_experiment_hooks *hooks, lcsm_experiment_result *out,
+                                lcsm_error *err)
+{
+    lcsm_status st   = LCSM_OK;
+    int         lock = -1;
+    runner     *r    = calloc(1, sizeof *r);
+    if (r == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for an experiment");
+    r->ctx   = ctx;
+    r->o     = options;
+    r->hooks = hooks;
+    r->start = lcsm_now();
+    LCSM_TRY(lcsm_folder_make(options->out, err));
+    LCSM_TRY(lcsm_result_lock(&lock, options->out, err));
+    LCSM_TRY(prepare(r, err));
+    LCSM_TRY(run_all(r, err));
+    if (out != NULL)
+        *out = (lcsm_experiment_result){
+            .runs = r->grid.run_count, .done = r->done, .failed = r->failed, .stopped = r->stopped};
+cleanup:
+    lcsm_result_unlock(lock);
+    lcsm_grid_free(&r->grid);
+    free(r->results);
+    free(r->flops);
+    free(r);
+    return st;
+}

@@ -1,0 +1,316 @@
+/* test_experiment.c - grids, and their runs with a stand-in for the program that trains. */
+#include <lcsm/experiment.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "experiment/grid.h"
+#include "near.h"
+#include "report/study.h"
+#include "temp_folder.h"
+#include "test.h"
+
+/* ---- the catalogue ------------------------------------------------------------------------- */
+
+static void check_grid(const char *name, const char *scale)
+{
+    lcsm_experiment_options o = {.name = name, .scale = scale};
+    lcsm_grid               g;
+    lcsm_error              err;
+    if (lcsm_grid_open(&g, &o, &err) != LCSM_OK) fail_msg("%s at %s: %s", name, scale, err.text);
+    for (size_t j = 0; j < g.run_count; j++) {
+        assert_true(g.runs[j].tokens > 0);
+        assert_true(lcsm_path_is_bare(g.runs[j].name));
+        for (size_t k = 0; k < j; k++) assert_string_not_equal(g.runs[j].name, g.runs[k].name);
+    }
+    lcsm_grid_free(&g);
+}
+
+static void take_info(void *user, const lcsm_experiment_info *info)
+{
+    size_t *count = user;
+    (*count)++;
+    check_grid(info->name, "tiny");
+    check_grid(info->name, "small");
+    assert_true(info->runs[2] >= info->variants);
+    assert_true(strlen(info->title) > 0 && strlen(info->about) > 0);
+}
+
+TEST(experiments_of_the_tree_are_all_right)
+{
+    size_t count = 0;
+    assert_int_equal(lcsm_experiment_list(take_info, &count, NULL), LCSM_OK);
+    assert_true(count >= 12);
+}
+
+static lcsm_grid open_grid(const char *name, const char *scale)
+{
+    lcsm_experiment_options o = {.name = name, .scale = scale};
+    lcsm_grid               g;
+    assert_int_equal(lcsm_grid_open(&g, &o, NULL), LCSM_OK);
+    return g;
+}
+
+TEST(paper_scale_is_the_grid_of_the_paper)
+{
+    lcsm_grid g = open_grid("data-dependence-mqar", "paper");
+    assert_int_equal(g.run_count, 8 * 4 * 4 * 7); /* codes, lengths, widths, rates */
+    const lcsm_grid_run *last = &g.runs[g.run_count - 1];
+    assert_string_equal(last->name, "1-1-1-0_seq_len-256_d_model-512_lr-0.01_seed-1");
+    assert_int_equal(last->train.pairs, 16);
+    assert_int_equal(last->train.batch_size, 256);
+    assert_int_equal(last->model.expand, 128);
+    assert_near(last->tokens, 64.0 * 100000 * 256, 0);
+    lcsm_grid_free(&g);
+
+    g = open_grid("o-types-lm", "paper");
+    for (size_t j = 0; j < g.run_count; j++) {
+        static const int depth[12] = {10, 9, 9, 10, 11, 11, 10, 9, 9, 10, 10, 10};
+        assert_int_equal(g.runs[j].model.layers, depth[j]);
+        assert_near(g.runs[j].tokens, 50000.0 * 128 * 512, 0);
+    }
+    lcsm_grid_free(&g);
+}
+
+TEST(options_take_the_place_of_the_scale)
+{
+    const double            rates[] = {0.1, 0.2};
+    lcsm_experiment_options o       = {.name     = "tau-mqar",
+                                       .scale    = "tiny",
+                                       .lr       = rates,
+                                       .lr_count = 2,
+                                       .seeds    = 3,
+                                       .only     = "64,1"};
+    lcsm_grid               g;
+    assert_int_equal(lcsm_grid_open(&g, &o, NULL), LCSM_OK);
+    assert_int_equal(g.run_count, 2 * 4 * 2 * 3);
+    assert_near(g.runs[0].model.tau, 1, 0);
+    assert_near(g.runs[g.run_count - 1].lr, 0.2, 0);
+    assert_near(g.runs[g.run_count - 1].seed, 3, 0);
+    lcsm_grid_free(&g);
+}
+
+/* ---- files of one's own -------------------------------------------------------------------- */
+
+#define GRID(variants, fixed, more)                                                                \
+    "{\"title\": \"T\", \"task\": \"mqar\", \"metric\": \"accuracy\", \"variants\": " variants     \
+    ", \"scales\": {\"tiny\": {\"fixed\": " fixed ", \"lr\": [0.1]" more "}}}"
+#define TWO "[{\"label\": \"a\", \"code\": \"1-1-1-0\"}, {\"label\": \"b\", \"code\": \"1-0-1-0\"}]"
+
+TEST(wrong_grids_are_refused_with_the_place)
+{
+    static const char *const cases[][2] = {
+        {GRID(TWO, "{\"d_modle\": 8}", ""), "a: d_modle is not a known key; did you mean d_model?"},
+        {GRID(TWO, "{\"btach_size\": 8}", ""), "did you mean batch_size?"},
+        {GRID(TWO, "{\"d_model\": -1}", ""), "d_model is -1"},
+        {GRID("[{\"label\": \"a\", \"code\": \"1-99-1-0\"}]", "{}", ""), "1-99-1-0"},
+        {GRID("[{\"code\": \"1-1-1-0\"}]", "{}", ""), "variants[0].label is missing"},
+        {GRID("[]", "{}", ""), "variants is"},
+        {GRID(TWO, "{}", ", \"axess\": {}"), "did you mean \"axes\"?"},
+        {GRID(TWO, "{}", ", \"axes\": {\"d_model\": [\"x\"]}"), "scales.tiny.axes.d_model[0]"},
+        {GRID(TWO, "{}", ", \"axes\": {\"d_model\": [{\"pairs\": 1}]}"), "d_model is missing"},
+        {"{\"title\": \"T\"}", "task is missing"},
+        {"{", "grid.json"},
+    };
+    temp_folder f = temp_folder_make();
+    for (size_t j = 0; j < COUNT(cases); j++) {
+        lcsm_experiment_options o = {.name = f.path, .scale = "tiny"};
+        lcsm_grid               g;
+        lcsm_error              err;
+        temp_write(&f, "grid.json", cases[j][0], strlen(cases[j][0]));
+        assert_int_not_equal(lcsm_grid_open(&g, &o, &err), LCSM_OK);
+        if (strstr(err.text, cases[j][1]) == NULL) fail_msg("%zu: %s", j, err.text);
+    }
+    temp_folder_remove(&f);
+}
+
+TEST(findings_about_variants_that_are_not_there_are_refused)
+{
+    static const char       paper[] = "{\"findings\": [{\"text\": \"x\", \"better\": [\"c\"]}]}";
+    temp_folder             f       = temp_folder_make();
+    lcsm_experiment_options o       = {.name = f.path, .scale = "tiny"};
+    lcsm_grid               g;
+    lcsm_error              err;
+    temp_write(&f, "grid.json", GRID(TWO, "{}", ""), strlen(GRID(TWO, "{}", "")));
+    temp_write(&f, "paper.json", paper, strlen(paper));
+    assert_int_not_equal(lcsm_grid_open(&g, &o, &err), LCSM_OK);
+    assert_non_null(strstr(err.text, "findings[0].better[0] is \"c\""));
+    temp_folder_remove(&f);
+}
+
+TEST(unknown_names_and_scales_are_told)
+{
+    const struct {
+        const char *name, *scale, *want;
+    } cases[] = {{"tau-mqra", "tiny", "did you mean tau-mqar?"},
+                 {"tau-mqar", "tinny", "no scale \"tinny\""},
+                 {"no/such/folder", "tiny", "grid.json"}};
+    for (size_t j = 0; j < COUNT(cases); j++) {
+        lcsm_experiment_options o = {.name = cases[j].name, .scale = cases[j].scale};
+        lcsm_grid               g;
+        lcsm_error              err;
+        assert_int_not_equal(lcsm_grid_open(&g, &o, &err), LCSM_OK);
+        if (strstr(err.text, cases[j].want) == NULL) fail_msg("%s", err.text);
+    }
+}
+
+/* ---- runs ---------------------------------------------------------------------------------- */
+
+/* Writes its words to FOLDER/calls and a finished run, unless a file says that it must fail. */
+static const char STAND_IN[] =
+    "#!/bin/sh\n"
+    "home=$(dirname \"$0\")\n"
+    "echo \"$@\" >>\"$home/calls\"\n"
+    "while [ \"$1\" != --out ]; do shift; done\n"
+    "run=$2\n"
+    "case $run in *b_*) [ ! -f \"$home/b-fails\" ] || { echo 'no such luck'; exit 3; } ;; esac\n"
+    "case $run in *b_*) [ ! -f \"$home/b-dies\" ] || kill -9 $$ ;; esac\n"
+    "echo '{\"task\": \"mqar\"}' >\"$run/config.json\"\n"
+    "echo '{\"kind\":\"eval\",\"step\":1,\"split\":\"valid\",\"loss\":1,\"accuracy\":0.5}' "
+    ">>\"$run/metrics.jsonl\"\n"
+    "echo '{\"kind\":\"end\",\"reason\":\"steps\",\"step\":1,\"seconds\":1}' "
+    ">>\"$run/metrics.jsonl\"\n";
+
+typedef struct {
+    temp_folder            f;
+    char                   program[100], out[100], grid[100];
+    lcsm_context          *ctx;
+    lcsm_experiment_result result;
+    char                   ends[400];
+} lab;
+
+static void take_event(void *user, const lcsm_experiment_event *e)
+{
+    lab *l = user;
+    if (e->kind != LCSM_EXPERIMENT_END) return;
+    size_t used = strlen(l->ends);
+    (void)snprintf(l->ends + used, sizeof l->ends - used, "%s %s;", e->run, e->text);
+}
+
+static lab lab_make(void)
+{
+    lab         l      = {.f = temp_folder_make()};
+    const char *grid   = GRID(TWO, "{\"d_model\": 8, \"steps\": 1}", "");
+    const char *folder = temp_path(&l.f, "grid");
+    (void)snprintf(l.program, sizeof l.program, "%s/train", l.f.path);
+    (void)snprintf(l.out, sizeof l.out, "%s/out", l.f.path);
+    (void)snprintf(l.grid, sizeof l.grid, "%s/grid", l.f.path);
+    assert_int_equal(lcsm_folder_make(folder, NULL), LCSM_OK);
+    temp_write(&l.f, "grid/grid.json", grid, strlen(grid));
+    temp_write(&l.f, "train", STAND_IN, strlen(STAND_IN));
+    assert_int_equal(chmod(l.program, 0755), 0);
+    assert_int_equal(lcsm_context_create(&l.ctx, NULL, NULL), LCSM_OK);
+    return l;
+}
+
+static void lab_free(lab *l)
+{
+    lcsm_context_free(l->ctx);
+    temp_folder_remove(&l->f);
+}
+
+static lcsm_status lab_run(lab *l, lcsm_error *err)
+{
+    lcsm_experiment_options o = {
+        .name = l->grid, .scale = "tiny", .out = l->out, .program = l->program, .jobs = 1};
+    lcsm_experiment_hooks hooks = {take_event, NULL, l};
+    l->ends[0]                  = '\0';
+    return lcsm_experiment_run(l->ctx, &o, &hooks, &l->result, err);
+}
+
+static size_t count_calls(const lab *l)
+{
+    size_t size, lines = 0;
+    char  *text = (char *)temp_read(&l->f, "calls", &size);
+    for (size_t j = 0; j < size; j++) lines += text[j] == '\n';
+    free(text);
+    return lines;
+}
+
+TEST(runs_that_are_done_are_not_done_again)
+{
+    lab l = lab_make();
+    assert_int_equal(lab_run(&l, NULL), LCSM_OK);
+    assert_int_equal(l.result.done, 2);
+    assert_int_equal(count_calls(&l), 2);
+    assert_int_equal(lab_run(&l, NULL), LCSM_OK);
+    assert_int_equal(l.result.done, 2);
+    assert_int_equal(count_calls(&l), 2);
+    assert_string_equal(l.ends, "");
+
+    lcsm_study s;
+    assert_int_equal(lcsm_study_read(&s, l.out, NULL), LCSM_OK);
+    assert_int_equal(s.run_count, 2);
+    assert_near(lcsm_study_mean(&s, 1, NULL), 0.5, 0);
+    assert_non_null(strstr(s.runs[0].command, "--code 1-1-1-0"));
+    assert_non_null(strstr(s.runs[0].command, "--d-model 8"));
+    lcsm_study_free(&s);
+    lab_free(&l);
+}
+
+TEST(a_run_that_fails_is_recorded_and_the_rest_goes_on)
+{
+    lab    l = lab_make();
+    char  *text;
+    size_t size;
+    temp_write(&l.f, "b-fails", "", 0);
+    assert_int_equal(lab_run(&l, NULL), LCSM_OK);
+    assert_int_equal(l.result.done, 1);
+    assert_int_equal(l.result.failed, 1);
+    text = (char *)temp_read(&l.f, "out/runs/b_lr-0.1_seed-1/failed.txt", &size);
+    assert_string_equal(text, "exit code 3: no such luck\n");
+    free(text);
+    assert_int_equal(remove(temp_path(&l.f, "b-fails")), 0);
+
+    temp_write(&l.f, "b-dies", "", 0);
+    assert_int_equal(lab_run(&l, NULL), LCSM_OK);
+    assert_non_null(strstr(l.ends, "ended by signal 9"));
+    assert_int_equal(remove(temp_path(&l.f, "b-dies")), 0);
+
+    assert_int_equal(lab_run(&l, NULL), LCSM_OK);
+    assert_int_equal(l.result.done, 2);
+    assert_int_equal(count_calls(&l), 4);
+    lab_free(&l);
+}
+
+TEST(an_interrupted_run_goes_on_from_its_checkpoint)
+{
+    lab l = lab_make();
+    assert_int_equal(
+        lcsm_folder_make(temp_path(&l.f, "out/runs/a_lr-0.1_seed-1/checkpoints/step-00000001"),
+                         NULL),
+        LCSM_OK);
+    temp_write(&l.f, "out/runs/a_lr-0.1_seed-1/config.json", "{}", 2);
+    assert_int_equal(lab_run(&l, NULL), LCSM_OK);
+    size_t size;
+    char  *calls = (char *)temp_read(&l.f, "calls", &size);
+    assert_ptr_equal(strstr(calls, "train --resume --out"), calls);
+    assert_null(strstr(strchr(calls, '\n'), "--resume"));
+    free(calls);
+    lab_free(&l);
+}
+
+TEST(a_folder_of_another_experiment_is_refused)
+{
+    lab        l = lab_make();
+    lcsm_error err;
+    assert_int_equal(lab_run(&l, NULL), LCSM_OK);
+    const char *other = GRID("[{\"label\": \"c\", \"code\": \"1-1-1-0\"}]", "{\"steps\": 1}", "");
+    temp_write(&l.f, "grid/grid.json", other, strlen(other));
+    assert_int_equal(lab_run(&l, &err), LCSM_ERR_ARGUMENT);
+    assert_non_null(strstr(err.text, "take another folder"));
+    lab_free(&l);
+}
+
+TEST(language_models_need_text)
+{
+    lab                     l = lab_make();
+    lcsm_error              err;
+    lcsm_experiment_options o = {.name = "tau-lm", .scale = "tiny", .out = l.out};
+    assert_int_equal(lcsm_experiment_run(l.ctx, &o, NULL, NULL, &err), LCSM_ERR_ARGUMENT);
+    assert_non_null(strstr(err.text, "--data"));
+    lab_free(&l);
+}
