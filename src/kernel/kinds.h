@@ -1,6 +1,6 @@
 /*
  * kernel/kinds.h - what kernels are chosen by, for code that knows no number type: activations,
- * normalisations, rotations.
+ * normalisations, rotations; and what they take at most.
  */
 #ifndef LCSM_KERNEL_KINDS_H
 #define LCSM_KERNEL_KINDS_H
@@ -46,5 +46,8 @@ typedef enum {
     LCSM_ROTATE_DOUBLE,
     LCSM_ROTATE_COUNT
 } lcsm_rotate_kind;
+
+/* The most heads that one call of an EOS kernel takes. */
+enum { LCSM_EOS_HEADS = 8 };
 
 #endif

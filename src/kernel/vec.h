@@ -55,6 +55,26 @@ VEC_INLINE void vstore(real *p, vec v)
     memcpy(p, &v, sizeof v);
 }
 
+/* To memory that is not read again soon, past the caches; p is aligned to a vector. After the last
+ * of them vstream_end makes all of them visible to other threads. */
+VEC_INLINE void vstream(real *p, vec v)
+{
+#if VW == 16
+    _mm512_stream_ps(p, (__m512)v);
+#elif VW == 8
+    _mm256_stream_ps(p, (__m256)v);
+#else
+    vstore(p, v);
+#endif
+}
+
+VEC_INLINE void vstream_end(void)
+{
+#if VW >= 8
+    _mm_sfence();
+#endif
+}
+
 /* x - 0 is x for every x, -0 too, so this is one broadcast and no arithmetic. */
 VEC_INLINE vec vset1(real x)
 {

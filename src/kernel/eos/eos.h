@@ -18,6 +18,11 @@
  * not NULL. Nothing overlaps anything. No kernel stores T x K x D numbers: inside a cell the
  * memory is recomputed from the tape.
  *
+ * A form whose row says in_step takes several heads of one sequence in a call: x and g are arrays
+ * of x->heads problems of one shape, m and g_m hold as many memories behind each other, and y, g_y
+ * and tape lie y_head and tape_head reals apart. Their rows lie beside each other in memory, so
+ * walking all heads cell by cell reads it in order. The other forms get one head.
+ *
  * Time O(T K D) for the forms below except the dense product, O(T K K D).
  */
 #ifndef LCSM_KERNEL_EOS_H
@@ -53,6 +58,7 @@ typedef struct {
 
 typedef struct {
     ptrdiff_t T, K, D;
+    ptrdiff_t heads, y_head, tape_head;
 #define X(name) R_(lcsm_view) name;
     EOS_VIEW_LIST(X)
 #undef X
@@ -80,6 +86,7 @@ typedef struct {
     void (*bwd)(const R_(lcsm_eos_seq) *x, ptrdiff_t C, const real *y, ptrdiff_t y_t,
                 const real *g_y, ptrdiff_t g_y_t, real *g_m, const R_(lcsm_eos_seq_grads) *g,
                 const real *tape, real *ws);
+    bool in_step;
 } R_(lcsm_eos_kernels);
 
 static inline bool R_(lcsm_eos_resets)(const R_(lcsm_eos_seq) *x, ptrdiff_t t)

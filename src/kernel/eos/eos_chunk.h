@@ -31,6 +31,7 @@
 #define LCSM_KERNEL_EOS_CHUNK_H
 #include "kernel/eos/eos.h"
 #include "kernel/gemm/tile.h"
+#include "kernel/kinds.h"
 
 #define EOS_CHUNK_LIMIT 40
 
@@ -76,6 +77,7 @@ typedef struct {
     real                   *junk;  /* (C) */
     real                   *decay; /* (Rp) exp(A) of the last step, for both planes */
     real                   *M;     /* (panels, R, EOS_PANEL) */
+    lcsm_ahead             *ahead; /* what the next cells need, or NULL */
 } lcsm_chunk;
 
 /* A bump allocator that only counts while base is NULL. */
@@ -86,12 +88,27 @@ typedef struct {
 
 real *K_(lcsm_chunk_take)(lcsm_chunk_arena *a, ptrdiff_t rows, ptrdiff_t cols);
 
-/* Sizes and the arrays that forward and backward both need; M apart. */
+/* Sizes, and what a head keeps from one cell to the next; M apart. */
 lcsm_chunk K_(lcsm_chunk_open)(const R_(lcsm_eos_seq) *x, ptrdiff_t C, bool back,
                                lcsm_chunk_arena *a);
+void       K_(lcsm_chunk_decays_kept)(lcsm_chunk *c, lcsm_chunk_arena *a);
 
-/* Opens c->row and c->col. */
-void K_(lcsm_chunk_decays)(lcsm_chunk *c, lcsm_chunk_arena *a);
+/* The arrays that forward and backward both need within a cell, and that heads share. */
+void K_(lcsm_chunk_share)(lcsm_chunk *c, lcsm_chunk_arena *a);
+void K_(lcsm_chunk_decays_shared)(lcsm_chunk *c, lcsm_chunk_arena *a);
+
+/* Requests for the turn of head h, of all heads x: its part of the C steps from t on, of the
+ * operands and, unless g is NULL, of their gradients. Other rows of those steps may be added, n
+ * reals for each of which row 0 is at p. At last the requests are spread over the products of a
+ * turn. */
+void K_(lcsm_chunk_ahead)(const lcsm_chunk *c, const R_(lcsm_eos_seq) *x,
+                          const R_(lcsm_eos_seq_grads) *g, ptrdiff_t h, ptrdiff_t t, lcsm_ahead *a);
+void K_(lcsm_chunk_ahead_rows)(lcsm_ahead *a, const real *p, ptrdiff_t t, ptrdiff_t n);
+void K_(lcsm_chunk_ahead_spread)(const lcsm_chunk *c, lcsm_ahead *a);
+
+/* Products, with requests. */
+void K_(lcsm_chunk_tiles)(const lcsm_chunk *c, ptrdiff_t rows, int vecs, const lcsm_product *p,
+                          int count, const lcsm_target *t);
 
 /* The chunk that starts at step t, before step `end`: c->n and what its first step does. */
 void K_(lcsm_chunk_begin)(lcsm_chunk *c, ptrdiff_t t, ptrdiff_t end);
@@ -124,6 +141,8 @@ void K_(lcsm_chunk_rotate)(const lcsm_chunk *c, real sign, real *M);
 /* Panels from and to planes of K x D; one panel, from where it lies in all of them. */
 void K_(lcsm_chunk_pack)(const lcsm_chunk *c, ptrdiff_t panel, const real *m, real *M);
 void K_(lcsm_chunk_unpack)(const lcsm_chunk *c, ptrdiff_t panel, const real *M, real *m);
+/* The same past the caches; vstream_end follows the last. */
+void K_(lcsm_chunk_stream)(const lcsm_chunk *c, ptrdiff_t panel, const real *M, real *m);
 
 static inline size_t lcsm_chunk_panel_size(const lcsm_chunk *c)
 {

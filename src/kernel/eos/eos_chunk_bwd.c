@@ -86,24 +86,33 @@ static void take_back(back *b, lcsm_chunk_arena *a)
     for (int j = 0; j < b->readers; j++) take_reader(&b->read[j], c, a);
 }
 
-static pass pass_open(const seq *x, ptrdiff_t C, lcsm_chunk_arena *a)
+/* What head h keeps from one cell to the next, then what all heads share. */
+static void pass_open(pass *f, const seq *x, ptrdiff_t C, lcsm_chunk_arena *a)
 {
-    pass        f = {.b = {.c = K_(lcsm_chunk_open)(x, C, true, a)}};
-    lcsm_chunk *c = &f.b.c;
-    f.memory      = (size_t)c->panels * lcsm_chunk_panel_size(c);
-    for (f.group = 1; f.group * f.group < c->C; f.group++) {}
-    f.groups = take_starts(a, (c->C + f.group - 1) / f.group, f.memory);
-    f.chunks = take_starts(a, f.group, f.memory);
-    c->M     = K_(lcsm_chunk_take)(a, 1, (ptrdiff_t)f.memory);
-    f.b.G    = K_(lcsm_chunk_take)(a, 1, (ptrdiff_t)f.memory);
-    take_back(&f.b, a);
-    return f;
+    for (ptrdiff_t h = 0; h < x->heads; h++) {
+        lcsm_chunk *c = &f[h].b.c;
+        f[h]          = (pass){.b = {.c = K_(lcsm_chunk_open)(x + h, C, true, a)}};
+        f[h].memory   = (size_t)c->panels * lcsm_chunk_panel_size(c);
+        f[h].b.G      = K_(lcsm_chunk_take)(a, 1, (ptrdiff_t)f[h].memory);
+    }
+    size_t kept = a->used;
+    for (ptrdiff_t h = 0; h < x->heads; h++) {
+        lcsm_chunk *c = &f[h].b.c;
+        a->used       = kept;
+        K_(lcsm_chunk_share)(c, a);
+        for (f[h].group = 1; f[h].group * f[h].group < c->C; f[h].group++) {}
+        f[h].groups = take_starts(a, (c->C + f[h].group - 1) / f[h].group, f[h].memory);
+        f[h].chunks = take_starts(a, f[h].group, f[h].memory);
+        c->M        = K_(lcsm_chunk_take)(a, 1, (ptrdiff_t)f[h].memory);
+        take_back(&f[h].b, a);
+    }
 }
 
 size_t K_(lcsm_chunk_bwd_scratch)(const seq *x, ptrdiff_t C)
 {
     lcsm_chunk_arena a = {0};
-    pass_open(x, C, &a);
+    pass             f[LCSM_EOS_HEADS];
+    pass_open(f, x, C, &a);
     return a.used;
 }
 
@@ -127,19 +136,19 @@ static void input_grad(const back *b, const real *G, const real *Z, real *X)
     };
     lcsm_target t = {.c = X, .cr = EOS_PANEL, .op = TILE_SET};
     if (!parts) {
-        K_(lcsm_tiles)(c->n, TILE_VECS, p, 2, &t);
+        K_(lcsm_chunk_tiles)(c, c->n, TILE_VECS, p, 2, &t);
         return;
     }
     t.c = b->v_end;
-    K_(lcsm_tiles)(c->n, TILE_VECS, &p[0], 1, &t);
+    K_(lcsm_chunk_tiles)(c, c->n, TILE_VECS, &p[0], 1, &t);
     if (!b->exact) {
         lcsm_target sum = {
             .c = X, .cr = EOS_PANEL, .op = TILE_SUM, .col = b->v_end, .col_r = EOS_PANEL};
-        K_(lcsm_tiles)(c->n, TILE_VECS, &p[1], 1, &sum);
+        K_(lcsm_chunk_tiles)(c, c->n, TILE_VECS, &p[1], 1, &sum);
         return;
     }
     t.c = b->v_in;
-    K_(lcsm_tiles)(c->n, TILE_VECS, &p[1], 1, &t);
+    K_(lcsm_chunk_tiles)(c, c->n, TILE_VECS, &p[1], 1, &t);
     for (ptrdiff_t r = 0; r < c->n; r++)
         for (ptrdiff_t j = r * EOS_PANEL; j < (r + 1) * EOS_PANEL; j += VW)
             vstore(X + j, vload(b->v_end + j) + vload(b->v_in + j) + vload(Z + j) * b->diag[r]);
@@ -159,7 +168,7 @@ static void column_flows(const back *b, ptrdiff_t panel)
                         {.a = r->p, .ar = c->Cp, .ad = 1, .b = V, .bd = EOS_PANEL, .part = TILE_LOWER},
         };
         lcsm_target t = {.c = b->seen, .cr = EOS_PANEL, .op = TILE_SET};
-        K_(lcsm_tiles)(c->n, TILE_VECS, p, 2, &t);
+        K_(lcsm_chunk_tiles)(c, c->n, TILE_VECS, p, 2, &t);
         for (ptrdiff_t k = 0; k < c->n * EOS_PANEL; k += VW) {
             vec v = vload(b->seen + k) * vload(r->z + at + k);
             vstore(b->flow + k, j == 0 ? v : v + vload(b->flow + k));
@@ -174,7 +183,7 @@ static void column_flows(const back *b, ptrdiff_t panel)
                       .depth = c->n,
                       .part  = TILE_UPPER};
     lcsm_target  t = {.c = b->v_in, .cr = EOS_PANEL, .op = TILE_ADD};
-    K_(lcsm_tiles)(c->n, TILE_VECS, &p, 1, &t);
+    K_(lcsm_chunk_tiles)(c, c->n, TILE_VECS, &p, 1, &t);
 }
 
 static void transpose_panel(const lcsm_chunk *c, ptrdiff_t panel, const real *from, real *to)
@@ -219,7 +228,7 @@ static void rows_by_columns(const lcsm_chunk *c, const real *a, ptrdiff_t panel,
                           .blocks  = c->panels,
                           .a_block = panel};
         lcsm_target  t = {.c = to + lane, .cr = c->Cp, .op = TILE_SET};
-        K_(lcsm_tiles)(c->R, lcsm_tile_vecs(c->n - lane), &p, 1, &t);
+        K_(lcsm_chunk_tiles)(c, c->R, lcsm_tile_vecs(c->n - lane), &p, 1, &t);
     }
 }
 
@@ -249,10 +258,10 @@ static void reader_grad(back *b, lcsm_chunk_reader *r)
                              .depth = c->n,
                              .part  = TILE_UPPER};
         lcsm_target  t    = {.c = r->g_q + lane, .cr = c->Rp, .op = TILE_SET};
-        K_(lcsm_tiles)(c->n, vecs, &to_q, 1, &t);
+        K_(lcsm_chunk_tiles)(c, c->n, vecs, &to_q, 1, &t);
         t.c  = b->g_E + lane;
         t.op = r == b->read ? TILE_SET : TILE_ADD;
-        K_(lcsm_tiles)(c->n, vecs, &to_k, 1, &t);
+        K_(lcsm_chunk_tiles)(c, c->n, vecs, &to_k, 1, &t);
     }
 }
 
@@ -269,7 +278,7 @@ static void memory_grad(back *b, ptrdiff_t panel)
                               .bd    = EOS_PANEL,
                               .depth = c->n};
     lcsm_target t = {.c = b->G + panel * c->R * EOS_PANEL, .cr = EOS_PANEL, .op = TILE_ADD};
-    K_(lcsm_tiles)(c->R, TILE_VECS, q, b->readers, &t);
+    K_(lcsm_chunk_tiles)(c, c->R, TILE_VECS, q, b->readers, &t);
 }
 
 static void pack(const lcsm_chunk *c, const real *m, real *M)
@@ -385,24 +394,52 @@ static void cell(pass *f, ptrdiff_t t0, ptrdiff_t t1, const real *tape)
     }
 }
 
+/* Requests for the cell before that of step t, in the turn of head h. */
+static void ahead(const pass *f, const seq *x, const grads *g, ptrdiff_t h, ptrdiff_t t,
+                  const real *tape, lcsm_ahead *a)
+{
+    const back *b     = &f->b;
+    ptrdiff_t   width = (x->heads - 1) * x->y_head + x->D;
+    t                 = t < b->c.C ? x->T : t - b->c.C;
+    K_(lcsm_chunk_ahead)(&b->c, x, g, h, t, a);
+    K_(lcsm_chunk_ahead_rows)(a, b->g_y - h * x->y_head, b->g_y_t, width);
+    if (g->col.p != NULL) K_(lcsm_chunk_ahead_rows)(a, b->y - h * x->y_head, b->y_t, width);
+    if (a->rows > a->row) {
+        ptrdiff_t n = (ptrdiff_t)R_(lcsm_eos_memory)(x) / (a->rows - a->row);
+        K_(lcsm_chunk_ahead_rows)(a, tape - a->row * n, n, n);
+    }
+    K_(lcsm_chunk_ahead_spread)(&b->c, a);
+}
+
 void K_(lcsm_chunk_bwd)(const seq *x, ptrdiff_t C, const real *y, ptrdiff_t y_t, const real *g_y,
                         ptrdiff_t g_y_t, real *g_m, const grads *g, const real *tape, real *ws)
 {
-    lcsm_chunk_arena a    = {.base = ws};
-    pass             f    = pass_open(x, C, &a);
+    lcsm_chunk_arena a = {.base = ws};
+    pass             f[LCSM_EOS_HEADS];
     size_t           n    = R_(lcsm_eos_memory)(x);
     unsigned         mode = vflush_begin();
-    f.b.y                 = y;
-    f.b.y_t               = y_t;
-    f.b.g_y               = g_y;
-    f.b.g_y_t             = g_y_t;
-    f.b.g                 = g;
-    pack(&f.b.c, g_m, f.b.G);
-    for (ptrdiff_t j = (x->T + C - 1) / C - 1; j >= 0; j--) {
-        ptrdiff_t end = (j + 1) * C;
-        cell(&f, j * C, end < x->T ? end : x->T, tape + (size_t)j * n);
+    pass_open(f, x, C, &a);
+    for (ptrdiff_t h = 0; h < x->heads; h++) {
+        back *b  = &f[h].b;
+        b->y     = y == NULL ? NULL : y + h * x->y_head;
+        b->y_t   = y_t;
+        b->g_y   = g_y + h * x->y_head;
+        b->g_y_t = g_y_t;
+        b->g     = g + h;
+        pack(&b->c, g_m + (size_t)h * n, b->G);
     }
-    for (ptrdiff_t p = 0; p < f.b.c.panels; p++)
-        K_(lcsm_chunk_unpack)(&f.b.c, p, f.b.G + p * f.b.c.R * EOS_PANEL, g_m);
+    for (ptrdiff_t j = (x->T + C - 1) / C - 1; j >= 0; j--) {
+        ptrdiff_t  t = j * C, end = t + C < x->T ? t + C : x->T;
+        lcsm_ahead next;
+        for (ptrdiff_t h = 0; h < x->heads; h++) {
+            const real *at = tape + h * x->tape_head + (size_t)j * n;
+            f[h].b.c.ahead = &next;
+            ahead(&f[h], x, g, h, t, at - n, &next);
+            cell(&f[h], t, end, at);
+        }
+    }
+    for (ptrdiff_t h = 0; h < x->heads; h++)
+        for (ptrdiff_t p = 0; p < f[h].b.c.panels; p++) K_(lcsm_chunk_unpack)
+    (&f[h].b.c, p, f[h].b.G + p * f[h].b.c.R * EOS_PANEL, g_m + (size_t)h * n);
     vflush_end(mode);
 }

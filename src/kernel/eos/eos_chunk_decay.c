@@ -48,12 +48,16 @@ static factor factor_open(const view *v, ptrdiff_t stride, ptrdiff_t width, ptrd
     return f;
 }
 
-void K_(lcsm_chunk_decays)(lcsm_chunk *c, lcsm_chunk_arena *a)
+void K_(lcsm_chunk_decays_kept)(lcsm_chunk *c, lcsm_chunk_arena *a)
 {
     const seq *x = c->x;
     c->row       = factor_open(&x->row, x->row.k, c->K, c->Kp, c->C, a);
     c->col       = factor_open(&x->col, x->col.d, c->D, c->Dp, c->C, a);
-    if (by_token(&c->row) && (c->back || x->is_complex)) {
+}
+
+void K_(lcsm_chunk_decays_shared)(lcsm_chunk *c, lcsm_chunk_arena *a)
+{
+    if (by_token(&c->row) && (c->back || c->x->is_complex)) {
         c->row.up   = K_(lcsm_chunk_take)(a, c->C, c->Kp);
         c->row.down = K_(lcsm_chunk_take)(a, c->C, c->Kp);
     }
@@ -65,6 +69,37 @@ void K_(lcsm_chunk_decays)(lcsm_chunk *c, lcsm_chunk_arena *a)
 }
 
 /* ---- the length of a chunk -------------------------------------------------------------- */
+
+/* The same for all columns of a panel. */
+VEC_INLINE void add_one(const real *log, vec *sum, vec *least)
+{
+    vec x  = vload(log);
+    *sum   = *sum + x;
+    *least = vmin(x, *least);
+}
+
+static vec add_panel(const real *log, ptrdiff_t t, ptrdiff_t from, ptrdiff_t to, real *sums,
+                     vec *least)
+{
+    const int last = TILE_COLS - VW;
+    vec       s0 = vload(sums), s1 = vload(sums + VW), s2 = vload(sums + last - VW),
+        s3 = vload(sums + last), l0 = *least, l1 = l0, l2 = l0, l3 = l0;
+    if (from == 0) s0 = s1 = s2 = s3 = vzero();
+    for (ptrdiff_t r = from; r < to; r++) {
+        add_one(log + r * t, &s0, &l0);
+        add_one(log + r * t + VW, &s1, &l1);
+        if (TILE_VECS < 4) continue;
+        add_one(log + r * t + 2 * VW, &s2, &l2);
+        add_one(log + r * t + 3 * VW, &s3, &l3);
+    }
+    if (TILE_VECS < 4) s2 = s0, s3 = s1;
+    vstore(sums, s0);
+    vstore(sums + VW, s1);
+    vstore(sums + last - VW, s2);
+    vstore(sums + last, s3);
+    *least = vmin(vmin(l0, l1), vmin(l2, l3));
+    return vmin(vmin(s0, s1), vmin(s2, s3));
+}
 
 /* Adds the logs of steps from .. to - 1 to the sums of one vector of lanes; their least is kept. */
 VEC_INLINE vec add_lanes(const real *log, ptrdiff_t t, ptrdiff_t stride, ptrdiff_t n,
@@ -85,7 +120,12 @@ static real add_steps(factor *f, ptrdiff_t t, ptrdiff_t from, ptrdiff_t to)
     vec low = vzero(), least = from == 0 ? vzero() : vset1(f->least);
     for (ptrdiff_t j = 0; j < (f->stride == 0 ? VW : f->pad); j += VW) {
         const real *log = f->log + t * f->t + j * f->stride;
-        vec         sum = from == 0 ? vzero() : vload(f->sum + j);
+        if (f->stride == 1 && f->width - j >= TILE_COLS) {
+            low = vmin(add_panel(log, f->t, from, to, f->sum + j, &least), low);
+            j += TILE_COLS - VW;
+            continue;
+        }
+        vec sum = from == 0 ? vzero() : vload(f->sum + j);
         if (f->stride == 1 && f->width - j >= VW)
             sum = add_lanes(log, f->t, 1, VW, from, to, sum, &least);
         else sum = add_lanes(log, f->t, f->stride, f->width - j, from, to, sum, &least);

@@ -33,22 +33,35 @@ lcsm_chunk K_(lcsm_chunk_open)(const seq *x, ptrdiff_t C, bool back, lcsm_chunk_
     c.Rp         = x->is_complex ? 2 * c.Kp : c.Kp;
     c.panels     = (c.D + EOS_PANEL - 1) / EOS_PANEL;
     c.Dp         = c.panels * EOS_PANEL;
-    K_(lcsm_chunk_decays)(&c, a);
+    K_(lcsm_chunk_decays_kept)(&c, a);
     if (x->is_complex) {
         c.cos = K_(lcsm_chunk_take)(a, c.C, c.Kp);
         c.sin = K_(lcsm_chunk_take)(a, c.C, c.Kp);
     }
-    c.Q     = K_(lcsm_chunk_take)(a, c.C, c.Rp);
-    c.E     = K_(lcsm_chunk_take)(a, c.C, back ? c.Rp : 2 * VW);
-    c.ET    = K_(lcsm_chunk_take)(a, c.Rp, c.Cp);
-    c.P     = take_lower(a, &c);
-    c.decay = K_(lcsm_chunk_take)(a, 1, c.Rp);
-    if (x->erase.p != NULL) {
-        c.N    = K_(lcsm_chunk_take)(a, c.C, c.Rp);
-        c.L    = take_lower(a, &c);
-        c.junk = K_(lcsm_chunk_take)(a, 1, c.C);
-    }
     return c;
+}
+
+void K_(lcsm_chunk_share)(lcsm_chunk *c, lcsm_chunk_arena *a)
+{
+    K_(lcsm_chunk_decays_shared)(c, a);
+    c->Q     = K_(lcsm_chunk_take)(a, c->C, c->Rp);
+    c->E     = K_(lcsm_chunk_take)(a, c->C, c->back ? c->Rp : 2 * TILE_COLS);
+    c->ET    = K_(lcsm_chunk_take)(a, c->Rp, c->Cp);
+    c->P     = take_lower(a, c);
+    c->decay = K_(lcsm_chunk_take)(a, 1, c->Rp);
+    if (c->x->erase.p != NULL) {
+        c->N    = K_(lcsm_chunk_take)(a, c->C, c->Rp);
+        c->L    = take_lower(a, c);
+        c->junk = K_(lcsm_chunk_take)(a, 1, c->C);
+    }
+}
+
+void K_(lcsm_chunk_tiles)(const lcsm_chunk *c, ptrdiff_t rows, int vecs, const lcsm_product *p,
+                          int count, const lcsm_target *t)
+{
+    lcsm_target to = *t;
+    to.ahead       = c->ahead;
+    K_(lcsm_tiles)(rows, vecs, p, count, &to);
 }
 
 /* ---- operands along K ------------------------------------------------------------------- */
@@ -87,63 +100,82 @@ VEC_INLINE void complex_lanes(const lcsm_chunk *c, const lanes *l, ptrdiff_t r, 
     vstore(E + l->e_half, (im * cs - re * sn) * down);
 }
 
-/* q, k and -b of all steps, one vector of lanes. `whole`: every stride is 1 and no lane missing. */
-VEC_INLINE void rows_lanes(lcsm_chunk *c, const lanes *l, ptrdiff_t k, int kind, bool whole,
-                           bool complex)
+/* Vectors of lanes side by side: a chain of products for each, and fewer rows to visit. */
+enum { SIDE = TILE_VECS };
+
+/* What the loops over steps below hold constant. */
+typedef struct {
+    int  kind;
+    bool whole, complex; /* whole: every stride is 1 and no lane missing */
+    bool mild, skip;     /* decays need no reduction; the first step's decay is not counted */
+} shape;
+
+/* q, k and -b of step r, one vector of lanes; the products of decays up to the step before become
+ * those up to this one. */
+VEC_INLINE vec rows_step(const lcsm_chunk *c, const lanes *l, shape is, ptrdiff_t r, ptrdiff_t k,
+                         ptrdiff_t j, vec up)
 {
     const seq      *x = c->x;
-    const ptrdiff_t n = whole ? VW : l->n, ss = whole ? 1 : x->s.k, es = whole ? 1 : x->e.k;
-    const ptrdiff_t st = x->s.t, et = x->e.t, rt = c->row.t, rs = whole ? 1 : c->row.stride;
-    const ptrdiff_t Kp = c->Kp, Rp = c->Rp, er = l->er;
-    const real     *s = l->s, *e = l->e, *log = l->log;
-    const bool      mild = c->row.least >= EOS_MILD, skip = c->scaled;
-    real           *Q = l->Q, *E = l->E, *keep_up = NULL, *keep_down = NULL;
-    vec             up = vset1(1), down = vset1(1), product = vset1(1);
-    const vec       scale = vset1(x->scale);
-    if (kind != ONES && c->row.up != NULL) {
-        keep_up   = c->row.up + k;
-        keep_down = c->row.down + k;
+    const ptrdiff_t n = is.whole ? VW : l->n, Kp = c->Kp, Rp = c->Rp;
+    const ptrdiff_t ss = is.whole ? 1 : x->s.k, es = is.whole ? 1 : x->e.k;
+    const ptrdiff_t rs = is.whole ? 1 : c->row.stride, bs = is.whole ? 1 : x->erase.k;
+    vec             down = vset1(1);
+    if (is.kind == STATIC) {
+        up   = vload(c->row.up + r * Kp + k + j);
+        down = vload(c->row.down + r * Kp + k + j);
     }
-    for (ptrdiff_t r = 0; r < c->n; r++) {
-        if (kind == STATIC) {
-            up   = vload(keep_up + r * Kp);
-            down = vload(keep_down + r * Kp);
+    if (is.kind == TOKEN) {
+        if (r > 0 || !is.skip) up = next_product(up, l->log + r * c->row.t + j, rs, n, is.mild);
+        down = vrcp(up);
+        if (c->row.up != NULL) {
+            vstore(c->row.up + r * Kp + k + j, up);
+            vstore(c->row.down + r * Kp + k + j, down);
         }
-        if (kind == TOKEN) {
-            if (r > 0 || !skip) product = next_product(product, log + r * rt, rs, n, mild);
-            up   = product;
-            down = vrcp(product);
-            if (keep_up != NULL) {
-                vstore(keep_up + r * Kp, up);
-                vstore(keep_down + r * Kp, down);
-            }
-        }
-        if (complex) {
-            complex_lanes(c, l, r, k, up * scale, down);
-            continue;
-        }
-        vstore(Q + r * Rp, lcsm_lanes(s + r * st, ss, n) * (up * scale));
-        vstore(E + r * er, lcsm_lanes(e + r * et, es, n) * down);
-        if (l->b != NULL)
-            vstore(l->N + r * Rp, lcsm_lanes(l->b + r * x->erase.t, x->erase.k, n) * -up);
     }
-    vstore(c->decay + k, up);
-    if (complex) vstore(c->decay + Kp + k, up);
+    if (is.complex) {
+        complex_lanes(c, l, r, k, up * x->scale, down);
+        return up;
+    }
+    vstore(l->Q + r * Rp + j, lcsm_lanes(l->s + r * x->s.t + j, ss, n) * (up * x->scale));
+    vstore(l->E + r * l->er + j, lcsm_lanes(l->e + r * x->e.t + j, es, n) * down);
+    if (l->b != NULL) vstore(l->N + r * Rp + j, lcsm_lanes(l->b + r * x->erase.t + j, bs, n) * -up);
+    return up;
 }
 
-static void rows_kind(lcsm_chunk *c, const lanes *l, ptrdiff_t k, int kind, bool whole)
+/* All steps of `vecs` vectors of lanes. */
+VEC_INLINE void rows_lanes(lcsm_chunk *to, const lanes *from, shape is, ptrdiff_t k, int vecs)
 {
-    bool complex = c->x->is_complex;
-    if (complex) {
-        if (kind == TOKEN) rows_lanes(c, l, k, TOKEN, false, true);
-        else rows_lanes(c, l, k, kind, false, true);
-    } else if (!whole) {
-        rows_lanes(c, l, k, kind, false, false);
-    } else {
-        if (kind == ONES) rows_lanes(c, l, k, ONES, true, false);
-        if (kind == STATIC) rows_lanes(c, l, k, STATIC, true, false);
-        if (kind == TOKEN) rows_lanes(c, l, k, TOKEN, true, false);
+    const lcsm_chunk *c  = to;
+    const lanes       l  = *from;
+    vec               u0 = vset1(1), u1 = u0, u2 = u0, u3 = u0;
+    for (ptrdiff_t r = 0; r < c->n; r++) {
+        u0 = rows_step(c, &l, is, r, k, 0, u0);
+        if (vecs > 1) u1 = rows_step(c, &l, is, r, k, VW, u1);
+        if (vecs > 2) u2 = rows_step(c, &l, is, r, k, 2 * VW, u2);
+        if (vecs > 2) u3 = rows_step(c, &l, is, r, k, 3 * VW, u3);
     }
+    const vec up[] = {u0, u1, u2, u3};
+    for (int v = 0; v < vecs; v++) {
+        vstore(c->decay + k + v * VW, up[v]);
+        if (is.complex) vstore(c->decay + c->Kp + k + v * VW, up[v]);
+    }
+}
+
+/* Those from lane k on, as many vectors as are returned. */
+static int rows_kind(lcsm_chunk *c, const lanes *l, ptrdiff_t k, int kind, bool unit)
+{
+    shape is = {kind, unit && l->n >= VW, c->x->is_complex, c->row.least >= EOS_MILD, c->scaled};
+    if (is.complex || !unit || l->n < SIDE * VW) {
+        rows_lanes(c, l, is, k, 1);
+        return 1;
+    }
+#define ROWS(kind, mild) rows_lanes(c, l, (shape){kind, true, false, mild, is.skip}, k, SIDE)
+    if (kind == ONES) ROWS(ONES, true);
+    else if (kind == STATIC) ROWS(STATIC, true);
+    else if (is.mild) ROWS(TOKEN, true);
+    else ROWS(TOKEN, false);
+#undef ROWS
+    return SIDE;
 }
 
 static const real *at(const view *v, ptrdiff_t t, ptrdiff_t k)
@@ -157,7 +189,7 @@ static void rows(lcsm_chunk *c)
     int        kind = c->row.log == NULL ? ONES : c->row.t == 0 ? STATIC : TOKEN;
     bool       unit = x->s.k == 1 && x->e.k == 1 && (kind != TOKEN || c->row.stride == 1)
              && (x->erase.p == NULL || x->erase.k == 1);
-    for (ptrdiff_t k = 0; k < c->K; k += VW) {
+    for (ptrdiff_t k = 0, vecs; k < c->K; k += vecs * VW) {
         lanes l  = {.s    = at(&x->s, c->t, k),
                     .e    = at(&x->e, c->t, k),
                     .b    = at(&x->erase, c->t, k),
@@ -165,12 +197,12 @@ static void rows(lcsm_chunk *c)
                     .Q    = c->Q + k,
                     .N    = c->N == NULL ? NULL : c->N + k,
                     .E    = c->back ? c->E + k : c->E,
-                    .er   = c->back ? c->Rp : 2 * VW,
+                    .er   = c->back ? c->Rp : 2 * TILE_COLS,
                     .half = c->Kp,
                     .n    = c->K - k};
-        l.e_half = c->back ? c->Kp : VW;
-        rows_kind(c, &l, k, kind, unit && l.n >= VW);
-        K_(lcsm_transpose)(c->n, VW, l.E, l.er, c->ET + k * c->Cp, c->Cp);
+        l.e_half = c->back ? c->Kp : TILE_COLS;
+        vecs     = rows_kind(c, &l, k, kind, unit);
+        K_(lcsm_transpose)(c->n, vecs * VW, l.E, l.er, c->ET + k * c->Cp, c->Cp);
         if (x->is_complex)
             K_(lcsm_transpose)(c->n, VW, l.E + l.e_half, l.er, c->ET + (c->Kp + k) * c->Cp, c->Cp);
     }
@@ -216,46 +248,63 @@ typedef struct {
     real       *V, *Z, *up, *down;
 } columns;
 
-/* V and Z of all steps, one vector of lanes, and the decays of a factor by token. */
-VEC_INLINE void column_lanes(const lcsm_chunk *c, const columns *l, ptrdiff_t n, int kind,
-                             bool back)
+/* V and Z of step r, one vector of lanes, and the decays of a factor by token. */
+VEC_INLINE vec column_step(const lcsm_chunk *c, const columns *l, shape is, bool back, ptrdiff_t r,
+                           ptrdiff_t j, vec up)
 {
-    const ptrdiff_t it = c->x->i.t, lt = c->col.t, ls = c->col.stride, cr = c->col.r, gt = l->g_y_t;
-    const ptrdiff_t steps = c->n;
-    const bool      mild = c->col.least >= EOS_MILD, skip = c->scaled;
-    const real     *in = l->in, *g_y = l->g_y, *log = l->log;
-    real           *V = l->V, *Z = l->Z, *up_ = l->up, *down_ = l->down;
-    vec             up = vset1(1), down = vset1(1);
-    for (ptrdiff_t r = 0; r < steps; r++) {
-        if (kind == STATIC) {
-            up   = vload(up_ + r * cr);
-            down = vload(down_ + r * cr);
-        }
-        if (kind == TOKEN) {
-            if (r > 0 || !skip) up = next_product(up, log + r * lt, ls, n, mild);
-            down = vrcp(up);
-            if (!back || r == steps - 1) vstore(up_ + r * EOS_PANEL, up);
-            if (back) vstore(down_ + r * EOS_PANEL, down);
-        }
-        vec v = lcsm_lanes(in + r * it, 1, n);
-        vstore(V + r * EOS_PANEL, kind == ONES ? v : v * down);
-        if (!back) continue;
-        v = lcsm_lanes(g_y + r * gt, 1, n);
-        vstore(Z + r * EOS_PANEL, kind == ONES ? v : v * up);
+    const ptrdiff_t n = is.whole ? VW : l->cols, ls = is.whole ? 1 : c->col.stride, cr = c->col.r;
+    vec             v = lcsm_lanes(l->in + r * c->x->i.t + j, 1, n), down = vset1(1);
+    if (is.kind == STATIC) {
+        up   = vload(l->up + r * cr + j);
+        down = vload(l->down + r * cr + j);
+    }
+    if (is.kind == TOKEN) {
+        if (r > 0 || !is.skip) up = next_product(up, l->log + r * c->col.t + j, ls, n, is.mild);
+        down = vrcp(up);
+        if (!back || r == c->n - 1) vstore(l->up + r * EOS_PANEL + j, up);
+        if (back) vstore(l->down + r * EOS_PANEL + j, down);
+    }
+    vstore(l->V + r * EOS_PANEL + j, is.kind == ONES ? v : v * down);
+    if (!back) return up;
+    v = lcsm_lanes(l->g_y + r * l->g_y_t + j, 1, n);
+    vstore(l->Z + r * EOS_PANEL + j, is.kind == ONES ? v : v * up);
+    return up;
+}
+
+VEC_INLINE void column_lanes(const lcsm_chunk *c, const columns *from, shape is, bool back,
+                             int vecs)
+{
+    const columns l  = *from;
+    vec           u0 = vset1(1), u1 = u0, u2 = u0, u3 = u0;
+    for (ptrdiff_t r = 0; r < c->n; r++) {
+        u0 = column_step(c, &l, is, back, r, 0, u0);
+        if (vecs > 1) u1 = column_step(c, &l, is, back, r, VW, u1);
+        if (vecs > 2) u2 = column_step(c, &l, is, back, r, 2 * VW, u2);
+        if (vecs > 2) u3 = column_step(c, &l, is, back, r, 3 * VW, u3);
     }
 }
 
-/* The same with what is constant in a loop made so. */
-static void column_kind(const lcsm_chunk *c, const columns *l, int kind, bool whole)
+/* The same with what is constant in a loop made so; as many vectors as are returned. */
+static int column_kind(const lcsm_chunk *c, const columns *l, int kind, bool unit)
 {
-    bool back = l->Z != NULL;
-    if (!whole) column_lanes(c, l, l->cols, kind, back);
-    else if (kind == ONES && back) column_lanes(c, l, VW, ONES, true);
-    else if (kind == ONES) column_lanes(c, l, VW, ONES, false);
-    else if (kind == STATIC && back) column_lanes(c, l, VW, STATIC, true);
-    else if (kind == STATIC) column_lanes(c, l, VW, STATIC, false);
-    else if (back) column_lanes(c, l, VW, TOKEN, true);
-    else column_lanes(c, l, VW, TOKEN, false);
+    bool  back = l->Z != NULL, skip = c->scaled, whole = unit && l->cols >= VW;
+    shape is = {kind, whole, false, c->col.least >= EOS_MILD, skip};
+    if (!unit || l->cols < EOS_PANEL) {
+        column_lanes(c, l, is, back, 1);
+        return 1;
+    }
+#define COLUMNS(kind, mild, back)                                                                  \
+    column_lanes(c, l, (shape){kind, true, false, mild, skip}, back, SIDE)
+    if (kind == ONES && back) COLUMNS(ONES, true, true);
+    else if (kind == ONES) COLUMNS(ONES, true, false);
+    else if (kind == STATIC && back) COLUMNS(STATIC, true, true);
+    else if (kind == STATIC) COLUMNS(STATIC, true, false);
+    else if (is.mild && back) COLUMNS(TOKEN, true, true);
+    else if (is.mild) COLUMNS(TOKEN, true, false);
+    else if (back) COLUMNS(TOKEN, false, true);
+    else COLUMNS(TOKEN, false, false);
+#undef COLUMNS
+    return SIDE;
 }
 
 void K_(lcsm_chunk_input)(lcsm_chunk *c, ptrdiff_t panel, real *V, const real *g_y, ptrdiff_t g_y_t,
@@ -269,7 +318,7 @@ void K_(lcsm_chunk_input)(lcsm_chunk *c, ptrdiff_t panel, real *V, const real *g
         c->col.up      = c->col.table + from;
         c->col.down    = c->col.inverse + from;
     }
-    for (ptrdiff_t j = 0; j < EOS_PANEL; j += VW) {
+    for (ptrdiff_t j = 0, vecs; j < EOS_PANEL; j += vecs * VW) {
         columns l = {.in    = x->i.p + c->t * x->i.t + d + j,
                      .g_y_t = g_y_t,
                      .cols  = cols - j,
@@ -281,7 +330,7 @@ void K_(lcsm_chunk_input)(lcsm_chunk *c, ptrdiff_t panel, real *V, const real *g
             l.g_y = g_y + d + j;
             l.Z   = Z + j;
         }
-        column_kind(c, &l, kind, cols - j >= VW && (kind != TOKEN || x->col.d == 1));
+        vecs = column_kind(c, &l, kind, kind != TOKEN || x->col.d == 1);
     }
 }
 
@@ -320,7 +369,7 @@ void K_(lcsm_chunk_advance)(const lcsm_chunk *c, ptrdiff_t panel, const real *V,
         t.op  = TILE_DECAY2;
         t.col = c->col.up + (c->n - 1) * c->col.r;
     }
-    K_(lcsm_tiles)(c->R, lcsm_chunk_vecs(c, panel), &p, 1, &t);
+    K_(lcsm_chunk_tiles)(c, c->R, lcsm_chunk_vecs(c, panel), &p, 1, &t);
     if (c->x->is_complex) K_(lcsm_chunk_rotate)(c, 1, M);
 }
 
@@ -340,6 +389,18 @@ void K_(lcsm_chunk_pack)(const lcsm_chunk *c, ptrdiff_t panel, const real *m, re
         for (ptrdiff_t j = 0; j < EOS_PANEL; j += VW)
             vstore(M + j, row < 0 ? vzero() : lcsm_lanes(from + j, 1, cols - j));
     }
+}
+
+void K_(lcsm_chunk_stream)(const lcsm_chunk *c, ptrdiff_t panel, const real *M, real *m)
+{
+    bool aligned = (uintptr_t)m % (VW * sizeof(real)) == 0 && c->D % VW == 0;
+    if (!aligned || lcsm_chunk_cols(c, panel) < EOS_PANEL || c->R != c->K) {
+        K_(lcsm_chunk_unpack)(c, panel, M, m);
+        return;
+    }
+    m += panel * EOS_PANEL;
+    for (ptrdiff_t k = 0; k < c->R; k++, M += EOS_PANEL, m += c->D)
+        for (ptrdiff_t j = 0; j < EOS_PANEL; j += VW) vstream(m + j, vload(M + j));
 }
 
 void K_(lcsm_chunk_unpack)(const lcsm_chunk *c, ptrdiff_t panel, const real *M, real *m)

@@ -23,29 +23,37 @@ typedef struct {
     size_t                          scratch_bytes, partial_reals;
 } call;
 
-/* Where an item lies: sequence b, head h, columns d0 .. d0 + D - 1. */
+/* Where a head's part of an item lies: sequence b, head h, columns d0 .. d0 + D - 1. */
 typedef struct {
     ptrdiff_t b, h, tile, d0, D;
 } place;
 
-static place place_of(const lcsm_eos_plan *p, size_t item)
+/* Heads of an item. */
+static ptrdiff_t heads_of(const lcsm_eos_plan *p, const form *f)
 {
-    place w = {.tile = (ptrdiff_t)item % p->tiles};
-    w.h     = (ptrdiff_t)item / p->tiles % p->H;
-    w.b     = (ptrdiff_t)item / p->tiles / p->H;
-    w.d0    = w.tile * p->tile;
-    w.D     = p->D - w.d0 < p->tile ? p->D - w.d0 : p->tile;
+    return f->in_step ? p->heads : 1;
+}
+
+/* The first head of an item; the others follow. */
+static place place_of(const lcsm_eos_plan *p, const form *f, size_t item)
+{
+    ptrdiff_t heads = heads_of(p, f);
+    place     w     = {.tile = (ptrdiff_t)item % p->tiles};
+    w.h             = (ptrdiff_t)item / p->tiles % (p->H / heads) * heads;
+    w.b             = (ptrdiff_t)item / p->tiles / (p->H / heads);
+    w.d0            = w.tile * p->tile;
+    w.D             = p->D - w.d0 < p->tile ? p->D - w.d0 : p->tile;
     return w;
 }
 
-static size_t items_of(const lcsm_eos_plan *p)
+static size_t items_of(const lcsm_eos_plan *p, const form *f)
 {
-    return (size_t)(p->B * p->H * p->tiles);
+    return (size_t)(p->B * p->tiles * (p->H / heads_of(p, f)));
 }
 
-static size_t workers_of(const lcsm_eos_plan *p)
+static size_t workers_of(const lcsm_eos_plan *p, const form *f)
 {
-    size_t items = items_of(p), threads = (size_t)(p->threads > 1 ? p->threads : 1);
+    size_t items = items_of(p, f), threads = (size_t)(p->threads > 1 ? p->threads : 1);
     return items < threads ? items : threads;
 }
 
@@ -93,6 +101,9 @@ static seq problem(const lcsm_eos_plan *p, place w)
     seq x       = {.T          = p->T,
                    .K          = p->K,
                    .D          = w.D,
+                   .heads      = 1,
+                   .y_head     = p->D,
+                   .tape_head  = lcsm_eos_cells(p) * p->K * p->D * (p->is_complex ? 2 : 1),
                    .is_complex = p->is_complex,
                    .gen        = (int)p->gen,
                    .tau        = (real)p->tau,
@@ -108,13 +119,15 @@ static seq problem(const lcsm_eos_plan *p, place w)
 }
 
 /* A scratch size must not depend on the data, but forms look at which operands exist. */
-static seq problem_shape(const lcsm_eos_plan *p)
+static void problem_shapes(const lcsm_eos_plan *p, const form *f, seq x[LCSM_EOS_HEADS])
 {
     static const real somewhere = 0;
-    seq               x         = problem(p, (place){.D = p->tile});
-    for (int j = 0; j < EOS_OPERANDS; j++)
-        if (p->operand[j].present) view_of(&x, j)->p = &somewhere;
-    return x;
+    for (ptrdiff_t h = 0; h < heads_of(p, f); h++) {
+        x[h]       = problem(p, (place){.D = p->tile});
+        x[h].heads = heads_of(p, f);
+        for (int j = 0; j < EOS_OPERANDS; j++)
+            if (p->operand[j].present) view_of(&x[h], j)->p = &somewhere;
+    }
 }
 
 static seq problem_at(const call *c, place w)
@@ -133,17 +146,29 @@ static seq problem_at(const call *c, place w)
     return x;
 }
 
+static void problems_at(const call *c, place w, seq x[LCSM_EOS_HEADS])
+{
+    ptrdiff_t heads = heads_of(c->p, c->form);
+    for (ptrdiff_t h = 0; h < heads; h++, w.h++) {
+        x[h]       = problem_at(c, w);
+        x[h].heads = heads;
+    }
+}
+
 /* ---- the memory: (B, H, K, D) outside, planes of an item's columns inside ------------------ */
 
 static void memory_in(const lcsm_eos_plan *p, place w, const real *all, real *m)
 {
     ptrdiff_t width = p->is_complex ? 2 : 1;
+    if (all == NULL) {
+        memset(m, 0, (size_t)(p->K * w.D * width) * sizeof(real));
+        return;
+    }
     for (ptrdiff_t k = 0; k < p->K; k++)
-        for (ptrdiff_t d = 0; d < w.D; d++)
-            for (ptrdiff_t c = 0; c < width; c++) {
-                ptrdiff_t from = (((w.b * p->H + w.h) * p->K + k) * p->D + w.d0 + d) * width + c;
-                m[(c * p->K + k) * w.D + d] = all == NULL ? 0 : all[from];
-            }
+        for (ptrdiff_t c = 0; c < width; c++) {
+            const real *from = all + (((w.b * p->H + w.h) * p->K + k) * p->D + w.d0) * width + c;
+            for (ptrdiff_t d = 0; d < w.D; d++) m[(c * p->K + k) * w.D + d] = from[d * width];
+        }
 }
 
 /* add: to what is there, for gradients. */
@@ -205,6 +230,12 @@ static size_t partial_reals(const lcsm_eos_plan *p)
     return n;
 }
 
+/* Of an item, one for each of its heads. */
+static size_t item_partials(const call *c, size_t item)
+{
+    return item * c->partial_reals * (size_t)heads_of(c->p, c->form);
+}
+
 /* Gradient views of an item: straight into the arrays, or into its partial sums. */
 static seq_grads grads_at(const call *c, place w, real *partial)
 {
@@ -228,12 +259,10 @@ static seq_grads grads_at(const call *c, place w, real *partial)
     return g;
 }
 
-/* Adds the partial sums of one item; steps of a partial run as the item saw them. */
-static void add_partials(const call *c, size_t item)
+/* Adds the partial sums of a head; its steps run as the item saw them. */
+static void add_partial(const call *c, place w, const real *partial)
 {
-    const lcsm_eos_plan *p       = c->p;
-    place                w       = place_of(p, item);
-    const real          *partial = c->partial + item * c->partial_reals;
+    const lcsm_eos_plan *p = c->p;
     for (int j = 0; j < EOS_OPERANDS; j++) {
         const lcsm_eos_layout *l = &p->operand[j];
         size_t                 n = partial_size(p, j);
@@ -256,6 +285,14 @@ static void add_partials(const call *c, size_t item)
     }
 }
 
+static void add_partials(const call *c, size_t item)
+{
+    place       w       = place_of(c->p, c->form, item);
+    const real *partial = c->partial + item_partials(c, item);
+    for (ptrdiff_t h = 0; h < heads_of(c->p, c->form); h++, w.h++, partial += c->partial_reals)
+        add_partial(c, w, partial);
+}
+
 /* ---- workspaces ------------------------------------------------------------------------- */
 
 static size_t padded(size_t reals)
@@ -263,31 +300,37 @@ static size_t padded(size_t reals)
     return (reals * sizeof(real) + LCSM_ALIGN - 1) / LCSM_ALIGN * LCSM_ALIGN;
 }
 
+/* Of all heads of an item. */
 static size_t memory_bytes(const seq *x)
 {
-    return padded(R_(lcsm_eos_memory)(x));
+    return padded(R_(lcsm_eos_memory)(x) * (size_t)x->heads);
 }
 
 static size_t fwd_scratch(const lcsm_eos_plan *p, const form *f)
 {
-    seq x = problem_shape(p);
-    return memory_bytes(&x) + padded(f->fwd_scratch(&x, p->chunk));
+    seq x[LCSM_EOS_HEADS];
+    problem_shapes(p, f, x);
+    return memory_bytes(x) + padded(f->fwd_scratch(x, p->chunk));
 }
 
 static size_t bwd_scratch(const lcsm_eos_plan *p, const form *f)
 {
-    seq x = problem_shape(p);
-    return memory_bytes(&x) + padded(f->bwd_scratch(&x, p->chunk));
+    seq x[LCSM_EOS_HEADS];
+    problem_shapes(p, f, x);
+    return memory_bytes(x) + padded(f->bwd_scratch(x, p->chunk));
 }
 
 size_t R_(lcsm_eos_fwd_bytes)(const lcsm_eos_plan *p, const R_(lcsm_kernels) *k)
 {
-    return fwd_scratch(p, form_of(p, k)) * workers_of(p);
+    const form *f = form_of(p, k);
+    return fwd_scratch(p, f) * workers_of(p, f);
 }
 
 size_t R_(lcsm_eos_bwd_bytes)(const lcsm_eos_plan *p, const R_(lcsm_kernels) *k)
 {
-    return bwd_scratch(p, form_of(p, k)) * workers_of(p) + padded(partial_reals(p) * items_of(p));
+    const form *f     = form_of(p, k);
+    size_t      heads = items_of(p, f) * (size_t)heads_of(p, f);
+    return bwd_scratch(p, f) * workers_of(p, f) + padded(partial_reals(p) * heads);
 }
 
 size_t R_(lcsm_eos_tape_bytes)(const lcsm_eos_plan *p)
@@ -298,25 +341,44 @@ size_t R_(lcsm_eos_tape_bytes)(const lcsm_eos_plan *p)
 
 /* ---- passes ----------------------------------------------------------------------------- */
 
+/* y of the first step that an item sees, and its stride. */
+static ptrdiff_t y_of(const lcsm_eos_plan *p, place w, ptrdiff_t *stride)
+{
+    ptrdiff_t row = p->H * p->D;
+    *stride       = p->reverse ? -row : row;
+    return (w.b * p->T * p->H + w.h) * p->D + w.d0 + (p->reverse ? (p->T - 1) * row : 0);
+}
+
+/* The memories of an item's heads. */
+static void memories_in(const call *c, place w, const real *all, const seq *x, real *m)
+{
+    for (ptrdiff_t h = 0; h < x->heads; h++, w.h++, m += R_(lcsm_eos_memory)(x))
+        memory_in(c->p, w, all, m);
+}
+
+static void memories_out(const call *c, place w, const seq *x, const real *m, real *all, bool sum)
+{
+    for (ptrdiff_t h = 0; h < x->heads; h++, w.h++, m += R_(lcsm_eos_memory)(x))
+        memory_out(c->p, w, m, all, sum);
+}
+
 static void fwd_item(void *arg, size_t item, int worker)
 {
-    const call          *c  = arg;
-    const lcsm_eos_plan *p  = c->p;
-    place                w  = place_of(p, item);
-    seq                  x  = problem_at(c, w);
-    real                *m  = (real *)(void *)(c->scratch + (size_t)worker * c->scratch_bytes);
-    real                *ws = (real *)(void *)((unsigned char *)m + memory_bytes(&x));
+    const call          *c = arg;
+    const lcsm_eos_plan *p = c->p;
+    place                w = place_of(p, c->form, item);
+    seq                  x[LCSM_EOS_HEADS];
+    problems_at(c, w, x);
+    real *m  = (real *)(void *)(c->scratch + (size_t)worker * c->scratch_bytes);
+    real *ws = (real *)(void *)((unsigned char *)m + memory_bytes(x));
 
-    memory_in(p, w, c->x->m0, m);
-    if (p->T == 0) {
-        memory_out(p, w, m, c->m_T, false);
-        return;
+    memories_in(c, w, c->x->m0, x, m);
+    if (p->T > 0) {
+        ptrdiff_t stride, at = y_of(p, w, &stride);
+        c->form->fwd(x, p->chunk, m, c->y + at, stride,
+                     c->tape == NULL ? NULL : c->tape + tape_offset(p, w), ws);
     }
-    ptrdiff_t stride = p->H * p->D, last = p->reverse ? (p->T - 1) * stride : 0;
-    real     *y = c->y + (w.b * p->T * p->H + w.h) * p->D + w.d0 + last;
-    c->form->fwd(&x, p->chunk, m, y, p->reverse ? -stride : stride,
-                 c->tape == NULL ? NULL : c->tape + tape_offset(p, w), ws);
-    memory_out(p, w, m, c->m_T, false);
+    memories_out(c, w, x, m, c->m_T, false);
 }
 
 void R_(lcsm_eos_fwd)(const lcsm_eos_plan *p, const R_(lcsm_kernels) *k,
@@ -331,32 +393,32 @@ void R_(lcsm_eos_fwd)(const lcsm_eos_plan *p, const R_(lcsm_kernels) *k,
                      .tape          = tape,
                      .scratch       = ws,
                      .scratch_bytes = fwd_scratch(p, f)};
-    lcsm_parallel_for(p->threads, items_of(p), fwd_item, &c);
+    lcsm_parallel_for(p->threads, items_of(p, f), fwd_item, &c);
 }
 
 static void bwd_item(void *arg, size_t item, int worker)
 {
-    const call          *c       = arg;
-    const lcsm_eos_plan *p       = c->p;
-    place                w       = place_of(p, item);
-    seq                  x       = problem_at(c, w);
-    real                *g_m     = (real *)(void *)(c->scratch + (size_t)worker * c->scratch_bytes);
-    real                *ws      = (real *)(void *)((unsigned char *)g_m + memory_bytes(&x));
-    real                *partial = c->partial + item * c->partial_reals;
+    const call          *c = arg;
+    const lcsm_eos_plan *p = c->p;
+    place                w = place_of(p, c->form, item);
+    seq                  x[LCSM_EOS_HEADS];
+    seq_grads            g[LCSM_EOS_HEADS];
+    problems_at(c, w, x);
+    real *g_m     = (real *)(void *)(c->scratch + (size_t)worker * c->scratch_bytes);
+    real *ws      = (real *)(void *)((unsigned char *)g_m + memory_bytes(x));
+    real *partial = c->partial + item_partials(c, item);
 
-    memset(partial, 0, c->partial_reals * sizeof(real));
-    memory_in(p, w, c->g_m_T, g_m);
-    if (p->T == 0) {
-        memory_out(p, w, g_m, c->g->m0, true);
-        return;
+    memset(partial, 0, item_partials(c, 1) * sizeof(real));
+    memories_in(c, w, c->g_m_T, x, g_m);
+    if (p->T > 0) {
+        place v = w;
+        for (ptrdiff_t h = 0; h < x->heads; h++, v.h++, partial += c->partial_reals)
+            g[h] = grads_at(c, v, partial);
+        ptrdiff_t stride, at = y_of(p, w, &stride);
+        c->form->bwd(x, p->chunk, c->y_in == NULL ? NULL : c->y_in + at, stride, c->g_y + at,
+                     stride, g_m, g, c->tape_in + tape_offset(p, w), ws);
     }
-    seq_grads g      = grads_at(c, w, partial);
-    ptrdiff_t stride = p->H * p->D, last = p->reverse ? (p->T - 1) * stride : 0;
-    ptrdiff_t at = (w.b * p->T * p->H + w.h) * p->D + w.d0 + last,
-              t  = p->reverse ? -stride : stride;
-    c->form->bwd(&x, p->chunk, c->y_in == NULL ? NULL : c->y_in + at, t, c->g_y + at, t, g_m, &g,
-                 c->tape_in + tape_offset(p, w), ws);
-    memory_out(p, w, g_m, c->g->m0, true);
+    memories_out(c, w, x, g_m, c->g->m0, true);
 }
 
 void R_(lcsm_eos_bwd)(const lcsm_eos_plan *p, const R_(lcsm_kernels) *k,
@@ -376,8 +438,8 @@ void R_(lcsm_eos_bwd)(const lcsm_eos_plan *p, const R_(lcsm_kernels) *k,
                      .scratch       = ws,
                      .scratch_bytes = bwd_scratch(p, f),
                      .partial_reals = partial_reals(p)};
-    c.partial     = (real *)(void *)(c.scratch + c.scratch_bytes * workers_of(p));
-    lcsm_parallel_for(p->threads, items_of(p), bwd_item, &c);
+    c.partial     = (real *)(void *)(c.scratch + c.scratch_bytes * workers_of(p, f));
+    lcsm_parallel_for(p->threads, items_of(p, f), bwd_item, &c);
     if (c.partial_reals == 0) return;
-    for (size_t item = 0; item < items_of(p); item++) add_partials(&c, item);
+    for (size_t item = 0; item < items_of(p, f); item++) add_partials(&c, item);
 }

@@ -9,6 +9,7 @@
 #define LCSM_KERNEL_EOS_DRIVE_H
 #include "kernel/eos/eos_plan.h"
 #include "kernel/kernels.h"
+#include "kernel/kinds.h"
 
 /* The arrays of lcsm_eos_states and lcsm_eos_grads, by operand number, in any number type. */
 typedef struct {

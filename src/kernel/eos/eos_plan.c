@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/size.h"
+#include "kernel/kinds.h"
 
 enum { T = LCSM_AXIS_T, K = LCSM_AXIS_K, D = LCSM_AXIS_D, KK = LCSM_AXIS_KK };
 
@@ -317,6 +318,31 @@ static void choose_chunk(lcsm_eos_plan *p, ptrdiff_t wanted)
     p->chunk        = chunk < p->T ? chunk : (p->T > 0 ? p->T : 1);
 }
 
+/* Whether the heads of a step lie beside each other in all operands, so that reading them together
+ * reads memory in order. */
+static bool heads_inside(const lcsm_eos_plan *p)
+{
+    for (int j = 0; j < EOS_OPERANDS; j++)
+        if (has(p, j) && lcsm_eos_has(p, j, T) && p->operand[j].h * p->H > p->operand[j].t)
+            return false;
+    return true;
+}
+
+/* Heads that go in step: their memories stay in the cache, and every thread has several items. */
+static void choose_heads(lcsm_eos_plan *p)
+{
+    const ptrdiff_t cache  = 1 << 17; /* numbers */
+    ptrdiff_t       memory = p->K * p->D * (p->is_complex ? 2 : 1), most = LCSM_EOS_HEADS;
+    bool            chunks = p->form == LCSM_FORM_CHUNKED || p->form == LCSM_FORM_DELTA;
+    if (!chunks || p->tiles > 1 || !heads_inside(p)) most = 1;
+    for (p->heads = most < p->H ? most : p->H; p->heads > 1; p->heads--) {
+        ptrdiff_t items = p->B * (p->H / p->heads);
+        if (p->H % p->heads == 0 && p->heads * memory <= cache
+            && (p->threads == 1 || items >= 4 * p->threads))
+            break;
+    }
+}
+
 lcsm_status lcsm_eos_plan_make(lcsm_eos_plan *plan, int threads, const lcsm_eos_desc *desc,
                                lcsm_error *err)
 {
@@ -355,6 +381,7 @@ lcsm_status lcsm_eos_plan_make(lcsm_eos_plan *plan, int threads, const lcsm_eos_
     }
     choose_chunk(&p, desc->chunk);
     choose_tiles(&p, p.form == LCSM_FORM_RECURRENT && has(&p, EOS_dense) ? p.D : desc->tile);
+    choose_heads(&p);
     *plan = p;
     return LCSM_OK;
 }

@@ -318,4 +318,4 @@ static void bwd(const seq *x, ptrdiff_t C, const real *y, ptrdiff_t y_t, const r
     }
 }
 
-const R_(lcsm_eos_kernels) K_(lcsm_eos_recurrent) = {fwd_scratch, bwd_scratch, fwd, bwd};
+const R_(lcsm_eos_kernels) K_(lcsm_eos_recurrent) = {fwd_scratch, bwd_scratch, fwd, bwd, false};

@@ -193,4 +193,4 @@ static void fwd(const seq *x, ptrdiff_t C, real *m, real *y, ptrdiff_t y_t, real
 }
 
 const R_(lcsm_eos_kernels) K_(lcsm_eos_scan) = {fwd_scratch, K_(lcsm_scan_bwd_scratch), fwd,
-                                                K_(lcsm_scan_bwd)};
+                                                K_(lcsm_scan_bwd), false};

@@ -72,11 +72,16 @@ VEC_INLINE void tile(int rows, int vecs, ptrdiff_t first, ptrdiff_t tiles, const
             do {
                 const real *q0 = a, *q1 = a + 3 * ar, *q2 = a + 6 * ar, *q3 = a + 9 * ar,
                            *q4 = a + 12 * ar;
-                for (ptrdiff_t n = to - from; n > 0; n--) {
-                    vec b0 = vload(b), b1 = b0, b2 = b0, b3 = b0;
-                    if (vecs > 1) b1 = vload(b + VW);
-                    if (vecs > 2) b2 = vload(b + 2 * VW);
-                    if (vecs > 3) b3 = vload(b + 3 * VW);
+                ptrdiff_t left = to - from;
+                while (left > 0) {
+                    ptrdiff_t n = left < TILE_AHEAD_STEPS ? left : TILE_AHEAD_STEPS;
+                    left -= n;
+                    if (t->ahead != NULL) lcsm_ahead_more(t->ahead);
+                    for (; n > 0; n--) {
+                        vec b0 = vload(b), b1 = b0, b2 = b0, b3 = b0;
+                        if (vecs > 1) b1 = vload(b + VW);
+                        if (vecs > 2) b2 = vload(b + 2 * VW);
+                        if (vecs > 3) b3 = vload(b + 3 * VW);
 #define Y(v, j)                                                                                    \
     if (j < vecs) v += e * b##j;
 #define X(i, g, o)                                                                                 \
@@ -84,11 +89,12 @@ VEC_INLINE void tile(int rows, int vecs, ptrdiff_t first, ptrdiff_t tiles, const
         vec e = vset1(q##g[o * ar]);                                                               \
         VECS(Y, i)                                                                                 \
     }
-                    ROWS(X)
+                        ROWS(X)
 #undef X
 #undef Y
-                    q0 += ad, q1 += ad, q2 += ad, q3 += ad, q4 += ad;
-                    b += bd;
+                        q0 += ad, q1 += ad, q2 += ad, q3 += ad, q4 += ad;
+                        b += bd;
+                    }
                 }
                 a += q->a_block;
             } while (--blocks > 0);

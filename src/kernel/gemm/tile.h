@@ -31,6 +31,44 @@ static inline ptrdiff_t lcsm_tile_height(int vecs)
     return heights[vecs - 1];
 }
 
+/*
+ * Memory that will be used soon, asked for a few lines at a time while products are computed: all
+ * at once the requests would fill the processor's queue of misses and stall the products. Rows
+ * row .. rows - 1 of every view, row by row.
+ */
+#define TILE_AHEAD_VIEWS 24
+#define TILE_AHEAD_STEPS 8 /* of depth between two requests */
+#define TILE_LINE        (64 / (ptrdiff_t)sizeof(real))
+
+typedef struct {
+    struct {
+        const real *p;
+        ptrdiff_t   t, n; /* rows of n reals, t apart */
+    } view[TILE_AHEAD_VIEWS];
+    int         views, at; /* at: the view whose row is next */
+    ptrdiff_t   row, rows;
+    const real *next, *end; /* of the current row */
+    ptrdiff_t   each;       /* lines of a request */
+} lcsm_ahead;
+
+/* Asks for the next lines. */
+VEC_INLINE void lcsm_ahead_more(lcsm_ahead *a)
+{
+    const real *next = a->next, *end = a->end;
+    for (ptrdiff_t left = a->each; left > 0; left--, next += TILE_LINE) {
+        if (next >= end) {
+            if (a->at == a->views) a->at = 0, a->row++;
+            if (a->row >= a->rows) break;
+            next = a->view[a->at].p + a->row * a->view[a->at].t;
+            end  = next + a->view[a->at].n;
+            a->at++;
+        }
+        __builtin_prefetch(next, 0, 2);
+    }
+    a->next = next;
+    a->end  = end;
+}
+
 /* Which part of A is not zero: a triangle is skipped tile by tile. In tiles on the diagonal A has
  * zeros beyond it. */
 typedef enum {
@@ -68,6 +106,7 @@ typedef struct {
     lcsm_tile_op op;
     const real  *row, *col;
     ptrdiff_t    col_r;
+    lcsm_ahead  *ahead; /* or NULL */
 } lcsm_target;
 
 /* Rows 0 .. rows - 1 of the sum of count products, vecs vectors wide. */
