@@ -77,6 +77,31 @@ LCSM_API lcsm_tokenizer_info lcsm_tokenizer_describe(const lcsm_tokenizer *tok);
 /* Two tokenizers with the same hash have the same file. */
 LCSM_API uint64_t lcsm_tokenizer_hash(const lcsm_tokenizer *tok);
 
+/* ---- training --------------------------------------------------------------------------- */
+
+/* All zeros are the defaults. */
+typedef struct {
+    size_t      vocab;     /* tokens to have in the end, 257 or more; 0: 8192 */
+    const char *eos;       /* NULL: "<|endoftext|>", which gets id 0; "": no such token */
+    uint64_t    min_count; /* pairs that come less often are not merged; 0: 2 */
+} lcsm_tokenizer_training;
+
+/* Is told how much is done, from time to time and at the end: bytes of "reading", tokens of
+ * "merging". */
+typedef void lcsm_tokenizer_progress(void *user, const char *what, uint64_t done, uint64_t total);
+
+/*
+ * Trains byte-level BPE on files and folders, as lcsm_dataset_open reads them: words, cut by the
+ * pattern of GPT-2, are counted, and the pair of tokens that comes most often becomes one, again
+ * and again; of pairs that come equally often, that of the smallest ids. The same text always gives
+ * the same tokenizer. Memory is bounded: beyond four million different words the rarest are
+ * forgotten. When no pair comes often enough any more, the vocabulary stays smaller than asked for.
+ */
+LCSM_API lcsm_status lcsm_tokenizer_train(lcsm_tokenizer **out, const char *const *paths,
+                                          size_t count, const lcsm_tokenizer_training *options,
+                                          lcsm_tokenizer_progress *progress, void *user,
+                                          lcsm_error *err);
+
 /* ---- encoding --------------------------------------------------------------------------- */
 
 /* All ids of a text; *ids is NULL when there are none. flags are LCSM_ENCODE_... */

@@ -25,6 +25,7 @@ static const command COMMANDS[] = {
     {"methods", "the method table and the oscillation codes", cmd_methods},
     {"report", "tables, figures and one page to read, from run folders", cmd_report},
     {"train", "train a model on text or on recall", cmd_train},
+    {"tokenizer", "train, use and look at byte-level BPE", cmd_tokenizer},
     {"version", "the version of the program", version},
 };
 

@@ -10,7 +10,7 @@ static bool shows_itself(unsigned byte)
     return (byte >= 0x21 && byte <= 0x7E) || (byte >= 0xA1 && byte != 0xAD);
 }
 
-static uint32_t code_of(unsigned byte)
+uint32_t lcsm_byte_map_code(unsigned byte)
 {
     uint32_t code = 0x100;
     if (shows_itself(byte)) return byte;
@@ -32,7 +32,8 @@ void lcsm_byte_map_write(lcsm_strbuf *out, const char *bytes, size_t size)
 {
     char letter[4];
     for (size_t j = 0; j < size; j++)
-        lcsm_strbuf_bytes(out, letter, lcsm_utf8_put(letter, code_of((unsigned char)bytes[j])));
+        lcsm_strbuf_bytes(out, letter,
+                          lcsm_utf8_put(letter, lcsm_byte_map_code((unsigned char)bytes[j])));
 }
 
 size_t lcsm_byte_map_read(char *out, const char *text, size_t size, bool *mapped)

@@ -6,7 +6,12 @@
  */
 #ifndef LCSM_TEXT_BYTE_MAP_H
 #define LCSM_TEXT_BYTE_MAP_H
+#include <stdint.h>
+
 #include "base/strbuf.h"
+
+/* The character of a byte. */
+uint32_t lcsm_byte_map_code(unsigned byte);
 
 /* Appends the characters of the bytes. */
 void lcsm_byte_map_write(lcsm_strbuf *out, const char *bytes, size_t size);

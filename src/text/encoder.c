@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/size.h"
 #include "format/json_scan.h"
 #include "text/bpe.h"
 #include "text/tokenizer.h"
@@ -21,6 +20,8 @@ struct lcsm_encoder {
     unsigned              flags;
     lcsm_ids_fn          *fn;
     void                 *user;
+    lcsm_word_fn         *on_word; /* what words are given to */
+    void                 *word_user;
     lcsm_strbuf           window;
     bool                  begun;   /* the text has begun, and its prefix is sent */
     bool                  goes_on; /* a part of the text was encoded before */
@@ -33,25 +34,6 @@ struct lcsm_encoder {
     int32_t               ids[IDS];
     size_t                count;
 };
-
-lcsm_status lcsm_encoder_create(lcsm_encoder **out, const lcsm_tokenizer *tok, unsigned flags,
-                                lcsm_ids_fn *fn, void *user, lcsm_error *err)
-{
-    lcsm_encoder *enc = calloc(1, sizeof *enc);
-    lcsm_status   st  = LCSM_OK;
-    *out              = NULL;
-    if (enc == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no memory for an encoder");
-    enc->tok   = tok;
-    enc->flags = flags;
-    enc->fn    = fn;
-    enc->user  = user;
-    LCSM_TRY(lcsm_split_room_create(&enc->split, err));
-    *out = enc;
-    enc  = NULL;
-cleanup:
-    lcsm_encoder_free(enc);
-    return st;
-}
 
 void lcsm_encoder_free(lcsm_encoder *enc)
 {
@@ -170,7 +152,8 @@ cleanup:
 static lcsm_status split_stretch(lcsm_encoder *enc, const char *text, size_t size, bool goes_on,
                                  lcsm_error *err)
 {
-    return lcsm_split(&enc->tok->splitter, &enc->split, text, size, goes_on, take_word, enc, err);
+    return lcsm_split(&enc->tok->splitter, &enc->split, text, size, goes_on, enc->on_word,
+                      enc->word_user, err);
 }
 
 static lcsm_status utf8_stretch(lcsm_encoder *enc, const char *text, size_t size, bool goes_on,
@@ -210,7 +193,7 @@ static lcsm_status raw_stretch(lcsm_encoder *enc, const char *text, size_t size,
         if (good > 0) LCSM_TRY(utf8_stretch(enc, text + at, good, goes_on, err));
         at += good;
         size_t bad = foreign(text + at, size - at);
-        if (bad > 0) LCSM_TRY(take_word(enc, text + at, bad, err));
+        if (bad > 0) LCSM_TRY(enc->on_word(enc->word_user, text + at, bad, err));
         at += bad;
         goes_on = true;
     }
@@ -229,11 +212,16 @@ cleanup:
     return st;
 }
 
+/* Bytes are ids without any stage, unless someone waits for words. */
+static bool only_bytes(const lcsm_encoder *enc)
+{
+    return enc->tok->bytes && enc->on_word == take_word;
+}
+
 static lcsm_status encode_part(lcsm_encoder *enc, const char *text, size_t size, lcsm_error *err)
 {
     bool goes_on = enc->goes_on;
     enc->goes_on = true;
-    if (enc->tok->bytes) return encode_bytes(enc, text, size, err);
     return around(enc, &enc->tok->raw, text, size, goes_on, raw_stretch, err);
 }
 
@@ -299,7 +287,7 @@ lcsm_status lcsm_encoder_feed(lcsm_encoder *enc, const char *text, size_t size, 
     lcsm_status  st = LCSM_OK;
     lcsm_strbuf *w  = &enc->window;
     LCSM_TRY(begin(enc, err));
-    if (enc->tok->bytes) return encode_bytes(enc, text, size, err);
+    if (only_bytes(enc)) return encode_bytes(enc, text, size, err);
     while (size > 0) {
         size_t room = needs_whole(enc->tok) ? size : WINDOW - w->size;
         size_t now  = size < room ? size : room;
@@ -330,6 +318,37 @@ cleanup:
     enc->count       = 0;
     enc->begun = enc->goes_on = false;
     return st;
+}
+
+lcsm_status lcsm_encoder_create(lcsm_encoder **out, const lcsm_tokenizer *tok, unsigned flags,
+                                lcsm_ids_fn *fn, void *user, lcsm_error *err)
+{
+    lcsm_encoder *enc = calloc(1, sizeof *enc);
+    lcsm_status   st  = LCSM_OK;
+    *out              = NULL;
+    if (enc == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no memory for an encoder");
+    enc->tok       = tok;
+    enc->flags     = flags;
+    enc->fn        = fn;
+    enc->user      = user;
+    enc->on_word   = take_word;
+    enc->word_user = enc;
+    LCSM_TRY(lcsm_split_room_create(&enc->split, err));
+    *out = enc;
+    enc  = NULL;
+cleanup:
+    lcsm_encoder_free(enc);
+    return st;
+}
+
+lcsm_status lcsm_encoder_create_words(lcsm_encoder **out, const lcsm_tokenizer *tok,
+                                      lcsm_word_fn *fn, void *user, lcsm_error *err)
+{
+    lcsm_status st = lcsm_encoder_create(out, tok, 0, NULL, NULL, err);
+    if (st != LCSM_OK) return st;
+    (*out)->on_word   = fn;
+    (*out)->word_user = user;
+    return LCSM_OK;
 }
 
 /* ---- all at once ------------------------------------------------------------------------ */

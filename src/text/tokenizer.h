@@ -40,4 +40,8 @@ struct lcsm_tokenizer {
 lcsm_status lcsm_tokenizer_parse(lcsm_tokenizer **out, const char *label, const char *json,
                                  size_t size, lcsm_error *err);
 
+/* An encoder that gives the words of a text to fn, and no ids to anyone. */
+lcsm_status lcsm_encoder_create_words(lcsm_encoder **out, const lcsm_tokenizer *tok,
+                                      lcsm_word_fn *fn, void *user, lcsm_error *err);
+
 #endif

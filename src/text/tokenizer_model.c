@@ -52,10 +52,13 @@ cleanup:
 static lcsm_status put_token(reading *r, const lcsm_json *v, const char *text, size_t size,
                              int32_t id, lcsm_error *err)
 {
-    bool   mapped;
-    size_t length = lcsm_byte_map_read(r->room, text, size, &mapped);
-    if (r->tok->vocab.entries[id].there)
-        return lcsm_json_fail(v, err, "an id that no other token has");
+    bool        mapped;
+    size_t      length = lcsm_byte_map_read(r->room, text, size, &mapped);
+    size_t      there_size;
+    const char *there = lcsm_vocab_bytes(&r->tok->vocab, id, &there_size);
+    if (there != NULL && there_size == length && memcmp(there, r->room, length) == 0)
+        return LCSM_OK; /* a token of the model that is added too */
+    if (there != NULL) return lcsm_json_fail(v, err, "an id that no other token has");
     if (!lcsm_vocab_put(&r->tok->vocab, id, r->room, length, mapped)) return no_memory(err);
     return LCSM_OK;
 }
@@ -110,10 +113,10 @@ cleanup:
 /* A token of the model by how it is written; -1 if there is none. */
 static int32_t id_of(const reading *r, const char *text, size_t size)
 {
-    bool   mapped;
-    size_t length = lcsm_byte_map_read(r->room, text, size, &mapped);
-    return mapped ? lcsm_vocab_find_mapped(&r->tok->vocab, r->room, length)
-                  : lcsm_vocab_find(&r->tok->vocab, r->room, length);
+    bool    mapped;
+    size_t  length = lcsm_byte_map_read(r->room, text, size, &mapped);
+    int32_t id     = lcsm_vocab_find(&r->tok->vocab, r->room, length);
+    return id >= 0 && r->tok->vocab.entries[id].mapped == mapped ? id : -1;
 }
 
 /* "a b" or ["a", "b"]. */
@@ -226,10 +229,9 @@ static lcsm_status read_added(reading *r, const lcsm_json *v, lcsm_error *err)
     LCSM_TRY(lcsm_tokenizer_get_flag(&token.rstrip, &object, "rstrip", err));
     token.size        = text_size(&text);
     lcsm_vocab *vocab = &r->tok->vocab;
-    if (!vocab->entries[token.id].there)
-        LCSM_TRY(put_token(r, &object, content, token.size, token.id, err));
-    else if (id_of(r, content, token.size) != token.id)
-        return lcsm_json_fail(&object, err, "the id %d for this text only", (int)token.id);
+    int32_t     known = id_of(r, content, token.size);
+    if (known >= 0) token.id = known; /* as others do, whatever id the file gives */
+    else LCSM_TRY(put_token(r, &object, content, token.size, token.id, err));
     vocab->entries[token.id].special = token.special;
     if (token.size == 0) return LCSM_OK;
     lcsm_strbuf copy = {0};

@@ -98,13 +98,13 @@ cleanup:
     return st;
 }
 
-lcsm_status lcsm_tokenizer_bytes(lcsm_tokenizer **out, lcsm_error *err)
+static lcsm_status bytes_only(lcsm_tokenizer **out, bool words, lcsm_error *err)
 {
     lcsm_status                st    = LCSM_OK;
     lcsm_vocab                 vocab = {0};
     char                      *json  = NULL;
     size_t                     size  = 0;
-    const lcsm_tokenizer_parts parts = {.vocab = &vocab};
+    const lcsm_tokenizer_parts parts = {.vocab = &vocab, .words = words};
     *out                             = NULL;
     LCSM_TRY(lcsm_vocab_create(&vocab, 256, err));
     for (int j = 0; j < 256; j++) {
@@ -119,4 +119,14 @@ cleanup:
     free(json);
     lcsm_vocab_free(&vocab);
     return st;
+}
+
+lcsm_status lcsm_tokenizer_bytes(lcsm_tokenizer **out, lcsm_error *err)
+{
+    return bytes_only(out, false, err);
+}
+
+lcsm_status lcsm_tokenizer_words(lcsm_tokenizer **out, lcsm_error *err)
+{
+    return bytes_only(out, true, err);
 }

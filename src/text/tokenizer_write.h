@@ -6,6 +6,7 @@
  */
 #ifndef LCSM_TEXT_TOKENIZER_WRITE_H
 #define LCSM_TEXT_TOKENIZER_WRITE_H
+#include <lcsm/tokenizer.h>
 #include <stdint.h>
 
 #include "base/error.h"
@@ -23,5 +24,8 @@ typedef struct {
 /* The text, for free(). */
 lcsm_status lcsm_tokenizer_write(char **out, size_t *size, const lcsm_tokenizer_parts *parts,
                                  lcsm_error *err);
+
+/* The byte tokenizer with the words of GPT-2, for encoders that give words. */
+lcsm_status lcsm_tokenizer_words(lcsm_tokenizer **out, lcsm_error *err);
 
 #endif
