@@ -26,7 +26,7 @@ test: setup ## the whole suite: format, layers, tests, sanitizers, Clang, clang-
 check-full: setup ## the same, and no test left out anywhere
 	@scripts/test --full
 
-demo: ## set up, build, prove the operator on this machine, and time it
+demo: ## set up, build, train a small model, run a small experiment, report (minutes)
 	@scripts/setup build
 	@$(MAKE) --no-print-directory build
 	@scripts/demo $(PROGRAM)
