@@ -46,7 +46,7 @@ static lcsm_status write_text(const lcsm_model *model, const lcsm_tokenizer *tok
                                      .tokens = 20};
     lcsm_session         *first = NULL, *second = NULL;
     lcsm_status           st = lcsm_session_create(&first, model, NULL, err);
-    if (st == LCSM_OK) st = lcsm_generate_prompt(first, tok, prompt, strlen(prompt), err);
+    if (st == LCSM_OK) st = lcsm_generate_prompt(first, tok, &options, prompt, strlen(prompt), err);
     if (st == LCSM_OK) st = lcsm_generate(first, tok, &options, put, NULL, NULL, err);
     if (st == LCSM_OK) st = lcsm_session_save_state(first, state, err);
     if (st == LCSM_OK) st = lcsm_session_create(&second, model, NULL, err);

@@ -2,8 +2,9 @@
  * lcsm/generate.h - text from a model: sampling, and a loop that hands out whole characters.
  *
  *     lcsm_session_create(&s, model, NULL, err);
- *     lcsm_generate_prompt(s, tok, "Once", 4, err);
- *     lcsm_generate(s, tok, &(lcsm_generate_options){.tokens = 100}, put, NULL, &end, err);
+ *     lcsm_generate_options o = {.tokens = 100};
+ *     lcsm_generate_prompt(s, tok, &o, "Once", 4, err);
+ *     lcsm_generate(s, tok, &o, put, NULL, &end, err);
  *
  * Memory is the same after a million tokens as after one. A number drawn depends on the seed and
  * the place of its token in the text and on nothing else, so the same seed gives the same text,
@@ -48,10 +49,6 @@ LCSM_API lcsm_status lcsm_sampler_next(lcsm_sampler *s, const float *logits, uin
 
 /* ---- text ------------------------------------------------------------------------------- */
 
-/* Reads a text. In a new session an empty one is the token that stands before every text. */
-LCSM_API lcsm_status lcsm_generate_prompt(lcsm_session *s, const lcsm_tokenizer *tok,
-                                          const char *text, size_t size, lcsm_error *err);
-
 /* Takes text as it is made, in whole characters; false stops. */
 typedef bool lcsm_text_fn(void *user, const char *text, size_t size);
 
@@ -69,7 +66,14 @@ typedef struct {
     const char *const  *stop;   /* texts that stop it */
     size_t              stop_count;
     bool                ignore_end; /* go on after an end-of-text token */
+    bool                lines;      /* that token is a line end, as lcsm_train teaches it */
 } lcsm_generate_options;
+
+/* Reads a text. In a new session an empty one is the token that stands before every text. Of the
+ * options only `lines` counts. */
+LCSM_API lcsm_status lcsm_generate_prompt(lcsm_session *s, const lcsm_tokenizer *tok,
+                                          const lcsm_generate_options *options, const char *text,
+                                          size_t size, lcsm_error *err);
 
 typedef struct {
     uint64_t             tokens;

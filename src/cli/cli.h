@@ -63,6 +63,8 @@ typedef struct {
     lcsm_context   *ctx;
     lcsm_model     *model;
     lcsm_tokenizer *tok;
+    int             length; /* of a sequence in training; 0: lcsm did not train it */
+    bool            lines;  /* lcsm trained it with a tokenizer whose end-of-text ends lines */
 } cli_run;
 
 /* Loads the model of a run folder and, if wanted, its tokenizer: tokenizer.json, or bytes where

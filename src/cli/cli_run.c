@@ -1,4 +1,5 @@
 /* cli_run.c - run folders and signals, for the commands that use a model. */
+#include <jansson.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -26,6 +27,17 @@ static lcsm_status open_tokenizer(cli_run *r, const char *folder, lcsm_error *er
     return err->status;
 }
 
+/* What the settings of training say, if there are any. */
+static int trained_length(const char *folder)
+{
+    char path[4096];
+    (void)snprintf(path, sizeof path, "%s/config.json", folder);
+    json_t    *config = json_load_file(path, 0, NULL);
+    json_int_t n      = json_integer_value(json_object_get(config, "seq_len"));
+    json_decref(config);
+    return n > 0 && n <= 1 << 24 ? (int)n : 0;
+}
+
 int cli_run_open(cli_run *r, const char *command, const char *folder, int threads, bool text)
 {
     lcsm_context_options options = {.threads = threads};
@@ -33,8 +45,11 @@ int cli_run_open(cli_run *r, const char *command, const char *folder, int thread
     *r                           = (cli_run){0};
     if (lcsm_context_create(&r->ctx, &options, &err) == LCSM_OK
         && lcsm_model_load(&r->model, r->ctx, folder, &err) == LCSM_OK
-        && (!text || open_tokenizer(r, folder, &err) == LCSM_OK))
+        && (!text || open_tokenizer(r, folder, &err) == LCSM_OK)) {
+        r->length = trained_length(folder);
+        r->lines  = r->length > 0 && text && lcsm_tokenizer_eos(r->tok) >= 0;
         return EXIT_OK;
+    }
     cli_run_close(r);
     return cli_report(command, &err);
 }

@@ -27,7 +27,7 @@ static const char HELP[] =
     "                    what does the model gain from a context longer than it was trained on?\n"
     "  --blocks N        no more than this many blocks\n"
     "  --ends WHERE      where end-of-text tokens stand: after each file, in the place of each\n"
-    "                    line end, or as in training: line if the tokenizer has one (auto)\n"
+    "                    line end, or as lcsm trained it (auto)\n"
     "  --threads N       the default is one for each processor\n"
     "  --quiet           no progress\n"
     "  --json            {\"loss\", \"perplexity\", \"word_perplexity\", \"bits_per_byte\", "
@@ -78,17 +78,6 @@ static bool parse_ends(int *out, const char *word)
         }
     (void)cli_unknown("eval", "place of an end", word, words);
     return false;
-}
-
-/* What training had, or 512. */
-static int trained_length(const char *folder)
-{
-    char path[4096];
-    (void)snprintf(path, sizeof path, "%s/config.json", folder);
-    json_t    *config = json_load_file(path, 0, NULL);
-    json_int_t n      = json_integer_value(json_object_get(config, "seq_len"));
-    json_decref(config);
-    return n > 0 && n <= 1 << 24 ? (int)n : 512;
 }
 
 /* ---- output ----------------------------------------------------------------------------- */
@@ -194,12 +183,11 @@ static int run_task(const char *folder, const cli_list *paths, int ends, int thr
     lcsm_error           err;
     int                  code = cli_run_open(&run, "eval", folder, threads, true);
     if (code != EXIT_OK) return code;
-    bool has_end = lcsm_tokenizer_eos(run.tok) >= 0;
-    if (ends == ENDS_AUTO) ends = has_end ? LCSM_ENDS_LINE : LCSM_ENDS_NEVER;
-    o.ends = (lcsm_text_ends)ends;
+    if (ends == ENDS_AUTO) ends = run.lines ? LCSM_ENDS_LINE : LCSM_ENDS_NEVER;
+    o.ends     = (lcsm_text_ends)ends;
+    int length = run.length > 0 ? run.length : 512;
     if (t->length_count == 0)
-        t->lengths[t->length_count++] =
-            (size_t)(t->length > 0 ? t->length : trained_length(folder));
+        t->lengths[t->length_count++] = (size_t)(t->length > 0 ? t->length : length);
     if (lcsm_dataset_open(&data, paths->items, paths->count, run.tok, &o, NULL, NULL, &err)
         != LCSM_OK)
         code = cli_report("eval", &err);

@@ -115,7 +115,7 @@ static lcsm_status run_prompt(lcsm_session *s, const lcsm_tokenizer *tok, task *
 {
     lcsm_generate_end end   = {0};
     double            begin = now();
-    lcsm_status       st    = lcsm_generate_prompt(s, tok, text, size, err);
+    lcsm_status       st    = lcsm_generate_prompt(s, tok, &t->generate, text, size, err);
     if (st != LCSM_OK) return st;
     t->prompt_seconds += now() - begin;
     begin = now();
@@ -199,6 +199,7 @@ static int generate(const char *folder, int threads, task *t)
     lcsm_error err;
     int        code = cli_run_open(&r, "generate", folder, threads, true);
     if (code != EXIT_OK) return code;
+    t->generate.lines = r.lines;
     cli_catch_signals();
     lcsm_status st = run(&r, t, &err);
     if (st == LCSM_OK) report(t);

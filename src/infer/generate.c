@@ -138,17 +138,39 @@ static lcsm_status read_ids(void *user, const int32_t *ids, size_t count, lcsm_e
     return LCSM_OK;
 }
 
-lcsm_status lcsm_generate_prompt(lcsm_session *s, const lcsm_tokenizer *tok, const char *text,
+/* Lines, each followed by the token that ends it; what stands behind the last one is a beginning.
+ */
+static lcsm_status read_lines(lcsm_encoder *encoder, reader *r, int32_t end, const char *text,
+                              size_t size, lcsm_error *err)
+{
+    const char *line;
+    lcsm_status st;
+    while (end >= 0 && (line = memchr(text, '\n', size)) != NULL) {
+        size_t here = (size_t)(line - text);
+        LCSM_TRY(lcsm_encoder_feed(encoder, text, here, err));
+        LCSM_TRY(lcsm_encoder_finish(encoder, err));
+        LCSM_TRY(read_ids(r, &end, 1, err));
+        text += here + 1;
+        size -= here + 1;
+    }
+    LCSM_TRY(lcsm_encoder_feed(encoder, text, size, err));
+    LCSM_TRY(lcsm_encoder_finish(encoder, err));
+cleanup:
+    return st;
+}
+
+lcsm_status lcsm_generate_prompt(lcsm_session *s, const lcsm_tokenizer *tok,
+                                 const lcsm_generate_options *options, const char *text,
                                  size_t size, lcsm_error *err)
 {
     lcsm_encoder *encoder = NULL;
     reader        r       = {.s = s};
     int32_t       start   = lcsm_tokenizer_start(tok);
+    int32_t       end     = options->lines ? lcsm_tokenizer_eos(tok) : -1;
     lcsm_status   st;
     LCSM_TRY(check(s, tok, err));
     LCSM_TRY(lcsm_encoder_create(&encoder, tok, LCSM_ENCODE_SPECIAL, read_ids, &r, err));
-    LCSM_TRY(lcsm_encoder_feed(encoder, text, size, err));
-    LCSM_TRY(lcsm_encoder_finish(encoder, err));
+    LCSM_TRY(read_lines(encoder, &r, end, text, size, err));
     LCSM_TRY(flush(&r, err));
     if (s->position == 0) LCSM_TRY(lcsm_session_feed(s, &start, 1, NULL, err));
 cleanup:
@@ -167,12 +189,14 @@ static lcsm_status step(lcsm_session *s, const lcsm_tokenizer *tok, lcsm_sampler
                                err));
     LCSM_TRY(lcsm_session_feed(s, &token, 1, NULL, err));
     end->tokens++;
-    if (token == lcsm_tokenizer_eos(tok) && !o->opt->ignore_end) {
+    bool ends = token == lcsm_tokenizer_eos(tok);
+    if (ends && !o->opt->ignore_end && !o->opt->lines) {
         end->reason = LCSM_END_OF_TEXT;
         return LCSM_OK;
     }
     const char *bytes = lcsm_tokenizer_piece(tok, token, &size);
-    if (bytes != NULL) push(o, bytes, size);
+    if (ends && o->opt->lines) push(o, "\n", 1);
+    else if (bytes != NULL) push(o, bytes, size);
     if (o->piece.failed || o->held.failed)
         LCSM_TRY(lcsm_fail(err, LCSM_ERR_MEMORY, "no room for the text of a token"));
     if (o->stopped) end->reason = LCSM_END_STOP;

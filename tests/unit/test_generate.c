@@ -75,7 +75,8 @@ static lcsm_generate_end write_on(fixture *x, lcsm_generate_options o, sink *k)
 static void prompt(fixture *x, const char *text)
 {
     lcsm_error err = {0};
-    if (lcsm_generate_prompt(x->s, x->tok, text, strlen(text), &err) != LCSM_OK)
+    if (lcsm_generate_prompt(x->s, x->tok, &(lcsm_generate_options){0}, text, strlen(text), &err)
+        != LCSM_OK)
         fail_msg("%s", err.text);
 }
 
@@ -220,5 +221,44 @@ TEST(generate_without_a_prompt_begins_at_the_start_of_a_text)
     assert_int_equal(lcsm_session_position(x.s), 1);
     write_on(&x, (lcsm_generate_options){.tokens = 5}, &k);
     assert_int_equal(lcsm_session_position(x.s), 6);
+    done(&x);
+}
+
+/* A tokenizer of three letters whose end-of-text token is number 3. */
+static const char LETTERS[] =
+    "{\"version\": \"1.0\", \"added_tokens\": [{\"id\": 3, \"content\": \"<|endoftext|>\", "
+    "\"single_word\": false, \"lstrip\": false, \"rstrip\": false, \"normalized\": false, "
+    "\"special\": true}], \"normalizer\": null, \"pre_tokenizer\": {\"type\": \"ByteLevel\", "
+    "\"add_prefix_space\": false, \"trim_offsets\": true, \"use_regex\": true}, "
+    "\"post_processor\": null, \"decoder\": {\"type\": \"ByteLevel\"}, \"model\": {\"type\": "
+    "\"BPE\", \"vocab\": {\"a\": 0, \"b\": 1, \"c\": 2}, \"merges\": []}}";
+
+TEST(generate_end_of_text_ends_it_or_is_a_line_end)
+{
+    fixture     x = make();
+    temp_folder f = temp_folder_make();
+    sink        k = {0}, lines = {0}, shown = {0};
+    lcsm_error  err   = {0};
+    size_t      count = sizeof LETTERS - 1;
+    temp_write(&f, "tokenizer.json", LETTERS, count);
+    lcsm_tokenizer_free(x.tok);
+    x.tok = NULL;
+    if (lcsm_tokenizer_load(&x.tok, f.path, &err) != LCSM_OK) fail_msg("%s", err.text);
+    make_loop(&x, "\1\2\3"); /* b c end */
+    int32_t b = 1;
+    assert_int_equal(lcsm_session_feed(x.s, &b, 1, NULL, NULL), LCSM_OK);
+    lcsm_generate_end end = write_on(&x, (lcsm_generate_options){.tokens = 7}, &k);
+    assert_string_equal(k.text, "c");
+    assert_int_equal(end.reason, LCSM_END_OF_TEXT);
+    write_on(&x, (lcsm_generate_options){.tokens = 5, .lines = true}, &lines);
+    assert_string_equal(lines.text, "bc\nbc");
+    write_on(&x, (lcsm_generate_options){.tokens = 2, .ignore_end = true}, &shown);
+    assert_string_equal(shown.text, "<|endoftext|>b");
+    lcsm_session_reset(x.s);
+    assert_int_equal(
+        lcsm_generate_prompt(x.s, x.tok, &(lcsm_generate_options){.lines = true}, "ab\nc", 4, &err),
+        LCSM_OK);
+    assert_int_equal(lcsm_session_position(x.s), 4);
+    temp_folder_remove(&f);
     done(&x);
 }
