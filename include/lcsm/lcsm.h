@@ -12,6 +12,7 @@
 #include <lcsm/export.h>
 #include <lcsm/generate.h>
 #include <lcsm/import.h>
+#include <lcsm/inspect.h>
 #include <lcsm/model.h>
 #include <lcsm/report.h>
 #include <lcsm/session.h>

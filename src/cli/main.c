@@ -22,6 +22,7 @@ static const command COMMANDS[] = {
     {"generate", "text from a model, as it is made", cmd_generate},
     {"help", "this page", help},
     {"import", "a run folder from a released model", cmd_import},
+    {"inspect", "what a trained model remembers", cmd_inspect},
     {"methods", "the method table and the oscillation codes", cmd_methods},
     {"report", "tables, figures and one page to read, from run folders", cmd_report},
     {"train", "train a model on text or on recall", cmd_train},

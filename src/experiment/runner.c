@@ -1,5 +1,6 @@
 /* runner.c - the runs of a grid: what is done stays, the rest is trained, several at a time. */
 #include <lcsm/experiment.h>
+#include <lcsm/inspect.h>
 #include <lcsm/tokenizer.h>
 #include <math.h>
 #include <stdio.h>
@@ -113,6 +114,15 @@ cleanup:
     return st;
 }
 
+/* What the model remembers, for the report. A run that cannot be inspected is done all the same. */
+static void inspect_run(const runner *r, const char *folder)
+{
+    lcsm_inspect_options o    = {.run = folder, .save = true};
+    char                *json = NULL;
+    (void)lcsm_inspect(r->ctx, &o, &json, NULL);
+    free(json);
+}
+
 static lcsm_status end_run(runner *r, size_t number, int code, lcsm_error *err)
 {
     lcsm_status  st  = LCSM_OK;
@@ -126,6 +136,7 @@ static lcsm_status end_run(runner *r, size_t number, int code, lcsm_error *err)
     r->spent += r->flops[run];
     r->done += result->state == LCSM_RESULT_DONE;
     r->failed += result->state == LCSM_RESULT_FAILED;
+    if (result->state == LCSM_RESULT_DONE && !r->grid.serial) inspect_run(r, folder);
     tell(r, LCSM_EXPERIMENT_END, r->grid.runs[run].name,
          result->state == LCSM_RESULT_FAILED ? result->message : "", false);
 cleanup:
@@ -192,9 +203,12 @@ static lcsm_status find_tokenizer(runner *r, size_t *vocab, lcsm_error *err)
     if (r->o->tokenizer != NULL) {
         (void)snprintf(r->tokenizer, sizeof r->tokenizer, "%s", r->o->tokenizer);
     } else if (r->grid.vocabulary > 0) {
-        return lcsm_fail(err, LCSM_ERR_ARGUMENT,
-                         "%s at scale %s wants a tokenizer of about %zu tokens (--tokenizer)",
-                         r->grid.name, r->grid.scale, r->grid.vocabulary);
+        LCSM_TRY(lcsm_path_join(r->tokenizer, r->o->out, "tokenizer.json", err));
+        if (!lcsm_path_exists(r->tokenizer)) {
+            tell(r, LCSM_EXPERIMENT_NOTE, "", "training a tokenizer on the data", false);
+            LCSM_TRY(lcsm_vocabulary_train(r->tokenizer, r->grid.vocabulary, r->o->data,
+                                           r->o->data_count, err));
+        }
     }
     if (*r->tokenizer != '\0') LCSM_TRY(lcsm_vocabulary_size(vocab, r->tokenizer, err));
 cleanup:

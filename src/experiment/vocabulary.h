@@ -5,6 +5,10 @@
 
 #include "base/error.h"
 
+/* Trains a byte-level BPE tokenizer of that size on files, and writes it to path. */
+lcsm_status lcsm_vocabulary_train(const char *path, size_t vocabulary, const char *const *data,
+                                  size_t count, lcsm_error *err);
+
 /* How many tokens a tokenizer.json, or the folder of one, has. */
 lcsm_status lcsm_vocabulary_size(size_t *out, const char *path, lcsm_error *err);
 

@@ -46,22 +46,27 @@ static void put_layers(lcsm_doc *d, const json_t *layers)
 
 /* ---- curves -------------------------------------------------------------------------------- */
 
-/* A list of numbers against their place, counted from `first`; false if it is empty. */
-static bool take_list(lcsm_series *out, double **memory, const json_t *list, double first)
+/* A list of numbers against other ones or, if there are none, against multiples of `step`; false
+ * if it is empty. */
+static bool take_list(lcsm_series *out, double **memory, const json_t *list, const json_t *at,
+                      double step)
 {
     size_t n = json_array_size(list);
     *memory  = n == 0 ? NULL : malloc(2 * n * sizeof **memory);
     if (*memory == NULL) return false;
     for (size_t j = 0; j < n; j++) {
-        (*memory)[j]     = first + (double)j;
+        (*memory)[j] =
+            at == NULL ? step * (double)(j + 1) : json_number_value(json_array_get(at, j));
         (*memory)[n + j] = json_number_value(json_array_get(list, j));
     }
     *out = (lcsm_series){.label = "", .x = *memory, .y = *memory + n, .count = n};
     return true;
 }
 
-static void put_norms(lcsm_doc *d, const json_t *layers, const char *file)
+static void put_norms(lcsm_doc *d, const json_t *root, const char *file)
 {
+    const json_t *layers = json_object_get(root, "layers");
+    double        every  = number(root, "state_norm_every");
     enum { MOST = 64 };
     lcsm_series series[MOST];
     double     *memory[MOST];
@@ -70,7 +75,7 @@ static void put_norms(lcsm_doc *d, const json_t *layers, const char *file)
     lcsm_strbuf svg   = {0};
     for (size_t j = 0; j < json_array_size(layers) && count < MOST; j++) {
         const json_t *list = json_object_get(json_array_get(layers, j), "state_norms");
-        if (!take_list(&series[count], &memory[count], list, 1)) continue;
+        if (!take_list(&series[count], &memory[count], list, NULL, every)) continue;
         (void)snprintf(names[count], sizeof names[count], "layer %zu", j + 1);
         series[count].label = names[count];
         count++;
@@ -93,11 +98,14 @@ static void put_norms(lcsm_doc *d, const json_t *layers, const char *file)
 
 static void put_influence(lcsm_doc *d, const json_t *root, const char *file)
 {
-    lcsm_series series;
-    double     *memory;
-    char        name[96];
-    lcsm_strbuf svg = {0};
-    if (!take_list(&series, &memory, json_object_get(root, "influence"), 1)) return;
+    lcsm_series   series;
+    double       *memory;
+    char          name[96];
+    lcsm_strbuf   svg   = {0};
+    const json_t *found = json_object_get(root, "influence");
+    if (!take_list(&series, &memory, json_object_get(found, "change"),
+                   json_object_get(found, "distance"), 1))
+        return;
     lcsm_chart c = {.title   = "Which past tokens an output depends on",
                     .x_label = "tokens back",
                     .y_label = "change of the output",
@@ -125,7 +133,7 @@ lcsm_status lcsm_section_inspect(lcsm_doc *d, const lcsm_record *r, const char *
         || lcsm_json_doc_read(&doc, path, LCSM_JSON_LARGE_SIZE, NULL) != LCSM_OK)
         return st;
     const json_t *layers = json_object_get(doc.root, "layers");
-    put_norms(d, layers, file);
+    put_norms(d, doc.root, file);
     put_influence(d, doc.root, file);
     if (json_array_size(layers) > 0) put_layers(d, layers);
     lcsm_json_doc_free(&doc);

@@ -1,0 +1,42 @@
+/*
+ * lcsm/inspect.h - what a trained model has learned to remember.
+ *
+ * The model of a run reads some text, and of every layer with a memory this is written down: the
+ * half-life of each memory row (tokens after which half of what it holds is left, from its mean log
+ * decay), the decays o_t themselves, and the size of the memory over time. Then single past tokens
+ * are replaced by others: how much the probabilities of the next token change says which of them an
+ * output depends on.
+ *
+ * Ownership  The text is the caller's to free().
+ * Threads    May be called from any thread.
+ * Errors     A function that can fail returns lcsm_status and, if err is not NULL, says why.
+ */
+#ifndef LCSM_INSPECT_H
+#define LCSM_INSPECT_H
+#include <lcsm/context.h>
+#include <lcsm/export.h>
+#include <lcsm/status.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+LCSM_BEGIN_DECLS
+
+/* All zeros are the defaults, but for run. */
+typedef struct {
+    const char        *run;  /* a run folder */
+    const char *const *data; /* text; none: the run's own, or recall examples, or random tokens */
+    size_t             data_count;
+    size_t             tokens; /* to read; 0: 512 */
+    bool               save;   /* keep the result in the run folder, where lcsm report finds it */
+} lcsm_inspect_options;
+
+/*
+ * *json is an object; docs/formats.md has its members:
+ *     {"tokens", "text", "layers": [{"half_life": [...], "gate_mean", "state_norms": [...], ...}],
+ *      "influence": {"distance": [...], "change": [...]}, "effective_context"}
+ */
+LCSM_API lcsm_status lcsm_inspect(const lcsm_context *ctx, const lcsm_inspect_options *options,
+                                  char **json, lcsm_error *err);
+
+LCSM_END_DECLS
+#endif

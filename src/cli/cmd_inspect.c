@@ -1,0 +1,141 @@
+/* cmd_inspect.c - lcsm inspect: what a model has learned to remember. */
+#include <jansson.h>
+#include <lcsm/inspect.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+static const char HELP[] =
+    "lcsm inspect - what a trained model remembers\n"
+    "\n"
+    "usage: lcsm inspect RUN [--data TEXT...] [--tokens N] [--save] [--json]\n"
+    "\n"
+    "The model reads some text, and shows for each layer how long its memory rows last "
+    "(half-lives\n"
+    "in tokens), what its decays o_t are, and how large the memory is; then how much the next\n"
+    "token's probabilities change when a single past token is replaced.\n"
+    "\n"
+    "  --data PATH  text to read; without it the run's own, an example of the recall task, or\n"
+    "               random tokens\n"
+    "  --tokens N   how many to read (512)\n"
+    "  --save       keep the result as RUN/inspect.json; lcsm report shows it then\n"
+    "  --threads N  the default is one for each processor\n"
+    "  --json       the whole result: {\"layers\": [{\"half_life\", \"gate_mean\", ...}],\n"
+    "               \"influence\", \"effective_context\"}\n"
+    "\n"
+    "  lcsm inspect runs/gla --data book.txt\n"
+    "  lcsm inspect runs/gla --save && lcsm report runs/gla --out gla.html\n";
+
+static double number(const json_t *object, const char *key)
+{
+    const json_t *v = json_object_get(object, key);
+    return json_is_number(v) ? json_number_value(v) : NAN;
+}
+
+static void print_number(int width, int digits, double x, const char *none)
+{
+    if (isfinite(x)) printf(" %*.*f", width, digits, x);
+    else printf(" %*s", width, none);
+}
+
+static void print_layer(size_t j, const json_t *layer)
+{
+    bool        known = json_object_get(layer, "half_life") != NULL;
+    const char *none  = known ? "for ever" : "-";
+    printf("%5zu", j + 1);
+    print_number(10, 1, number(layer, "half_life_low"), none);
+    print_number(10, 1, number(layer, "half_life_median"), none);
+    print_number(10, 1, number(layer, "half_life_high"), none);
+    print_number(9, 0, number(layer, "forever"), "-");
+    print_number(9, 3, number(layer, "gate_low"), "-");
+    print_number(7, 3, number(layer, "gate_mean"), "-");
+    print_number(7, 3, number(layer, "gate_high"), "-");
+    print_number(10, 4, number(layer, "state_norm"), "-");
+    putchar('\n');
+}
+
+/* A line of blocks, the tallest for the largest change. */
+static void print_influence(const json_t *root)
+{
+    const json_t *influence = json_object_get(root, "influence");
+    const json_t *distance  = json_object_get(influence, "distance");
+    const json_t *change    = json_object_get(influence, "change");
+    double        most      = 0;
+    for (size_t j = 0; j < json_array_size(change); j++)
+        most = fmax(most, json_number_value(json_array_get(change, j)));
+    printf("\ntokens back   change of the next token's probabilities\n");
+    for (size_t j = 0; j < json_array_size(change); j++) {
+        long d = (long)json_integer_value(json_array_get(distance, j));
+        if (d > 8 && (d & (d - 1)) != 0 && j + 1 < json_array_size(change) && j % 4 != 0) continue;
+        double x = json_number_value(json_array_get(change, j));
+        printf("%11ld   %.5f  ", d, x);
+        for (int k = 0; k < (most > 0 ? (int)lround(40 * x / most) : 0); k++) putchar('#');
+        putchar('\n');
+    }
+    printf("\nnine tenths of all influence lie within %.0f tokens\n",
+           number(root, "effective_context"));
+}
+
+static void print_text(const json_t *root)
+{
+    const json_t *layers = json_object_get(root, "layers");
+    printf("%.0f tokens: %s\n\n", number(root, "tokens"),
+           json_string_value(json_object_get(root, "text")));
+    printf("      half-life of memory rows, tokens    rows that   decay o_t               memory\n"
+           "layer       10 %%     median       90 %%  keep all      10 %%    mean    90 %%       "
+           "rms\n");
+    for (size_t j = 0; j < json_array_size(layers); j++) print_layer(j, json_array_get(layers, j));
+    print_influence(root);
+}
+
+static int inspect(const lcsm_inspect_options *o, int threads, bool json)
+{
+    lcsm_context_options opt  = {.threads = threads};
+    lcsm_context        *ctx  = NULL;
+    char                *text = NULL;
+    lcsm_error           err;
+    lcsm_status          st = lcsm_context_create(&ctx, &opt, &err);
+    if (st == LCSM_OK) st = lcsm_inspect(ctx, o, &text, &err);
+    lcsm_context_free(ctx);
+    if (st != LCSM_OK) return cli_report("inspect", &err);
+    if (json) {
+        fputs(text, stdout);
+    } else {
+        json_t *root = json_loads(text, 0, NULL);
+        print_text(root);
+        json_decref(root);
+    }
+    free(text);
+    return EXIT_OK;
+}
+
+int cmd_inspect(int argc, char **argv)
+{
+    bool                 help = false, json = false;
+    int                  words, threads = 0, tokens = 0;
+    cli_list             data      = {0};
+    lcsm_inspect_options o         = {0};
+    const cli_option     options[] = {{"--help", CLI_FLAG, &help, 0, 0},
+                                      {"--json", CLI_FLAG, &json, 0, 0},
+                                      {"--save", CLI_FLAG, &o.save, 0, 0},
+                                      {"--threads", CLI_COUNT, &threads, 1, 1024},
+                                      {"--tokens", CLI_COUNT, &tokens, 16, 1 << 20},
+                                      {"--data", CLI_LIST, &data, 0, 0},
+                                      {NULL, CLI_FLAG, NULL, 0, 0}};
+    if (!cli_parse(argc, argv, options, &words)) return EXIT_USAGE;
+    if (help) {
+        fputs(HELP, stdout);
+        return EXIT_OK;
+    }
+    if (words != 1) {
+        fputs("lcsm inspect: which run? lcsm inspect RUN\n", stderr);
+        return EXIT_USAGE;
+    }
+    o.run        = argv[1];
+    o.data       = data.items;
+    o.data_count = data.count;
+    o.tokens     = (size_t)tokens;
+    return inspect(&o, threads, json);
+}
