@@ -100,5 +100,29 @@ struct lcsm_model;
 LCSM_API lcsm_status lcsm_bench_decode_model(const struct lcsm_model *model, double seconds,
                                              lcsm_bench_decode *out, lcsm_error *err);
 
+/* A model of one method: what it is and how fast. NAN: not measured. */
+typedef struct {
+    const char *name, *code; /* code "" except for the row code */
+    bool        linear;      /* its time per token should not grow */
+    ptrdiff_t   d_model, layers;
+    size_t      parameters, memory_floats;   /* memory: carried by one sequence */
+    double      train_flops, decode_flops;   /* a token */
+    double      train_tokens_a_second;       /* whole updates, optimiser included */
+    double      decode_tokens_a_second;      /* one sequence, a token at a time */
+    ptrdiff_t   short_length, long_length;   /* growth: the ends that were measured */
+    double      short_seconds, long_seconds; /* a token of one block, both passes */
+    double      growth, growth_target;       /* their quotient; at most, or NAN */
+} lcsm_method_speed;
+
+typedef void lcsm_method_speed_fn(void *user, const lcsm_method_speed *row);
+
+/* A model of every method whose name is or contains the filter, at a size of
+ * lcsm_model_config_size, with a vocabulary of 256. options->threads 0 means all processors; with 1
+ * times are the processor's; the sink's machine and progress are used, row gets each method.
+ * Minutes in all. */
+LCSM_API lcsm_status lcsm_bench_methods(const lcsm_bench_options *options, const char *size,
+                                        lcsm_method_speed_fn *row, const lcsm_bench_sink *sink,
+                                        lcsm_error *err);
+
 LCSM_END_DECLS
 #endif

@@ -93,9 +93,6 @@ LCSM_API lcsm_status lcsm_model_config_set(lcsm_model_config *cfg, const char *k
                                            const char *value, lcsm_error *err);
 /* True for a key that lcsm_model_config_set knows. */
 LCSM_API bool lcsm_model_config_has(const char *key);
-/* The key that is nearest to one that does not exist. */
-LCSM_API const char *lcsm_model_config_nearest(const char *key);
-
 /* The file of a recipe: a name with a dot or a slash is a path; others are looked for in recipes/
  * of the working folder, and then where recipes are installed. */
 LCSM_API lcsm_status lcsm_recipe_find(char *path, size_t size, const char *name, lcsm_error *err);

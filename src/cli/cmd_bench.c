@@ -7,10 +7,11 @@
 #include "cli.h"
 
 static const char HELP[] =
-    "lcsm bench - time the operator beside this machine's peak\n"
+    "lcsm bench - time the operator beside this machine's peak, or a model of every method\n"
     "\n"
     "usage: lcsm bench eos [--threads N] [--quick] [--filter TEXT] [--seconds S] [--json]\n"
     "       lcsm bench decode RUN | --method NAME ...     tokens a second; see its --help\n"
+    "       lcsm bench methods [--size 10m] ...; lcsm bench methods --help says more\n"
     "\n"
     "One run measures the fused multiply-adds, vector exponentials and memory reads that this\n"
     "processor can do; compares every kernel with the plain reference (a wrong one is not timed);\n"
@@ -281,7 +282,7 @@ static int bench_eos(int argc, char **argv)
 static const struct {
     const char  *name;
     cli_command *run;
-} SUITES[] = {{"eos", bench_eos}, {"decode", cmd_bench_decode}};
+} SUITES[] = {{"eos", bench_eos}, {"decode", cmd_bench_decode}, {"methods", cmd_bench_methods}};
 
 enum { SUITE_COUNT = sizeof SUITES / sizeof SUITES[0] };
 
@@ -290,7 +291,9 @@ int cmd_bench(int argc, char **argv)
     const char *names[SUITE_COUNT + 1] = {NULL};
     char        title[32];
     if (argc < 2) {
-        fputs("lcsm bench: what? lcsm bench eos times the operator\n", stderr);
+        fputs(
+            "lcsm bench: what? lcsm bench eos times the operator, lcsm bench methods the models\n",
+            stderr);
         return EXIT_USAGE;
     }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {

@@ -88,55 +88,6 @@ static void print_summary(const show *s, const lcsm_model_summary *m)
 
 /* ---- settings --------------------------------------------------------------------------- */
 
-static bool is_own(const char *word)
-{
-    static const char *const OWN[] = {"--help", "-h", "--json", "--seq-len", "--recipe", "--size"};
-    for (size_t j = 0; j < sizeof OWN / sizeof OWN[0]; j++)
-        if (strncmp(word, OWN[j], strlen(OWN[j])) == 0) return true;
-    return word[0] != '-' || strcmp(word, "--") == 0;
-}
-
-/* --key value or --key=value of the model; *used says how many words it took. */
-static int take_key(char **word, lcsm_model_config *cfg, int *used)
-{
-    lcsm_error  err;
-    char        name[64];
-    size_t      size  = strcspn(word[0], "=");
-    const char *value = word[0][size] == '=' ? word[0] + size + 1 : word[1];
-    *used             = word[0][size] == '=' ? 1 : 2;
-    (void)snprintf(name, sizeof name, "%.*s", (int)(size - 2), word[0] + 2);
-    if (!lcsm_model_config_has(name)) {
-        fprintf(stderr, "lcsm describe: unknown option '--%s'; the nearest setting is %s\n", name,
-                lcsm_model_config_nearest(name));
-        return EXIT_USAGE;
-    }
-    if (value == NULL) {
-        fprintf(stderr, "lcsm describe: --%s needs a value\n", name);
-        return EXIT_USAGE;
-    }
-    if (lcsm_model_config_set(cfg, name, value, &err) != LCSM_OK)
-        return cli_report("describe", &err);
-    return EXIT_OK;
-}
-
-/* Takes the model's keys out of argv; other options stay for cli_parse. */
-static int take_keys(int *argc, char **argv, lcsm_model_config *cfg)
-{
-    int kept = 1, used;
-    for (int j = 1; j < *argc; j += used) {
-        used = 1;
-        if (is_own(argv[j])) {
-            argv[kept++] = argv[j];
-            continue;
-        }
-        int code = take_key(argv + j, cfg, &used);
-        if (code != EXIT_OK) return code;
-    }
-    *argc      = kept;
-    argv[kept] = NULL;
-    return EXIT_OK;
-}
-
 /* The recipe comes before the keys, so it is looked for first. */
 static int take_recipe(int argc, char **argv, lcsm_model_config *cfg)
 {
@@ -199,10 +150,10 @@ int cmd_describe(int argc, char **argv)
                                    {"--recipe", CLI_TEXT, &recipe, 0, 0},
                                    {"--size", CLI_TEXT, &size, 0, 0},
                                    {"--seq-len", CLI_COUNT, &length, 1, 1 << 24},
-                                   {NULL, CLI_FLAG, NULL, 0, 0}};
+                                   {NULL, CLI_SETTINGS, NULL, 0, 0}};
     lcsm_model_config_defaults(&cfg);
     if ((code = take_recipe(argc, argv, &cfg)) != EXIT_OK) return code;
-    if ((code = take_keys(&argc, argv, &cfg)) != EXIT_OK) return code;
+    if (!cli_take_settings(&argc, argv, &cfg, NULL, &code)) return code;
     if (!cli_parse(argc, argv, options, &count)) return EXIT_USAGE;
     if (help) {
         fputs(HELP, stdout);

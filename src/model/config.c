@@ -103,11 +103,6 @@ bool lcsm_model_config_has(const char *key)
     return lcsm_keys_find(&LCSM_MODEL_KEYS, key) != NULL;
 }
 
-const char *lcsm_model_config_nearest(const char *key)
-{
-    return lcsm_keys_nearest(&LCSM_MODEL_KEYS, key);
-}
-
 ptrdiff_t lcsm_model_config_layers(const lcsm_model_config *cfg)
 {
     lcsm_code_states c;
