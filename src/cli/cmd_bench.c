@@ -282,7 +282,10 @@ static int bench_eos(int argc, char **argv)
 static const struct {
     const char  *name;
     cli_command *run;
-} SUITES[] = {{"eos", bench_eos}, {"decode", cmd_bench_decode}, {"methods", cmd_bench_methods}};
+} SUITES[] = {{"eos", bench_eos},
+              {"decode", cmd_bench_decode},
+              {"methods", cmd_bench_methods},
+              {"tokenizer", cmd_bench_tokenizer}};
 
 enum { SUITE_COUNT = sizeof SUITES / sizeof SUITES[0] };
 

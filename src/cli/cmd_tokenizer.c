@@ -117,12 +117,23 @@ typedef struct {
     bool    follows;
 } id_sink;
 
+/* printf would take longer than encoding does. */
+static void print_id(int32_t id, bool follows)
+{
+    char  text[16];
+    char *at = text + sizeof text;
+    do *--at = (char)('0' + id % 10);
+    while ((id /= 10) > 0);
+    if (follows) *--at = ' ';
+    (void)fwrite(at, 1, (size_t)(text + sizeof text - at), stdout);
+}
+
 static lcsm_status take_ids(void *user, const int32_t *ids, size_t count, lcsm_error *err)
 {
     id_sink *sink = user;
     for (size_t j = 0; j < count; j++) {
         if (sink->list != NULL) (void)json_array_append_new(sink->list, json_integer(ids[j]));
-        else printf("%s%ld", sink->follows ? " " : "", (long)ids[j]);
+        else print_id(ids[j], sink->follows);
         sink->follows = true;
     }
     if (ferror(stdout) == 0) return LCSM_OK;
