@@ -6,7 +6,7 @@
 #include "base/file.h"
 #include "format/json_doc.h"
 #include "text/byte_map.h"
-#include "text/tokenizer.h"
+#include "text/tokenizer_read.h"
 #include "text/tokenizer_write.h"
 
 #define EOS "<|endoftext|>"
@@ -136,5 +136,5 @@ cleanup:
     free(r.merges);
     free(r.room);
     lcsm_vocab_free(&r.vocab);
-    return st;
+    return lcsm_tokenizer_not_config(st, err);
 }
