@@ -78,6 +78,22 @@ static lcsm_status load(lcsm_tokenizer **tok, const settings *s, lcsm_error *err
 
 /* ---- train ------------------------------------------------------------------------------ */
 
+/* Whether a file can be made there: better known before the work than after it. */
+static bool may_write(const char *command, const char *path)
+{
+    char        folder[4096] = ".";
+    const char *slash        = strrchr(path, '/');
+    size_t      size         = slash == NULL ? 0 : (size_t)(slash - path) + 1;
+    if (size >= sizeof folder) return true; /* whoever opens it says what is wrong */
+    if (size > 0) {
+        memcpy(folder, path, size);
+        folder[size] = '\0';
+    }
+    if (access(folder, W_OK | X_OK) == 0) return true;
+    fprintf(stderr, "lcsm %s: cannot write %s: %s: %s\n", command, path, folder, strerror(errno));
+    return false;
+}
+
 static int train(int count, char **words, const settings *s, const char *command)
 {
     lcsm_error              err;
@@ -90,6 +106,7 @@ static int train(int count, char **words, const settings *s, const char *command
         fprintf(stderr, "lcsm %s: which text? name files or folders\n", command);
         return EXIT_USAGE;
     }
+    if (!may_write(command, out)) return EXIT_INPUT;
     double      begun = cli_seconds();
     lcsm_status st = lcsm_tokenizer_train(&tok, (const char *const *)words, (size_t)count, &options,
                                           cli_progress_show, &progress, &err);
