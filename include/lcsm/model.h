@@ -45,15 +45,27 @@ typedef struct {
     bool        frozen;
 } lcsm_parameter_info;
 
+/* A state of the recurrence of layer 0, or an input of what a method has in its place. */
+typedef struct {
+    char        name[16];  /* i, e, s, and the parts of o: row, col, full, their phases ... */
+    char        shape[64]; /* "[T, 4, 32]": T steps, heads, numbers of a head */
+    const char *from;      /* "data", "learned" or "fixed" */
+} lcsm_state_info;
+
+enum { LCSM_STATES_MOST = 16 };
+
 typedef struct {
     size_t parameters;       /* all, the frozen ones too */
     size_t frozen;           /* of these, not trained */
     size_t reference_frozen; /* constants that the paper's layer stores and counts, and we do not */
     size_t memory_floats;    /* carried by one sequence */
     double train_flops;      /* a token, forward and backward, at the length given */
-    double decode_flops;     /* a token at T = 1 */
+    double decode_flops;     /* a token at T = 1, without what is computed once for all tokens */
     size_t layers;
     char   form[16], reason[96]; /* of the recurrence of layer 0; "" if it has none */
+    char   op[16];               /* eos, or what a method has in its place */
+    size_t state_count;
+    lcsm_state_info states[LCSM_STATES_MOST];
 } lcsm_model_summary;
 
 typedef void lcsm_parameter_fn(void *user, const lcsm_parameter_info *row);

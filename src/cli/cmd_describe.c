@@ -48,7 +48,7 @@ static void take_parameter(void *user, const lcsm_parameter_info *p)
     printf("  %-36s %-18s %12zu%s\n", p->name, p->shape, p->count, p->frozen ? "  frozen" : "");
 }
 
-static void print_states(const char *name)
+static void print_states(const char *name, const lcsm_model_summary *about)
 {
     for (size_t j = 0; j < lcsm_method_count(); j++) {
         lcsm_method_info m = lcsm_method_at(j);
@@ -58,6 +58,20 @@ static void print_states(const char *name)
         printf("  i = %s,  e = %s,  o = %s,  s = %s,  memory %s\n\n", m.input, m.expand,
                m.oscillation, m.shrink, m.memory);
     }
+    printf("states of layer 0 (%s)\n", about->op);
+    for (size_t j = 0; j < about->state_count; j++)
+        printf("  %-12s %-24s %s\n", about->states[j].name, about->states[j].shape,
+               about->states[j].from);
+    putchar('\n');
+}
+
+static json_t *states_json(const lcsm_model_summary *m)
+{
+    json_t *list = json_array();
+    for (size_t j = 0; j < m->state_count; j++)
+        json_array_append_new(list, json_pack("{s:s, s:s, s:s}", "name", m->states[j].name, "shape",
+                                              m->states[j].shape, "from", m->states[j].from));
+    return list;
 }
 
 static void print_summary(const show *s, const lcsm_model_summary *m)
@@ -65,11 +79,12 @@ static void print_summary(const show *s, const lcsm_model_summary *m)
     size_t total = m->parameters + m->reference_frozen, frozen = m->frozen + m->reference_frozen;
     if (s->json) {
         json_t *all =
-            json_pack("{s:s, s:I, s:I, s:I, s:I, s:f, s:f, s:s, s:s, s:O}", "name", s->name,
-                      "parameters", (json_int_t)total, "frozen", (json_int_t)frozen, "stored",
-                      (json_int_t)m->parameters, "memory_floats", (json_int_t)m->memory_floats,
-                      "flops_per_token", m->train_flops, "decode_flops_per_token", m->decode_flops,
-                      "form", m->form, "reason", m->reason, "parameter_list", s->rows);
+            json_pack("{s:s, s:I, s:I, s:I, s:I, s:f, s:f, s:s, s:s, s:s, s:o, s:O}", "name",
+                      s->name, "parameters", (json_int_t)total, "frozen", (json_int_t)frozen,
+                      "stored", (json_int_t)m->parameters, "memory_floats",
+                      (json_int_t)m->memory_floats, "flops_per_token", m->train_flops,
+                      "decode_flops_per_token", m->decode_flops, "form", m->form, "reason",
+                      m->reason, "op", m->op, "states", states_json(m), "parameter_list", s->rows);
         json_dumpf(all, stdout, JSON_INDENT(2));
         fputc('\n', stdout);
         json_decref(all);
@@ -117,7 +132,7 @@ static lcsm_status describe_with(const lcsm_context *ctx, lcsm_model_config *cfg
     if (size != NULL) st = lcsm_model_config_size(cfg, ctx, size, err);
     if (st == LCSM_OK) st = lcsm_model_describe(ctx, cfg, length, &m, NULL, NULL, err);
     if (st != LCSM_OK) return st;
-    if (!s->json) print_states(cfg->code[0] != 0 ? "code" : cfg->method);
+    if (!s->json) print_states(cfg->code[0] != 0 ? "code" : cfg->method, &m);
     st = lcsm_model_describe(ctx, cfg, length, &m, take_parameter, s, err);
     if (st == LCSM_OK) print_summary(s, &m);
     return st;

@@ -2,6 +2,7 @@
 #include <lcsm/model.h>
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "eos/code.h"
 #include "eos/method.h"
@@ -32,13 +33,107 @@ lcsm_code_info lcsm_code_at(size_t row)
     return (lcsm_code_info){(int)row, LCSM_OSC_TABLE[row].notation, LCSM_OSC_TABLE[row].text};
 }
 
-static double flops_of(const lcsm_graph *g)
+/* ---- where tensors come from ------------------------------------------------------------ */
+
+enum { FROM_DATA = 1, FROM_LEARNED = 2 };
+
+/* By tensor: what it depends on. */
+static unsigned char *sources_of(const lcsm_graph *g)
 {
-    double sum = 0;
-    for (int j = 0; j < g->node_list.count; j++) {
-        const lcsm_node *n = lcsm_node_at(g, j);
-        if (n->op->flops != NULL) sum += n->op->flops(n);
+    unsigned char *from = calloc((size_t)g->tensor_list.count + 1, 1);
+    for (int j = 0; from != NULL && j < g->tensor_list.count; j++) {
+        const lcsm_tensor *t = lcsm_tensor_at(g, j);
+        if (t->kind == LCSM_TENSOR_INPUT) from[j] = FROM_DATA;
+        if (t->kind == LCSM_TENSOR_PARAM
+            && (g->params->list[t->param].flags & LCSM_PARAM_FROZEN) == 0)
+            from[j] = FROM_LEARNED;
     }
+    for (int j = 0; from != NULL && j < g->node_list.count; j++) {
+        const lcsm_node *n   = lcsm_node_at(g, j);
+        unsigned char    all = 0;
+        for (int i = 0; i < n->n_in; i++)
+            if (n->in[i] != NULL) all |= from[lcsm_tensor_root(n->in[i], NULL)->index];
+        for (int i = 0; i < n->n_out; i++) from[n->out[i]->index] = all;
+    }
+    return from;
+}
+
+static const char *source_name(unsigned char from)
+{
+    return (from & FROM_DATA) != 0 ? "data" : ((from & FROM_LEARNED) != 0 ? "learned" : "fixed");
+}
+
+/* The first node that mixes steps by what a method is named for. */
+static const lcsm_node *mixing_node(const lcsm_graph *g)
+{
+    static const lcsm_op_id MIXING[] = {LCSM_OP_eos, LCSM_OP_cscan,    LCSM_OP_dplr,
+                                        LCSM_OP_wkv, LCSM_OP_longconv, LCSM_OP_attention};
+    for (int j = 0; j < g->node_list.count; j++)
+        for (size_t k = 0; k < COUNT(MIXING); k++)
+            if (lcsm_node_at(g, j)->op == lcsm_op_row(MIXING[k], LCSM_F32))
+                return lcsm_node_at(g, j);
+    return NULL;
+}
+
+/* [T, H, K, D] without the axes that the operand does not have. */
+static void operand_shape(char text[64], const lcsm_eos_desc *d, unsigned axes)
+{
+    char inner[40];
+    if ((axes & LCSM_AXIS_KK) != 0) (void)snprintf(inner, sizeof inner, ", %td, %td", d->K, d->K);
+    else {
+        int used = 0;
+        inner[0] = 0;
+        if ((axes & LCSM_AXIS_K) != 0) used = snprintf(inner, sizeof inner, ", %td", d->K);
+        if ((axes & LCSM_AXIS_D) != 0)
+            (void)snprintf(inner + used, sizeof inner - (size_t)used, ", %td", d->D);
+    }
+    (void)snprintf(text, 64, "[%s%td%s]", (axes & LCSM_AXIS_T) != 0 ? "T, " : "", d->H, inner);
+}
+
+static void eos_shape(char text[64], const lcsm_node *n, int input)
+{
+    const lcsm_eos_desc   *d                  = &((const lcsm_eos_attr *)n->attr)->desc;
+    const lcsm_eos_operand list[EOS_OPERANDS] = {
+#define X(name) [EOS_##name] = d->name,
+        LCSM_EOS_OPERAND_LIST(X)
+#undef X
+    };
+    operand_shape(text, d, list[input].axes);
+}
+
+static void list_states(const lcsm_graph *g, lcsm_model_summary *out)
+{
+    const lcsm_node *n    = mixing_node(g);
+    unsigned char   *from = sources_of(g);
+    if (n != NULL) (void)snprintf(out->op, sizeof out->op, "%s", n->op->name);
+    for (int j = 0; n != NULL && from != NULL && j < n->n_in; j++) {
+        if (n->in[j] == NULL || out->state_count == LCSM_STATES_MOST) continue;
+        lcsm_state_info *s   = &out->states[out->state_count++];
+        bool             eos = n->op == lcsm_op_row(LCSM_OP_eos, LCSM_F32) && j < EOS_OPERANDS;
+        char             shape[LCSM_SHAPE_TEXT];
+        (void)snprintf(s->name, sizeof s->name, "%s", lcsm_op_input(n->op, j));
+        if (eos) eos_shape(s->shape, n, j);
+        else
+            (void)snprintf(s->shape, sizeof s->shape, "%.60s",
+                           lcsm_shape_text(shape, &n->in[j]->shape));
+        s->from = source_name(from[lcsm_tensor_root(n->in[j], NULL)->index]);
+    }
+    free(from);
+}
+
+/* ---- cost ------------------------------------------------------------------------------- */
+
+/* Of the nodes that depend on the data, or of all. */
+static double flops_of(const lcsm_graph *g, bool data)
+{
+    unsigned char *from = sources_of(g);
+    double         sum  = 0;
+    for (int j = 0; from != NULL && j < g->node_list.count; j++) {
+        const lcsm_node *n = lcsm_node_at(g, j);
+        if (n->op->flops != NULL && (!data || (from[n->out[0]->index] & FROM_DATA) != 0))
+            sum += n->op->flops(n);
+    }
+    free(from);
     return sum;
 }
 
@@ -100,10 +195,11 @@ lcsm_status lcsm_model_describe(const lcsm_context *ctx, const lcsm_model_config
     LCSM_TRY(lcsm_params_create(&one_params, LCSM_F32, 0, err));
     LCSM_TRY(lcsm_model_sketch(&g, ctx, params, cfg, length, true, err));
     LCSM_TRY(lcsm_model_sketch(&one, ctx, one_params, cfg, 1, false, err));
-    out->train_flops   = 3 * flops_of(g) / (double)length;
-    out->decode_flops  = flops_of(one);
+    out->train_flops   = 3 * flops_of(g, false) / (double)length;
+    out->decode_flops  = flops_of(one, true);
     out->memory_floats = memory_of(one);
     plan_of(g, ctx, length, out);
+    list_states(g, out);
     if (cfg->code[0] != 0 && lcsm_code_parse(cfg->code, &c, NULL) == LCSM_OK)
         out->reference_frozen =
             (size_t)(lcsm_model_config_layers(cfg)

@@ -247,7 +247,7 @@ lcsm_status lcsm_model_sketch(lcsm_graph **g, const lcsm_context *ctx, lcsm_para
                               const lcsm_model_config *cfg, ptrdiff_t T, bool train,
                               lcsm_error *err)
 {
-    lcsm_model_want want = {.logits = !train, .loss = train, .ignore = -1};
+    lcsm_model_want want = {.whole = train, .logits = !train, .loss = train, .ignore = -1};
     lcsm_model_io   io;
     lcsm_status     st;
     LCSM_TRY(lcsm_graph_create(g, ctx, params, err));

@@ -94,3 +94,43 @@ TEST(lower_bounds_are_counted_once_for_all_layers)
 {
     assert_int_equal(count_of("hgrn", NULL, NULL).shared, L * D);
 }
+
+/* ---- what describe says ---- */
+
+static const char *source_of(const lcsm_model_summary *m, const char *name)
+{
+    for (size_t j = 0; j < m->state_count; j++)
+        if (strcmp(m->states[j].name, name) == 0) return m->states[j].from;
+    return "absent";
+}
+
+TEST(states_say_where_they_come_from)
+{
+    const struct {
+        const char *code, *state, *from, *shape;
+    } rows[] = {{"1-0-0-0", "e", "data", "[T, 1, 4]"},
+                {"1-0-0-0", "s", "learned", "[1, 4, 24]"},
+                {"1-0-0-0", "full", "learned", "[1, 4, 24]"},
+                {"1-1-1-0", "row", "data", "[T, 1, 4]"},
+                {"1-1-1-0", "col", "data", "[T, 1, 24]"},
+                {"1-11-1-0", "row_phase", "fixed", "[1, 4]"},
+                {"1-10-1-0", "row", "absent", ""}};
+    lcsm_context *ctx;
+    lcsm_error    err;
+    assert_int_equal(lcsm_context_create(&ctx, NULL, &err), LCSM_OK);
+    for (size_t j = 0; j < sizeof rows / sizeof rows[0]; j++) {
+        lcsm_model_config  cfg;
+        lcsm_model_summary m;
+        lcsm_model_config_defaults(&cfg);
+        snprintf(cfg.code, sizeof cfg.code, "%s", rows[j].code);
+        cfg.d_model = D;
+        cfg.expand  = 4;
+        assert_int_equal(lcsm_model_describe(ctx, &cfg, 8, &m, NULL, NULL, &err), LCSM_OK);
+        assert_string_equal(m.op, "eos");
+        assert_string_equal(source_of(&m, rows[j].state), rows[j].from);
+        for (size_t k = 0; k < m.state_count; k++)
+            if (strcmp(m.states[k].name, rows[j].state) == 0)
+                assert_string_equal(m.states[k].shape, rows[j].shape);
+    }
+    lcsm_context_free(ctx);
+}
