@@ -6,6 +6,16 @@
  */
 #include "kernel/gemm/tile.h"
 
+#include "base/sanitizer.h"
+
+/* A sanitizer would put its checks into every copy of the body, which takes minutes to compile;
+ * there the one body is a function, and does the same. */
+#if LCSM_ASAN || LCSM_TSAN
+#define TILE_BODY static __attribute__((noinline))
+#else
+#define TILE_BODY VEC_INLINE
+#endif
+
 /* X(row, g, o): every row of the highest tile. Row 3g + o of A is addressed as row o of the g-th
  * pointer, so that a few pointers and one stride reach all of them. ROWS_n: the rows of tiles n
  * vectors wide. */
@@ -32,8 +42,8 @@
 #endif
 
 /* Writes one vector of C. */
-VEC_INLINE void put(real *p, vec sum, lcsm_tile_op op, const lcsm_target *t, ptrdiff_t row,
-                    ptrdiff_t lane)
+TILE_BODY void put(real *p, vec sum, lcsm_tile_op op, const lcsm_target *t, ptrdiff_t row,
+                   ptrdiff_t lane)
 {
     if (op == TILE_ADD || op == TILE_DECAY || op == TILE_DECAY2) sum += vload(p);
     if (op == TILE_SUM) sum += vload(t->col + row * t->col_r + lane);
@@ -48,8 +58,8 @@ VEC_INLINE void put(real *p, vec sum, lcsm_tile_op op, const lcsm_target *t, ptr
 }
 
 /* `tiles` tiles of `rows` rows each, from row `first` on. */
-VEC_INLINE void tile(int rows, int vecs, ptrdiff_t first, ptrdiff_t tiles, const lcsm_product *p,
-                     int count, const lcsm_target *t)
+TILE_BODY void tile(int rows, int vecs, ptrdiff_t first, ptrdiff_t tiles, const lcsm_product *p,
+                    int count, const lcsm_target *t)
 {
     const ptrdiff_t cr = t->cr;
     real           *c  = t->c + first * cr;
