@@ -24,14 +24,23 @@ static void linear_ticks(lcsm_axis *a, size_t wanted)
         a->ticks[a->count++] = j == 0 ? 0 : j * step;
 }
 
+/* The nearest of 1, 2, 5 times a power of ten that is not above x. */
+static double round_below(double x)
+{
+    double power = pow(10, floor(log10(x) + 1e-9)), rest = x / power;
+    return power * (rest >= 5 - 1e-9 ? 5 : rest >= 2 - 1e-9 ? 2 : 1);
+}
+
 /* 1, 2, 5 of every decade if there are few, else powers of ten, else some of these. */
 static void log_ticks(lcsm_axis *a, size_t wanted)
 {
     static const double parts[] = {1, 2, 5};
-    double              low = floor(log10(a->low)), high = ceil(log10(a->high));
-    double              decades = high - low;
-    bool                fine    = 3 * log10(a->high / a->low) <= (double)wanted + 1;
-    double              stride  = fine ? 1 : ceil(decades / (double)wanted);
+    a->low                      = round_below(a->low);
+    a->high                     = round_step(a->high);
+    double low = floor(log10(a->low)), high = ceil(log10(a->high));
+    double decades = high - low;
+    bool   fine    = 3 * log10(a->high / a->low) <= (double)wanted + 1;
+    double stride  = fine ? 1 : ceil(decades / (double)wanted);
     for (double p = low; p <= high; p += stride) {
         for (size_t j = 0; j < (fine ? 3u : 1u) && a->count < LCSM_AXIS_TICKS; j++) {
             double tick = parts[j] * pow(10, p);

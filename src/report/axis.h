@@ -14,8 +14,8 @@ typedef struct {
     int    digits; /* behind the point of a tick's label */
 } lcsm_axis;
 
-/* An axis over [low, high] with round ticks, about `wanted` of them. A linear one is widened to
- * its outermost ticks; an empty or broken range becomes one that can be drawn. A logarithmic one
+/* An axis over [low, high] with round ticks, about `wanted` of them. It is widened to round
+ * ends; an empty or broken range becomes one that can be drawn. A logarithmic one
  * needs low > 0 and becomes linear without. */
 lcsm_axis lcsm_axis_make(double low, double high, bool log, size_t wanted);
 

@@ -52,7 +52,7 @@ static lcsm_axis x_axis(const lcsm_chart *c)
     for (size_t j = 0; j < c->count; j++)
         widen(&low, &high, c->series[j].x, c->series[j].count, c->x_log);
     lcsm_axis a = lcsm_axis_make(low, high, c->x_log, 6);
-    if (!c->points && !c->x_log) lcsm_axis_fit(&a, low, high);
+    if (!c->points) lcsm_axis_fit(&a, low, high);
     if (!c->x_values) return a;
     for (size_t j = 0; j < c->count; j++) {
         for (size_t k = 0; k < c->series[j].count; k++) {
@@ -180,7 +180,7 @@ static void put_names(lcsm_strbuf *out, const lcsm_chart *c, const lcsm_plot *p)
 
 static double entry_width(const char *label)
 {
-    return 40 + lcsm_svg_width(label);
+    return 46 + lcsm_svg_width(label);
 }
 
 /* Writes the entries, if out is not NULL, and returns how many rows they take. */

@@ -206,16 +206,20 @@ static double rate_of(const lcsm_record *r)
     return rate;
 }
 
-/* Tokens that are read in a second of training, between the first line and the last. Those of
- * tokens_per_second are only the ones that count in the loss. */
+/* Tokens that are read in a second of training, in the fastest piece between two lines: what else
+ * the machine does makes the others slower. Those of tokens_per_second are only the ones that count
+ * in the loss. */
 static double speed_of(const lcsm_record *r)
 {
     static const char *const factors[] = {"batch_size", "seq_len", "accumulate"};
-    double                   update    = 1;
+    double                   update = 1, best = NAN;
     for (size_t j = 0; j < COUNT(factors); j++) update *= number(r->config.root, factors[j]);
-    if (r->train_count < 2) return NAN;
-    const lcsm_train_line *a = &r->train[0], *b = &r->train[r->train_count - 1];
-    return update * (b->step - a->step) / (b->seconds - a->seconds);
+    for (size_t j = 1; j < r->train_count; j++) {
+        const lcsm_train_line *a = &r->train[j - 1], *b = &r->train[j];
+        double                 speed = update * (b->step - a->step) / (b->seconds - a->seconds);
+        if (isfinite(speed) && !(speed <= best)) best = speed;
+    }
+    return best;
 }
 
 static double tokens_of(const lcsm_record *r)

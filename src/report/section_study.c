@@ -10,14 +10,22 @@
 #include "report/section.h"
 #include "report/study_figures.h"
 
-/* Key and value of a point, as in "seq_len 32, d_model 64"; "" without axes. */
+const char *lcsm_axis_name(const char *key)
+{
+    static const char *const names[][2] = {{"d_model", "width"}, {"seq_len", "length"}};
+    for (size_t j = 0; j < COUNT(names); j++)
+        if (strcmp(key, names[j][0]) == 0) return names[j][1];
+    return key;
+}
+
+/* Name and value of every axis; "" without axes. */
 const char *lcsm_point_text(char text[96], const lcsm_study *s, size_t point)
 {
     size_t used = 0;
     text[0]     = '\0';
     for (size_t j = 0; j < s->axis_count && used < 90; j++)
-        used += (size_t)snprintf(text + used, 96 - used, "%s%s %g", j == 0 ? "" : ", ", s->axes[j],
-                                 s->points[point][j]);
+        used += (size_t)snprintf(text + used, 96 - used, "%s%s %g", j == 0 ? "" : ", ",
+                                 lcsm_axis_name(s->axes[j]), s->points[point][j]);
     return text;
 }
 

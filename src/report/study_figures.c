@@ -125,11 +125,6 @@ static lcsm_status draw_lines(lcsm_strbuf *svg, const lcsm_study *s, const lines
     return LCSM_OK;
 }
 
-static const char *axis_label(const char *key)
-{
-    return strcmp(key, "d_model") == 0 ? "width" : strcmp(key, "seq_len") == 0 ? "length" : key;
-}
-
 /* As in the paper: the metric against the width, one panel for each length. */
 static lcsm_status put_panels(lcsm_doc *d, const lcsm_study *s, size_t x, size_t panel,
                               lcsm_error *err)
@@ -140,24 +135,31 @@ static lcsm_status put_panels(lcsm_doc *d, const lcsm_study *s, size_t x, size_t
     if (values == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for charts");
     size_t panels = panel < s->axis_count ? axis_values(values, s, panel) : 1;
     for (size_t j = 0; j < panels; j++) {
-        char        title[96], file[FILE_NAME];
+        char        title[96], place[96], file[FILE_NAME];
         lcsm_strbuf svg = {0};
         (void)snprintf(title, sizeof title, "%s against %s", s->metric->label,
-                       axis_label(s->axes[x]));
+                       lcsm_axis_name(s->axes[x]));
         if (panel < s->axis_count)
-            (void)snprintf(title, sizeof title, "%s %g", axis_label(s->axes[panel]), values[j]);
+            (void)snprintf(title, sizeof title, "%s %g", lcsm_axis_name(s->axes[panel]), values[j]);
+        (void)snprintf(place, sizeof place, "%s", title);
         title[0] = (char)(title[0] - 'a' + 'A');
         file_of(file, s, s->metric->name, j + 1);
-        lines l = {
-            x,     panel, values[j], title, axis_label(s->axes[x]), s->metric->label, metric_value,
-            !unit, unit};
+        lines l = {x,
+                   panel,
+                   values[j],
+                   title,
+                   lcsm_axis_name(s->axes[x]),
+                   s->metric->label,
+                   metric_value,
+                   !unit,
+                   unit};
         LCSM_TRY(draw_lines(&svg, s, &l, err));
         lcsm_doc_figure(
             d, &svg, file,
             "%s of each variant against the model's %s%s%s. Bands are one deviation over "
             "seeds.",
-            unit ? "Accuracy" : s->metric->label, axis_label(s->axes[x]),
-            panel < s->axis_count ? ", at " : "", panel < s->axis_count ? title : "");
+            unit ? "Accuracy" : s->metric->label, lcsm_axis_name(s->axes[x]),
+            panel < s->axis_count ? ", at " : "", panel < s->axis_count ? place : "");
     }
 cleanup:
     free(values);
@@ -174,7 +176,7 @@ static lcsm_status put_scaling(lcsm_doc *d, const lcsm_study *s, size_t x, lcsm_
                         s->axis_count,
                         0,
                         "Time a token",
-                        axis_label(s->axes[x]),
+                        lcsm_axis_name(s->axes[x]),
                         "microseconds",
                         microseconds,
                         true,
@@ -182,9 +184,10 @@ static lcsm_status put_scaling(lcsm_doc *d, const lcsm_study *s, size_t x, lcsm_
     LCSM_TRY(draw_lines(&svg, s, &time, err));
     file_of(file, s, "time", 1);
     lcsm_doc_figure(d, &svg, file,
-                    "Time of a training step for each token. A flat line is time in proportion to "
+                    "Time of a training step for each token, in the fastest step. A flat line is "
+                    "time in proportion to "
                     "the length; attention's grows with it.");
-    lines memory = {x,           s->axis_count, 0,    "Memory", axis_label(s->axes[x]),
+    lines memory = {x,           s->axis_count, 0,    "Memory", lcsm_axis_name(s->axes[x]),
                     "megabytes", megabytes,     true, false};
     LCSM_TRY(draw_lines(&svg, s, &memory, err));
     file_of(file, s, "memory", 1);

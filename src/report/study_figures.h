@@ -8,7 +8,10 @@
 lcsm_status lcsm_study_figures(lcsm_doc *d, const lcsm_study *s, const double *means,
                                lcsm_error *err);
 
-/* "seq_len 32, d_model 64", the place of a point on the axes. */
+/* An axis for people: "width" for d_model. */
+const char *lcsm_axis_name(const char *key);
+
+/* "length 32, width 64", the place of a point on the axes. */
 const char *lcsm_point_text(char text[96], const lcsm_study *s, size_t point);
 
 #endif

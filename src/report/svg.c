@@ -70,10 +70,10 @@ void lcsm_svg_title(lcsm_strbuf *s, const char *text)
     lcsm_strbuf_add(s, "</title>");
 }
 
-/* Letters of a sans-serif face at 12 units are about 6.5 wide. */
+/* Letters of a wide sans-serif face at 12 units are about 7 wide. */
 double lcsm_svg_width(const char *text)
 {
-    return 6.5 * (double)lcsm_text_width(text);
+    return 7 * (double)lcsm_text_width(text);
 }
 
 double lcsm_plot_x(const lcsm_plot *p, double x)
