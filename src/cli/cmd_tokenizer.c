@@ -154,9 +154,9 @@ static lcsm_status take_ids(void *user, const int32_t *ids, size_t count, lcsm_e
         sink->follows = true;
     }
     if (ferror(stdout) == 0) return LCSM_OK;
-    err->status = LCSM_ERR_MEMORY;
+    err->status = LCSM_ERR_SPACE;
     (void)snprintf(err->text, sizeof err->text, "cannot write the result: %s", strerror(errno));
-    return LCSM_ERR_MEMORY;
+    return LCSM_ERR_SPACE;
 }
 
 static lcsm_status feed_stdin(lcsm_encoder *enc, lcsm_error *err)
@@ -219,6 +219,7 @@ typedef struct {
 
 static bool put_piece(text_sink *sink, const char *bytes, size_t size)
 {
+    if (size == 0) return true;
     if (!sink->gather) return fwrite(bytes, 1, size, stdout) == size;
     if (sink->size + size > sink->room) {
         char *more = realloc(sink->text, 2 * (sink->size + size));

@@ -59,22 +59,26 @@ void lcsm_bpe_room_free(lcsm_bpe_room *room)
 /* Each merge takes a pair away and adds at most two, so 3 n places are enough. */
 static lcsm_status reserve(lcsm_bpe_room *room, size_t count, lcsm_error *err)
 {
+    lcsm_bpe_room next = {0};
     if (count <= room->capacity) return LCSM_OK;
-    lcsm_bpe_room_free(room);
     if (count < UINT32_MAX) {
-        room->ids           = malloc(count * sizeof *room->ids);
-        room->ranks         = malloc(count * sizeof *room->ranks);
-        room->next          = malloc(count * sizeof *room->next);
-        room->before        = malloc(count * sizeof *room->before);
-        room->heap          = malloc(3 * count * sizeof *room->heap);
-        room->capacity      = count;
-        room->heap_capacity = 3 * count;
+        next = (lcsm_bpe_room){
+            .ids           = malloc(count * sizeof *next.ids),
+            .ranks         = malloc(count * sizeof *next.ranks),
+            .next          = malloc(count * sizeof *next.next),
+            .before        = malloc(count * sizeof *next.before),
+            .heap          = malloc(3 * count * sizeof *next.heap),
+            .capacity      = count,
+            .heap_capacity = 3 * count,
+        };
     }
-    if (room->ids != NULL && room->ranks != NULL && room->next != NULL && room->before != NULL
-        && room->heap != NULL)
-        return LCSM_OK;
-    lcsm_bpe_room_free(room);
-    return lcsm_fail(err, LCSM_ERR_MEMORY, "no memory for a word of %zu bytes", count);
+    bool complete = next.ids != NULL && next.ranks != NULL && next.next != NULL
+                 && next.before != NULL && next.heap != NULL;
+    lcsm_bpe_room_free(complete ? room : &next);
+    if (!complete)
+        return lcsm_fail(err, LCSM_ERR_MEMORY, "no memory for a word of %zu bytes", count);
+    *room = next;
+    return LCSM_OK;
 }
 
 static void push(lcsm_bpe_room *r, int32_t rank, uint32_t place)

@@ -60,6 +60,7 @@ static lcsm_status flush(lcsm_encoder *enc, lcsm_error *err)
 static lcsm_status put(lcsm_encoder *enc, const int32_t *ids, size_t count, lcsm_error *err)
 {
     lcsm_status st = LCSM_OK;
+    if (count == 0) return LCSM_OK;
     if (count > IDS - enc->count) LCSM_TRY(flush(enc, err));
     if (count > IDS) return enc->fn(enc->user, ids, count, err);
     memcpy(enc->ids + enc->count, ids, count * sizeof *ids);
@@ -320,32 +321,40 @@ cleanup:
     return st;
 }
 
+/* NULL: no memory. */
+static lcsm_encoder *make(const lcsm_tokenizer *tok, unsigned flags)
+{
+    lcsm_encoder *enc = calloc(1, sizeof *enc);
+    if (enc == NULL) return NULL;
+    enc->tok       = tok;
+    enc->flags     = flags;
+    enc->on_word   = take_word;
+    enc->word_user = enc;
+    if (lcsm_split_room_create(&enc->split, NULL) == LCSM_OK) return enc;
+    free(enc);
+    return NULL;
+}
+
+static lcsm_status no_memory(lcsm_error *err)
+{
+    return lcsm_fail(err, LCSM_ERR_MEMORY, "no memory for an encoder");
+}
+
 lcsm_status lcsm_encoder_create(lcsm_encoder **out, const lcsm_tokenizer *tok, unsigned flags,
                                 lcsm_ids_fn *fn, void *user, lcsm_error *err)
 {
-    lcsm_encoder *enc = calloc(1, sizeof *enc);
-    lcsm_status   st  = LCSM_OK;
-    *out              = NULL;
-    if (enc == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no memory for an encoder");
-    enc->tok       = tok;
-    enc->flags     = flags;
-    enc->fn        = fn;
-    enc->user      = user;
-    enc->on_word   = take_word;
-    enc->word_user = enc;
-    LCSM_TRY(lcsm_split_room_create(&enc->split, err));
-    *out = enc;
-    enc  = NULL;
-cleanup:
-    lcsm_encoder_free(enc);
-    return st;
+    *out = make(tok, flags);
+    if (*out == NULL) return no_memory(err);
+    (*out)->fn   = fn;
+    (*out)->user = user;
+    return LCSM_OK;
 }
 
 lcsm_status lcsm_encoder_create_words(lcsm_encoder **out, const lcsm_tokenizer *tok,
                                       lcsm_word_fn *fn, void *user, lcsm_error *err)
 {
-    lcsm_status st = lcsm_encoder_create(out, tok, 0, NULL, NULL, err);
-    if (st != LCSM_OK) return st;
+    *out = make(tok, 0);
+    if (*out == NULL) return no_memory(err);
     (*out)->on_word   = fn;
     (*out)->word_user = user;
     return LCSM_OK;
@@ -377,11 +386,13 @@ lcsm_status lcsm_tokenizer_encode(const lcsm_tokenizer *tok, const char *text, s
                                   unsigned flags, int32_t **ids, size_t *count, lcsm_error *err)
 {
     lcsm_status   st  = LCSM_OK;
-    lcsm_encoder *enc = NULL;
+    lcsm_encoder *enc = make(tok, flags);
     gathered      g   = {0};
     *ids              = NULL;
     *count            = 0;
-    LCSM_TRY(lcsm_encoder_create(&enc, tok, flags, gather, &g, err));
+    if (enc == NULL) return no_memory(err);
+    enc->fn   = gather;
+    enc->user = &g;
     LCSM_TRY(lcsm_encoder_feed(enc, text, size, err));
     LCSM_TRY(lcsm_encoder_finish(enc, err));
     *ids   = g.ids;

@@ -125,7 +125,8 @@ void lcsm_split_room_free(lcsm_split_room *room)
 typedef struct {
     const lcsm_splitter *splitter;
     lcsm_split_room     *room;
-    const char          *begin; /* of the text that goes on, or NULL */
+    const char          *begin; /* of the text */
+    bool                 goes_on;
     lcsm_word_fn        *fn;
     void                *user;
 } run;
@@ -241,8 +242,9 @@ static lcsm_status run_stage(const run *r, size_t number, const char *text, size
                              lcsm_error *err)
 {
     if (number == r->splitter->count) return r->fn(r->user, text, size, err);
-    const lcsm_split_stage *stage = &r->splitter->stages[number];
-    if (stage->prefix_space && text != r->begin && size > 0 && text[0] != ' ') {
+    const lcsm_split_stage *stage   = &r->splitter->stages[number];
+    bool                    goes_on = r->goes_on && text == r->begin;
+    if (stage->prefix_space && !goes_on && size > 0 && text[0] != ' ') {
         lcsm_strbuf *copy = &r->room->prefixed;
         copy->size        = 0;
         lcsm_strbuf_add(copy, " ");
@@ -260,6 +262,6 @@ lcsm_status lcsm_split(const lcsm_splitter *s, lcsm_split_room *room, const char
                        bool goes_on, lcsm_word_fn *fn, void *user, lcsm_error *err)
 {
     const run r = {
-        .splitter = s, .room = room, .begin = goes_on ? text : NULL, .fn = fn, .user = user};
+        .splitter = s, .room = room, .begin = text, .goes_on = goes_on, .fn = fn, .user = user};
     return size == 0 ? LCSM_OK : run_stage(&r, 0, text, size, err);
 }

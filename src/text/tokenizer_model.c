@@ -146,9 +146,9 @@ cleanup:
 
 static lcsm_status read_merge(reading *r, const lcsm_json *v, size_t rank, lcsm_error *err)
 {
-    lcsm_status st = LCSM_OK;
-    const char *text[2];
-    size_t      size[2];
+    lcsm_status st      = LCSM_OK;
+    const char *text[2] = {"", ""};
+    size_t      size[2] = {0, 0};
     LCSM_TRY(halves(v, text, size, err));
     int32_t left = id_of(r, text[0], size[0]), right = id_of(r, text[1], size[1]);
     if (left < 0 || right < 0) return lcsm_json_fail(v, err, "two tokens of the vocabulary");

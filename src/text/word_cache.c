@@ -81,7 +81,7 @@ void lcsm_word_cache_put(lcsm_word_cache *c, uint64_t hash, const char *word, si
     if ((c->slots == NULL || 2 * c->used > c->mask) && !grow(c)) return;
     void *words = c->words, *numbers = c->ids;
     bool  fits = reserve(&words, &c->word_room, c->word_size + size, 1)
-             && reserve(&numbers, &c->id_room, c->id_count + count, sizeof *ids);
+             && reserve(&numbers, &c->id_room, c->id_count + count + 1, sizeof *ids);
     c->words = words;
     c->ids   = numbers;
     if (!fits) return;

@@ -1,8 +1,10 @@
 /* test_dataset.c - text becomes a stream of tokens, and blocks of it are where they should be. */
 #include <lcsm/dataset.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -146,6 +148,65 @@ TEST(dataset_of_a_cut_or_broken_compressed_file_is_refused)
     temp_folder_remove(&f);
 }
 
+/* ---- ends ------------------------------------------------------------------------------- */
+
+/* The bytes and an end of text, which is 0. */
+static lcsm_tokenizer *with_end(const temp_folder *f)
+{
+    lcsm_tokenizer         *tok;
+    lcsm_tokenizer_training options = {.vocab = 257};
+    temp_write(f, "sample", "x", 1);
+    const char *path = temp_path(f, "sample");
+    assert_int_equal(lcsm_tokenizer_train(&tok, &path, 1, &options, NULL, NULL, NULL), LCSM_OK);
+    return tok;
+}
+
+/* The stream with @ in the place of the end of text. */
+static void expect_ends(const temp_folder *f, const lcsm_tokenizer *tok, lcsm_text_ends ends,
+                        const char *want)
+{
+    const lcsm_dataset_options options = {.ends = ends};
+    const char                *paths[] = {temp_path(f, "a"), temp_path(f, "b")};
+    lcsm_dataset              *ds;
+    assert_int_equal(lcsm_dataset_open(&ds, paths, 2, tok, &options, NULL, NULL, NULL), LCSM_OK);
+    assert_int_equal(lcsm_dataset_tokens(ds), strlen(want));
+    for (size_t j = 0; want[j] != '\0'; j++) {
+        int32_t id;
+        lcsm_dataset_read(ds, j, 1, &id);
+        assert_int_equal(id, want[j] == '@' ? 0 : lcsm_tokenizer_find(tok, &want[j], 1));
+    }
+    assert_int_equal(lcsm_dataset_lines(ds), 3);
+    lcsm_dataset_free(ds);
+}
+
+TEST(dataset_end_of_text_stands_where_it_should)
+{
+    temp_folder     f   = temp_folder_make();
+    lcsm_tokenizer *tok = with_end(&f), *bytes = byte_tokenizer();
+    lcsm_dataset   *ds, *first, *rest;
+    lcsm_error      err;
+    temp_write(&f, "a", "p\n\nq", 4);
+    temp_write(&f, "b", "r\n", 2);
+    expect_ends(&f, tok, LCSM_ENDS_NEVER, "p\n\nqr\n");
+    expect_ends(&f, tok, LCSM_ENDS_FILE, "p\n\nq@r\n@");
+    expect_ends(&f, tok, LCSM_ENDS_LINE, "p@@q@r@");
+
+    const lcsm_dataset_options lines = {.ends = LCSM_ENDS_LINE};
+    const char                *path  = temp_path(&f, "a");
+    assert_int_equal(lcsm_dataset_open(&ds, &path, 1, bytes, &lines, NULL, NULL, &err),
+                     LCSM_ERR_CONFIG);
+    assert_int_equal(lcsm_dataset_open(&ds, &path, 1, tok, &lines, NULL, NULL, &err), LCSM_OK);
+    assert_int_equal(lcsm_dataset_split(ds, 0.4, &first, &rest, NULL), LCSM_OK); /* p@ | @q@ */
+    assert_int_equal(lcsm_dataset_lines(rest), 2);
+    assert_int_equal(lcsm_dataset_words(rest), 1);
+    lcsm_dataset_free(first);
+    lcsm_dataset_free(rest);
+    lcsm_dataset_free(ds);
+    lcsm_tokenizer_free(bytes);
+    lcsm_tokenizer_free(tok);
+    temp_folder_remove(&f);
+}
+
 /* ---- cache ------------------------------------------------------------------------------ */
 
 static size_t cached(const temp_folder *f, char name[64])
@@ -193,6 +254,35 @@ TEST(dataset_cache_is_found_again_and_made_anew_when_it_is_broken)
     lcsm_dataset *ds = open_one(temp_path(&f, name), tok, NULL); /* a shard by itself */
     expect_bytes(ds, "0123", 4);
     lcsm_dataset_free(ds);
+    lcsm_tokenizer_free(tok);
+    temp_folder_remove(&f);
+}
+
+/* The disk "fills" by a limit on the size of files. */
+TEST(dataset_cache_on_a_full_disk_leaves_nothing)
+{
+    temp_folder          f       = temp_folder_make();
+    lcsm_tokenizer      *tok     = byte_tokenizer();
+    lcsm_dataset_options options = {0};
+    lcsm_dataset        *ds;
+    lcsm_error           err = {0};
+    struct rlimit        before, small;
+    char                 cache[80], name[64];
+    (void)snprintf(cache, sizeof cache, "%s", temp_path(&f, "cache"));
+    options.cache = cache;
+    temp_write(&f, "t", "0123456789", 10);
+    const char *path = temp_path(&f, "t");
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    small                = before;
+    small.rlim_cur       = 130; /* the header and a token */
+    void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    lcsm_status st = lcsm_dataset_open(&ds, &path, 1, tok, &options, NULL, NULL, &err);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    (void)signal(SIGXFSZ, handler);
+    assert_true(st == LCSM_ERR_IO || st == LCSM_ERR_SPACE);
+    assert_null(ds);
+    assert_int_equal(cached(&f, name), 0);
     lcsm_tokenizer_free(tok);
     temp_folder_remove(&f);
 }
