@@ -12,6 +12,7 @@ static const char HELP[] =
     "usage: lcsm bench eos [--threads N] [--quick] [--filter TEXT] [--seconds S] [--json]\n"
     "       lcsm bench decode RUN | --method NAME ...     tokens a second; see its --help\n"
     "       lcsm bench methods [--size 10m] ...; lcsm bench methods --help says more\n"
+    "       lcsm bench train [--method NAME ...]          whole updates; see its --help\n"
     "\n"
     "One run measures the fused multiply-adds, vector exponentials and memory reads that this\n"
     "processor can do; compares every kernel with the plain reference (a wrong one is not timed);\n"
@@ -285,7 +286,8 @@ static const struct {
 } SUITES[] = {{"eos", bench_eos},
               {"decode", cmd_bench_decode},
               {"methods", cmd_bench_methods},
-              {"tokenizer", cmd_bench_tokenizer}};
+              {"tokenizer", cmd_bench_tokenizer},
+              {"train", cmd_bench_train}};
 
 enum { SUITE_COUNT = sizeof SUITES / sizeof SUITES[0] };
 

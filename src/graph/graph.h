@@ -150,6 +150,12 @@ lcsm_status lcsm_graph_plan(lcsm_graph *g, const lcsm_plan_options *opt, lcsm_er
 
 lcsm_plan_report lcsm_graph_report(const lcsm_graph *g);
 
+/* Called after every step of a run with the name of its op and the time it took. */
+typedef struct {
+    void (*step)(void *user, const char *what, bool backward, double seconds);
+    void *user;
+} lcsm_watch;
+
 typedef struct {
     bool        training;   /* dropout is on */
     uint64_t    seed;       /* of this run's random numbers; backward gets its forward's */
@@ -157,6 +163,8 @@ typedef struct {
     bool        accumulate; /* backward adds to the parameters' gradients */
     double      loss_scale; /* 0 means 1 */
     bool        check;      /* stop at the first op whose result is not finite */
+
+    const lcsm_watch *watch; /* NULL: nobody watches, and no clock is read */
 } lcsm_run_options;
 
 /* opt may be NULL. */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "graph/internal.h"
+#include "kernel/probe/rates.h"
 
 static const lcsm_run_options DEFAULTS = {0};
 
@@ -146,6 +147,18 @@ static void backward_step(const lcsm_plan *p, lcsm_step *s, bool accumulate)
 
 /* ---- runs ---- */
 
+static double begin_step(const lcsm_run_options *opt)
+{
+    return opt->watch == NULL ? 0 : lcsm_now();
+}
+
+static void end_step(const lcsm_run_options *opt, const lcsm_step *s, bool backward, double from)
+{
+    if (opt->watch == NULL) return;
+    const char *what = s->node == NULL ? "seed" : s->node->op->name;
+    opt->watch->step(opt->watch->user, what, backward, lcsm_now() - from);
+}
+
 static void start_run(lcsm_graph *g, const lcsm_run_options *opt)
 {
     g->run.training = opt->training;
@@ -163,8 +176,11 @@ lcsm_status lcsm_graph_forward(lcsm_graph *g, const lcsm_run_options *opt, lcsm_
     g->forward_done = false;
     start_run(g, opt);
     bind_states(p, opt->state, false);
-    for (int j = p->settled ? p->n_fixed : 0; j < p->n_forward; j++)
+    for (int j = p->settled ? p->n_fixed : 0; j < p->n_forward; j++) {
+        double from = begin_step(opt);
         if ((st = forward_step(g, &p->steps[j], opt->check, err)) != LCSM_OK) return st;
+        end_step(opt, &p->steps[j], false, from);
+    }
     if (opt->state != NULL && p->opt.train) opt->state->current = 1 - opt->state->current;
     g->forward_done = true;
     p->settled      = p->n_fixed > 0;
@@ -184,12 +200,14 @@ lcsm_status lcsm_graph_backward(lcsm_graph *g, const lcsm_run_options *opt, lcsm
     start_run(g, opt);
     bind_states(p, opt->state, true);
     for (int j = p->n_forward; j < p->n_steps && st == LCSM_OK; j++) {
-        lcsm_step *s = &p->steps[j];
+        lcsm_step *s    = &p->steps[j];
+        double     from = begin_step(opt);
         switch (s->pass) {
         case LCSM_PASS_SEED: seed_step(p, s, opt); break;
         case LCSM_PASS_BACKWARD: backward_step(p, s, opt->accumulate); break;
         default: st = forward_step(g, s, false, err);
         }
+        end_step(opt, s, true, from);
     }
     return st;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernel/probe/rates.h"
 #include "train/settings.h"
 
 /* ---- making one --------------------------------------------------------------------------- */
@@ -132,6 +133,7 @@ static lcsm_status run_batch(lcsm_trainer *t, ptrdiff_t j, double share, lcsm_ta
         .state      = t->state,
         .accumulate = j > 0,
         .loss_scale = share,
+        .watch      = t->watch,
     };
     lcsm_status st = lcsm_graph_forward(t->g, &opt, err);
     if (st != LCSM_OK) return st;
@@ -160,7 +162,9 @@ lcsm_status lcsm_trainer_step(lcsm_trainer *t, const int32_t *tokens, const int3
         lcsm_status st = run_batch(t, j, kept == 0 ? 1 : share, &sum, err);
         if (st != LCSM_OK) return st;
     }
+    double from = t->watch == NULL ? 0 : lcsm_now();
     double norm = lcsm_optimizer_step(t->optimizer, t->model->ctx, lr, t->cfg.clip);
+    if (t->watch != NULL) t->watch->step(t->watch->user, "optimizer", true, lcsm_now() - from);
     if (!isfinite(norm)) return bad_gradient(t, err);
     t->tokens += all;
     *out = (lcsm_update){.step      = t->optimizer->steps,

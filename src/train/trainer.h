@@ -26,6 +26,7 @@ struct lcsm_trainer {
     lcsm_optimizer   *optimizer;
     lcsm_state       *state;  /* NULL unless the memory is carried */
     int64_t           tokens; /* targets that counted in all updates */
+    const lcsm_watch *watch;  /* sees the steps of updates, the optimiser's too; NULL: nobody */
 };
 
 /* As lcsm_trainer_create; epoch counts updates, for schedules that need it. */
