@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/block.h"
 #include "base/sanitizer.h"
 #include "base/size.h"
 
@@ -67,7 +68,7 @@ lcsm_status lcsm_arena_reserve(lcsm_arena *a, lcsm_error *err)
     if (a->failed) return lcsm_fail(err, LCSM_ERR_MEMORY, "a size is too large to address");
 
     size_t         bytes = a->used > 0 ? a->used : LCSM_ALIGN;
-    unsigned char *base  = aligned_alloc(LCSM_ALIGN, bytes);
+    unsigned char *base  = lcsm_block_alloc(bytes);
     if (base == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for %zu bytes", bytes);
     LCSM_POISON(base, bytes);
     *a = (lcsm_arena){.base = base, .capacity = bytes, .owned = true};

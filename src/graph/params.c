@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/block.h"
 #include "base/rng.h"
 #include "base/size.h"
 
@@ -101,7 +102,7 @@ static lcsm_status new_block(void **out, const lcsm_params *p, lcsm_error *err)
 {
     size_t bytes;
     if (!lcsm_size_mul(p->block, lcsm_dtype_size(p->dtype), &bytes)
-        || (*out = aligned_alloc(LCSM_ALIGN, bytes > 0 ? bytes : LCSM_ALIGN)) == NULL)
+        || (*out = lcsm_block_alloc(bytes)) == NULL)
         return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for %zu parameters", p->block);
     memset(*out, 0, bytes);
     return LCSM_OK;

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/block.h"
 #include "base/sanitizer.h"
 #include "base/size.h"
 #include "graph/internal.h"
@@ -130,7 +131,7 @@ static lcsm_status place_pieces(lcsm_plan *p, lcsm_error *err)
     free(owners);
     free(place);
     p->report.arena = total > 0 ? total : LCSM_ALIGN;
-    if (ok) ok = (p->arena = aligned_alloc(LCSM_ALIGN, p->report.arena)) != NULL;
+    if (ok) ok = (p->arena = lcsm_block_alloc(p->report.arena)) != NULL;
     if (!ok)
         return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for %zu bytes of values and gradients",
                          p->report.arena);
@@ -207,13 +208,14 @@ static void bind_step(lcsm_plan *p, lcsm_step *s)
     lcsm_call *c        = &s->call;
     lcsm_node *n        = s->node;
     bool       backward = s->pass == LCSM_PASS_BACKWARD;
+    bool       both     = p->both >= 0 && s == &p->steps[p->both];
     c->run              = &p->g->run;
     c->node             = n;
     for (int j = 0; j < n->n_in; j++)
         if (n->in[j] != NULL && (!backward || (n->bwd_in & LCSM_BIT(j)) != 0))
             c->in[j] = value_of(p, n->in[j], s->pass);
     for (int j = 0; j < n->n_out; j++)
-        if (!backward || (n->bwd_out & LCSM_BIT(j)) != 0)
+        if (!backward || (n->bwd_out & LCSM_BIT(j)) != 0 || both)
             c->out[j] = value_of(p, n->out[j], s->pass);
     c->saved   = memory(p, s->saved);
     c->scratch = memory(p, s->scratch);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/size.h"
+#include "base/block.h"
 #include "kernel/adamw/adamw_drive.h"
 #include "kernel/context.h"
 
@@ -54,13 +54,10 @@ static lcsm_status check(const lcsm_adamw_config *c, lcsm_error *err)
     return LCSM_OK;
 }
 
-/* A block as the list's own: aligned, never NULL for no parameters. */
 static void *zeros(size_t bytes)
 {
-    size_t room;
-    if (!lcsm_round_up(bytes + 1, LCSM_ALIGN, &room)) return NULL;
-    void *p = aligned_alloc(LCSM_ALIGN, room);
-    if (p != NULL) memset(p, 0, room);
+    void *p = lcsm_block_alloc(bytes);
+    if (p != NULL) memset(p, 0, bytes);
     return p;
 }
 
