@@ -169,11 +169,20 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* The probes of the machine, which come after this, have memory of their own. */
+static void read_rss(lcsm_bench_update *o)
+{
+    struct rusage usage;
+    if (getrusage(RUSAGE_SELF, &usage) == 0) o->max_rss = (size_t)usage.ru_maxrss * 1024;
+}
+
 static lcsm_status measure(bench *b, double seconds, lcsm_error *err)
 {
     lcsm_status      st    = LCSM_OK;
     const lcsm_watch watch = {watch_step, b};
     LCSM_TRY(update(b, err)); /* touches all memory */
+    read_rss(b->out);
+    LCSM_TRY(lcsm_probe_create(&b->probe, b->ctx, 1e-3, err));
     b->trainer->watch = &watch;
     double end        = lcsm_now() + (seconds > 0 ? seconds : 10);
     for (int j = 0; j < MIN_UPDATES || (j < MAX_UPDATES && lcsm_now() < end); j++)
@@ -203,17 +212,15 @@ static void report(const bench *b)
     lcsm_plan_report   r     = lcsm_graph_report(b->trainer->g);
     size_t             block = b->model->params->block * sizeof(float);
     double             flops = flops_of_update(b);
-    struct rusage      usage;
-    o->flops_per_token = flops / o->tokens_per_update;
-    o->gflops          = flops / o->seconds * 1e-9;
-    o->parameters      = lcsm_model_param_count(b->model);
-    o->values          = block;
-    o->gradients       = block;
-    o->moments         = 2 * block;
-    o->arena           = r.arena;
-    o->live            = r.live;
-    o->unshared        = r.unshared;
-    if (getrusage(RUSAGE_SELF, &usage) == 0) o->max_rss = (size_t)usage.ru_maxrss * 1024;
+    o->flops_per_token       = flops / o->tokens_per_update;
+    o->gflops                = flops / o->seconds * 1e-9;
+    o->parameters            = lcsm_model_param_count(b->model);
+    o->values                = block;
+    o->gradients             = block;
+    o->moments               = 2 * block;
+    o->arena                 = r.arena;
+    o->live                  = r.live;
+    o->unshared              = r.unshared;
 }
 
 static lcsm_status open_bench(bench *b, const lcsm_bench_options *options,
@@ -225,7 +232,6 @@ static lcsm_status open_bench(bench *b, const lcsm_bench_options *options,
     LCSM_TRY(lcsm_context_create(&b->ctx, &o, err));
     b->out->threads = b->ctx->threads;
     b->out->isa     = lcsm_context_isa_name(b->ctx);
-    LCSM_TRY(lcsm_probe_create(&b->probe, b->ctx, 1e-3, err));
     LCSM_TRY(lcsm_model_create(&b->model, b->ctx, model, (uint64_t)train->seed, err));
     LCSM_TRY(lcsm_trainer_create(&b->trainer, b->model, train, 0, err));
     LCSM_TRY(open_batch(b, train, err));

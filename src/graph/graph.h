@@ -130,6 +130,7 @@ lcsm_tensor *lcsm_recurrence(lcsm_graph *g, const lcsm_eos_operands *o, lcsm_ten
 typedef struct {
     bool train;     /* also plan a backward pass */
     bool recompute; /* drop the inside of blocks after forward */
+    bool both;      /* a loss at the end may run forward and backward at once, if it can */
     bool separate;  /* every piece in its own memory, nothing shared; to compare with */
     bool fixed;     /* not for training: the parameters never change after the first run, so what
                        comes from them alone is computed then and kept */
@@ -163,6 +164,8 @@ typedef struct {
     bool        accumulate; /* backward adds to the parameters' gradients */
     double      loss_scale; /* 0 means 1 */
     bool        check;      /* stop at the first op whose result is not finite */
+    bool        learn;      /* a backward run follows, with the same options: what the plan runs at
+                               once adds to the parameters' gradients already in forward */
 
     const lcsm_watch *watch; /* NULL: nobody watches, and no clock is read */
 } lcsm_run_options;

@@ -89,6 +89,7 @@ static void add_scratch(lcsm_plan *p, int step)
 {
     lcsm_step *s     = &p->steps[step];
     size_t     bytes = s->pass == LCSM_PASS_BACKWARD ? s->node->bwd_scratch : s->node->fwd_scratch;
+    if (step == p->both && s->node->both_scratch > bytes) bytes = s->node->both_scratch;
     if (bytes > 0) s->scratch = new_piece(p, bytes, step, step);
 }
 
@@ -282,6 +283,15 @@ static void add_clears(lcsm_plan *p, int step)
     s->n_clears = (unsigned)p->n_clears - s->clear_at;
 }
 
+/* What the first backward step needs is there in the last forward step too. */
+static void widen_both(lcsm_plan *p)
+{
+    int forward = p->n_forward - 1;
+    for (int j = 0; j < p->n_pieces; j++)
+        if (p->pieces[j].first > forward && p->pieces[j].first <= p->both)
+            p->pieces[j].first = forward;
+}
+
 void lcsm_plan_lives(lcsm_plan *p)
 {
     add_own(p);
@@ -302,4 +312,5 @@ void lcsm_plan_lives(lcsm_plan *p)
     hold_grads(p);
     find_first_writers(p);
     for (int step = p->n_forward; step < p->n_steps; step++) add_clears(p, step);
+    if (p->both >= 0) widen_both(p);
 }

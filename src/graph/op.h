@@ -66,6 +66,7 @@ typedef struct lcsm_node {
     size_t          saved;               /* bytes that forward leaves for backward */
     size_t          fwd_scratch;         /* bytes, during forward */
     size_t          bwd_scratch;         /* bytes, during backward */
+    size_t          both_scratch;        /* bytes, during both at once */
     size_t          own;                 /* bytes that `prepare` fills once, after planning */
     unsigned        bwd_in, bwd_out;     /* from the row; a rule may clear bits */
     int             n_state;
@@ -140,7 +141,10 @@ typedef struct lcsm_op {
     void (*prepare)(const lcsm_call *c); /* NULL: nothing to prepare */
     void (*forward)(const lcsm_call *c);
     void (*backward)(const lcsm_call *c); /* NULL: no gradient passes */
-    double (*flops)(const lcsm_node *n);  /* of forward; backward counts double. NULL: ~ 0 */
+    /* Forward and backward at once, for a loss whose backward would repeat forward's work: all
+     * operands are there, and nothing is saved. NULL: one after the other. */
+    void (*both)(const lcsm_call *c);
+    double (*flops)(const lcsm_node *n); /* of forward; backward counts double. NULL: ~ 0 */
 
     /* Masks over inputs and outputs, LCSM_BIT(j). */
     unsigned bwd_in, bwd_out; /* values that backward reads */

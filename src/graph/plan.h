@@ -70,6 +70,8 @@ typedef struct lcsm_plan {
     int        n_steps, n_forward;
     int        n_fixed; /* of the forward steps, those that come first and run once */
     bool       settled; /* they have run */
+    int        both;    /* the backward step that can run at once with its forward, or -1 */
+    bool       done;    /* it has, in the last forward run */
 
     /* By tensor; only roots count. */
     bool *needs;    /* a gradient is wanted there or behind it */

@@ -99,15 +99,20 @@ static lcsm_status step_failed(const lcsm_step *s, const lcsm_error *why, lcsm_e
                      s->node->scope[0] != '\0' ? "." : "", s->node->op->name, why->text);
 }
 
-static lcsm_status forward_step(lcsm_graph *g, const lcsm_step *s, bool check, lcsm_error *err)
+static lcsm_status check_step(lcsm_graph *g, const lcsm_step *s, bool check, lcsm_error *err)
 {
-    s->node->op->forward(&s->call);
     if (g->run.error.status != LCSM_OK) return step_failed(s, &g->run.error, err);
     for (int j = 0; check && j < s->node->n_out; j++)
         if (!is_finite(&s->call.out[j], g->dtype))
             return step_failed(
                 s, &(lcsm_error){LCSM_ERR_NUMBER, "its result is not a finite number"}, err);
     return LCSM_OK;
+}
+
+static lcsm_status forward_step(lcsm_graph *g, const lcsm_step *s, bool check, lcsm_error *err)
+{
+    s->node->op->forward(&s->call);
+    return check_step(g, s, check, err);
 }
 
 static void clear_roots(const lcsm_plan *p, const lcsm_step *s, bool accumulate)
@@ -128,7 +133,7 @@ static void seed_step(const lcsm_plan *p, const lcsm_step *s, const lcsm_run_opt
 }
 
 /* A gradient that nobody wrote before is overwritten, or cleared for an op that only adds. */
-static void backward_step(const lcsm_plan *p, lcsm_step *s, bool accumulate)
+static void backward_step(const lcsm_plan *p, lcsm_step *s, bool accumulate, bool both)
 {
     const lcsm_op *op    = s->node->op;
     lcsm_dtype     dtype = p->g->dtype;
@@ -140,7 +145,8 @@ static void backward_step(const lcsm_plan *p, lcsm_step *s, bool accumulate)
         m->add = (fresh & op->overwrites & LCSM_BIT(j)) == 0;
         if (m->add && (fresh & LCSM_BIT(j)) != 0) clear(m, lcsm_dtype_size(dtype));
     }
-    op->backward(&s->call);
+    if (both) op->both(&s->call);
+    else op->backward(&s->call);
     for (unsigned i = s->side_at; i < s->side_at + s->n_sides; i++)
         move(&p->sides[i].to, &s->call.g_in[p->sides[i].input], dtype);
 }
@@ -157,6 +163,16 @@ static void end_step(const lcsm_run_options *opt, const lcsm_step *s, bool backw
     if (opt->watch == NULL) return;
     const char *what = s->node == NULL ? "seed" : s->node->op->name;
     opt->watch->step(opt->watch->user, what, backward, lcsm_now() - from);
+}
+
+/* The last forward step, the seeds and the first backward step in one. */
+static lcsm_status both_step(lcsm_graph *g, const lcsm_run_options *opt, lcsm_error *err)
+{
+    lcsm_plan *p = g->plan;
+    lcsm_step *s = &p->steps[p->both];
+    seed_step(p, &p->steps[p->n_forward], opt);
+    backward_step(p, s, opt->accumulate, true);
+    return check_step(g, s, opt->check, err);
 }
 
 static void start_run(lcsm_graph *g, const lcsm_run_options *opt)
@@ -176,10 +192,14 @@ lcsm_status lcsm_graph_forward(lcsm_graph *g, const lcsm_run_options *opt, lcsm_
     g->forward_done = false;
     start_run(g, opt);
     bind_states(p, opt->state, false);
+    p->done = p->both >= 0 && opt->learn;
     for (int j = p->settled ? p->n_fixed : 0; j < p->n_forward; j++) {
-        double from = begin_step(opt);
-        if ((st = forward_step(g, &p->steps[j], opt->check, err)) != LCSM_OK) return st;
-        end_step(opt, &p->steps[j], false, from);
+        const lcsm_step *s    = &p->steps[j];
+        bool             both = p->done && j + 1 == p->n_forward;
+        double           from = begin_step(opt);
+        st                    = both ? both_step(g, opt, err) : forward_step(g, s, opt->check, err);
+        if (st != LCSM_OK) return st;
+        end_step(opt, s, both, from);
     }
     if (opt->state != NULL && p->opt.train) opt->state->current = 1 - opt->state->current;
     g->forward_done = true;
@@ -199,12 +219,12 @@ lcsm_status lcsm_graph_backward(lcsm_graph *g, const lcsm_run_options *opt, lcsm
     g->forward_done = false;
     start_run(g, opt);
     bind_states(p, opt->state, true);
-    for (int j = p->n_forward; j < p->n_steps && st == LCSM_OK; j++) {
+    for (int j = p->done ? p->both + 1 : p->n_forward; j < p->n_steps && st == LCSM_OK; j++) {
         lcsm_step *s    = &p->steps[j];
         double     from = begin_step(opt);
         switch (s->pass) {
         case LCSM_PASS_SEED: seed_step(p, s, opt); break;
-        case LCSM_PASS_BACKWARD: backward_step(p, s, opt->accumulate); break;
+        case LCSM_PASS_BACKWARD: backward_step(p, s, opt->accumulate, false); break;
         default: st = forward_step(g, s, false, err);
         }
         end_step(opt, s, true, from);

@@ -231,6 +231,26 @@ static void add_backward(lcsm_plan *p)
     }
 }
 
+/* ---- a loss at once ---- */
+
+/* The first backward step, if it is that of the last node, which must be the only source of
+ * gradients: then nothing runs between the two but the seeds. */
+static int find_both(const lcsm_plan *p)
+{
+    const lcsm_graph *g     = p->g;
+    int               first = p->n_forward + 1, sources = 0, own = 0;
+    const lcsm_step  *s = &p->steps[first];
+    if (!p->opt.both || first >= p->n_steps || s->pass != LCSM_PASS_BACKWARD
+        || s->node != p->steps[p->n_forward - 1].node || s->node->op->both == NULL)
+        return -1;
+    for (int j = 0; j < g->tensor_list.count; j++) {
+        const lcsm_tensor *t = lcsm_tensor_at(g, j);
+        sources += t->seed || t->loss;
+        own += t->loss && t == s->node->out[0];
+    }
+    return sources == 1 && own == 1 ? first : -1;
+}
+
 void lcsm_plan_schedule(lcsm_plan *p)
 {
     const lcsm_graph *g     = p->g;
@@ -250,4 +270,5 @@ void lcsm_plan_schedule(lcsm_plan *p)
             add_step(p, LCSM_PASS_FORWARD, lcsm_node_at(g, j));
     p->n_forward = p->n_steps;
     if (p->opt.train) add_backward(p);
+    p->both = find_both(p);
 }

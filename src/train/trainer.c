@@ -15,7 +15,7 @@ static lcsm_status build(lcsm_trainer *t, lcsm_error *err)
     const lcsm_train_config *c    = &t->cfg;
     lcsm_model_want          want = {
                  .packed = c->carried, .whole = !c->carried, .loss = true, .ignore = LCSM_TARGET_NONE};
-    lcsm_plan_options plan = {.train = true, .recompute = c->recompute};
+    lcsm_plan_options plan = {.train = true, .recompute = c->recompute, .both = true};
     lcsm_adamw_config adam = lcsm_train_adamw(c);
     lcsm_status       st   = LCSM_OK;
     LCSM_TRY(lcsm_graph_create(&t->g, t->model->ctx, t->model->params, err));
@@ -100,6 +100,7 @@ static lcsm_status name_bad(lcsm_trainer *t, const lcsm_run_options *opt, lcsm_e
     lcsm_run_options again = *opt;
     lcsm_error       why   = {0};
     again.check            = true;
+    again.learn            = false;
     again.state            = NULL;
     if (lcsm_graph_forward(t->g, &again, &why) == LCSM_OK)
         return lcsm_fail(err, LCSM_ERR_NUMBER, "update %lld: the loss is not finite",
@@ -134,6 +135,7 @@ static lcsm_status run_batch(lcsm_trainer *t, ptrdiff_t j, double share, lcsm_ta
         .accumulate = j > 0,
         .loss_scale = share,
         .watch      = t->watch,
+        .learn      = true,
     };
     lcsm_status st = lcsm_graph_forward(t->g, &opt, err);
     if (st != LCSM_OK) return st;

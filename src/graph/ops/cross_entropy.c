@@ -28,7 +28,8 @@ static void forward_rows(const void *arg, ptrdiff_t first, ptrdiff_t count)
         const real       *z   = row_of(x, j->k.row[i]);
         R_(lcsm_xent_row) row = R_(lcsm_xent_empty)();
         kernels_of(j->c)->xent->scan(&row, 0, x->cols, z);
-        keep_result(&j->k, i, &row, z[j->targets[j->k.row[i]]]);
+        keep_result(&j->k, i, &row);
+        j->k.at_target[i] = z[j->targets[j->k.row[i]]];
     }
 }
 

@@ -2,199 +2,311 @@
  * linear_cross_entropy.c - cross-entropy of x w^T (x (..., D), w [V, D]) that never holds all
  * logits; loss.h has the meaning.
  *
- * Rows that do not count are dropped first and cost nothing. Forward takes blocks of rows on all
- * threads; each runs through the vocabulary in blocks and keeps the log of the sum of its
- * exponentials. Backward takes larger blocks of rows one after the other, and for each block of
- * the vocabulary computes the logits again, turns them to gradients g, and adds g w to g_x and
- * g^T x to g_w, all threads together. So every sum has one order, whatever the threads.
+ * Rows that do not count are dropped first and cost nothing. The others are taken in stages. Of a
+ * stage the logits lie by class, z (V, rows): so the products read w where it lies, and the rows
+ * are the lanes of the exponentials. Forward takes blocks of classes on all threads, each keeps the
+ * largest logit and the sum of exponentials of every row, and these are joined in order. Backward
+ * takes groups of blocks: from the exponentials g (group, rows), then g x to g_w by blocks, and
+ * g^T w to g_x by rows. So every sum has one order, whatever the threads.
+ *
+ * Backward computes the logits a second time. Forward and backward at once keep the exponentials of
+ * a stage instead.
  */
 #include "graph/ops/loss.h"
 
 enum { X, W, TARGETS };
 
-/* A block of logits is VOCAB wide. ROWS and SLICE are the rows of a work item, STAGE those that
- * backward has under way: memory is STAGE (VOCAB + 2 D), work between two joins SLICE x VOCAB x D.
- */
-enum { VOCAB = 512, ROWS = 256, STAGE = 1024, SLICE = 256 };
+/* Classes of a group are so many blocks; rows of a slice of g_x. */
+enum { GROUP = 8, SLICE = 128 };
 
 typedef struct {
-    const lcsm_call *c;
-    const int32_t   *targets;
-    kept             k;
-    real            *x, *z, *g_x; /* gathered rows, logits, gradients of the gathered rows */
-    real            *ws;          /* for products, of each worker */
-    size_t           ws_size;
-    ptrdiff_t        at, n;  /* backward: rows of the list that are under way */
-    ptrdiff_t        v0, nv; /* and classes */
+    const lcsm_call   *c;
+    const int32_t     *targets;
+    kept               k;
+    ptrdiff_t          V, D, stage, block, blocks, ld; /* ld of z, of which a row is a class */
+    real              *x, *g_x;                        /* gathered rows, and their gradients */
+    real              *x_classes, *x_depth;            /* x packed for x w^T and for g x */
+    real              *w;                              /* classes of a group, packed for g^T w */
+    real              *z;                              /* of a group, of each worker, or all */
+    bool               whole;                          /* z is that of all classes */
+    real              *scale;                          /* of the rows, for each worker */
+    R_(lcsm_xent_row) *part;                           /* by block and row */
+    real              *ws;                             /* for products, of each worker */
+    size_t             ws_size;
+    ptrdiff_t          at, n;  /* rows of the list that are under way */
+    ptrdiff_t          b0, nb; /* and blocks of classes */
 } job;
 
-static void layout_products(pieces *p, const lcsm_node *n, job *j)
+/* ---- sizes ---- */
+
+/* Few rows a stage read w and g_w often; many hold a lot: 2^25 numbers at most. */
+static ptrdiff_t stage_of(ptrdiff_t V, ptrdiff_t rows)
 {
-    ptrdiff_t D = n->in[X]->cols;
-    size_t    z = lcsm_gemm_scratch(ROWS, VOCAB, D), g_x = lcsm_gemm_scratch(SLICE, D, VOCAB);
-    size_t    g_w = lcsm_gemm_scratch(SLICE, D, STAGE);
-    j->ws_size    = z > g_x ? z : g_x;
-    j->ws_size    = j->ws_size > g_w ? j->ws_size : g_w;
-    j->ws         = take_reals(p, n->threads, (ptrdiff_t)j->ws_size);
+    ptrdiff_t few = V > 0 ? (1 << 22) / V : 2048, many = V > 0 ? (1 << 25) / V : 2048;
+    few  = few < 512 ? 512 : at_most(few, 2048);
+    many = many < 64 ? 64 : many;
+    return at_most(at_most(few, many), rows);
 }
 
-/* A product by a worker. */
-static void multiply(const job *j, const R_(lcsm_gemm) *p, int worker)
+/* Rows of a block of the products; a small vocabulary has eight blocks. */
+static ptrdiff_t block_of(ptrdiff_t V)
 {
-    kernels_of(j->c)->gemm->run(p, j->ws + (size_t)worker * j->ws_size);
+    ptrdiff_t block = blocks_of(V, GROUP * 18) * 18;
+    return block < 54 ? 54 : at_most(block, GEMM_ROWS);
+}
+
+static job job_of(const lcsm_call *c, const lcsm_node *n)
+{
+    job j    = {.c = c, .V = n->in[W]->rows, .D = n->in[X]->cols};
+    j.stage  = stage_of(j.V, n->in[X]->rows);
+    j.block  = block_of(j.V);
+    j.blocks = blocks_of(j.V, j.block);
+    j.ld     = blocks_of(j.stage, 16) * 16;
+    if (c != NULL) j.targets = c->in[TARGETS].data;
+    return j;
+}
+
+static void layout_common(pieces *p, const lcsm_node *n, job *j)
+{
+    ptrdiff_t deep = GROUP * j->block > j->stage ? GROUP * j->block : j->stage;
+    j->ws_size     = lcsm_gemm_scratch(GEMM_ROWS, deep > j->D ? deep : j->D);
+    j->ws          = take_reals(p, n->threads, (ptrdiff_t)j->ws_size);
+    j->x           = take_reals(p, j->stage, j->D);
+    j->x_classes   = take_reals(p, 1, (ptrdiff_t)lcsm_gemm_packed(j->stage, j->D));
+    j->part        = take(p, j->blocks, j->stage, sizeof *j->part);
 }
 
 static void layout_forward(pieces *p, const lcsm_node *n, job *j)
 {
     kept_scratch(p, n->in[X]->rows, &j->k);
-    layout_products(p, n, j);
-    j->x = take_reals(p, (ptrdiff_t)n->threads * ROWS, n->in[X]->cols);
-    j->z = take_reals(p, (ptrdiff_t)n->threads * ROWS, at_most(n->in[W]->rows, VOCAB));
+    layout_common(p, n, j);
+    j->z = take_reals(p, n->threads * j->block, j->ld);
 }
 
-static void layout_backward(pieces *p, const lcsm_node *n, job *j)
+/* Also of forward and backward at once, which holds the exponentials of all classes. */
+static void layout_backward(pieces *p, const lcsm_node *n, bool whole, job *j)
 {
-    ptrdiff_t rows = at_most(n->in[X]->rows, STAGE);
-    layout_products(p, n, j);
-    j->x   = take_reals(p, rows, n->in[X]->cols);
-    j->g_x = take_reals(p, rows, n->in[X]->cols);
-    j->z   = take_reals(p, rows, at_most(n->in[W]->rows, VOCAB));
+    ptrdiff_t group = at_most(GROUP, j->blocks);
+    if (whole) kept_scratch(p, n->in[X]->rows, &j->k);
+    layout_common(p, n, j);
+    j->whole   = whole;
+    j->g_x     = take_reals(p, j->stage, j->D);
+    j->x_depth = take_reals(p, 1, (ptrdiff_t)lcsm_gemm_packed(j->D, j->stage));
+    j->w       = take_reals(p, 1, (ptrdiff_t)lcsm_gemm_packed(j->D, group * j->block));
+    j->z       = take_reals(p, (whole ? j->blocks : group) * j->block, j->ld);
+    j->scale   = take_reals(p, n->threads, j->ld);
 }
 
 static lcsm_status shape(lcsm_node *n, lcsm_error *err)
 {
     const lcsm_tensor *x = n->in[X], *w = n->in[W];
-    pieces             fwd = {0}, bwd = {0};
-    job                j;
+    pieces             fwd = {0}, bwd = {0}, both = {0};
     lcsm_status        st = loss_shape(n, x, n->in[TARGETS], err);
     if (st != LCSM_OK) return st;
     if (w->shape.rank != 2 || w->cols != x->cols)
         return lcsm_fail(err, LCSM_ERR_ARGUMENT, "w must be [V, %td]", x->cols);
+    job j = job_of(NULL, n);
     layout_forward(&fwd, n, &j);
-    layout_backward(&bwd, n, &j);
+    layout_backward(&bwd, n, false, &j);
+    layout_backward(&both, n, true, &j);
     st = measured(&fwd, &n->fwd_scratch, err);
-    return st == LCSM_OK ? measured(&bwd, &n->bwd_scratch, err) : st;
+    if (st == LCSM_OK) st = measured(&bwd, &n->bwd_scratch, err);
+    return st == LCSM_OK ? measured(&both, &n->both_scratch, err) : st;
+}
+
+/* ---- parts of the products ---- */
+
+static real *worker_ws(const job *j, int worker)
+{
+    return j->ws + (size_t)worker * j->ws_size;
+}
+
+static ptrdiff_t classes_of(const job *j, ptrdiff_t block)
+{
+    return at_most(j->V - block * j->block, j->block);
+}
+
+/* What is packed: x^T (D, n) for logits, x (n, D) for g_w. */
+static R_(lcsm_gemm) packed_x(const job *j, bool classes)
+{
+    return (R_(lcsm_gemm)){.tb    = classes,
+                           .N     = classes ? j->n : j->D,
+                           .K     = classes ? j->D : j->n,
+                           .alpha = 1,
+                           .B     = j->x,
+                           .ldb   = j->D};
+}
+
+/* The classes of a group, w (classes, D) for g_x. */
+static R_(lcsm_gemm) packed_w(const job *j)
+{
+    const lcsm_mat *w     = &j->c->in[W];
+    ptrdiff_t       first = j->b0 * j->block;
+    return (R_(lcsm_gemm)){.N     = j->D,
+                           .K     = at_most(j->V - first, j->nb * j->block),
+                           .alpha = 1,
+                           .B     = row_of(w, first),
+                           .ldb   = w->ld};
+}
+
+static void pack_classes(void *arg, size_t item, int worker)
+{
+    const job    *j = arg;
+    R_(lcsm_gemm) p = packed_x(j, true);
+    (void)worker;
+    kernels_of(j->c)->gemm->pack(&p, (ptrdiff_t)item, j->x_classes);
+}
+
+static void pack_depth(void *arg, size_t item, int worker)
+{
+    const job    *j = arg;
+    R_(lcsm_gemm) p = packed_x(j, false);
+    (void)worker;
+    kernels_of(j->c)->gemm->pack(&p, (ptrdiff_t)item, j->x_depth);
+}
+
+/* The rows under way, one after the other, and packed. */
+static void begin_stage(job *j, ptrdiff_t at, bool classes, bool depth)
+{
+    const lcsm_mat *x       = &j->c->in[X];
+    int             threads = j->c->run->threads;
+    j->at                   = at;
+    j->n                    = at_most(*j->k.count - at, j->stage);
+    for (ptrdiff_t i = 0; i < j->n; i++)
+        memcpy(j->x + i * j->D, row_of(x, j->k.row[at + i]), (size_t)j->D * sizeof(real));
+    if (classes) lcsm_parallel_for(threads, (size_t)lcsm_gemm_pieces(j->n, j->D), pack_classes, j);
+    if (depth) lcsm_parallel_for(threads, (size_t)lcsm_gemm_pieces(j->D, j->n), pack_depth, j);
+}
+
+/* z = exp(logits - their maximum) of a block of classes. */
+static void exps_of_block(const job *j, ptrdiff_t block, real *z, real *at_target, int worker)
+{
+    const lcsm_mat *w     = &j->c->in[W];
+    ptrdiff_t       first = block * j->block;
+    R_(lcsm_gemm)   p     = packed_x(j, true);
+    p.M                   = classes_of(j, block);
+    p.A                   = row_of(w, first);
+    p.lda                 = w->ld;
+    p.C                   = z;
+    p.ldc                 = j->ld;
+    kernels_of(j->c)->gemm->run(&p, j->x_classes, worker_ws(j, worker));
+    for (ptrdiff_t i = 0; i < j->n && at_target != NULL; i++) {
+        ptrdiff_t target = j->targets[j->k.row[j->at + i]] - first;
+        if (target >= 0 && target < p.M) at_target[j->at + i] = z[target * j->ld + i];
+    }
+    kernels_of(j->c)->xent->exps(first, p.M, j->n, z, j->ld, j->part + block * j->stage);
 }
 
 /* ---- forward ---- */
 
-/* Rows first .. first + n - 1 of the list, one after the other in `to`. */
-static void gather(const job *j, ptrdiff_t first, ptrdiff_t n, real *to)
-{
-    const lcsm_mat *x = &j->c->in[X];
-    for (ptrdiff_t i = 0; i < n; i++)
-        memcpy(to + i * x->cols, row_of(x, j->k.row[first + i]), (size_t)x->cols * sizeof(real));
-}
-
-/* z (n, nv), rows VOCAB apart at most: n gathered rows times classes v0 .. v0 + nv - 1. */
-static void logits(const job *j, const real *x, ptrdiff_t n, ptrdiff_t v0, ptrdiff_t nv, real *z,
-                   int worker)
-{
-    const lcsm_mat *w = &j->c->in[W];
-    R_(lcsm_gemm)   p = {.tb = true, .M = n, .N = nv, .K = w->cols, .alpha = 1};
-    p.A               = x;
-    p.lda             = w->cols;
-    p.B               = row_of(w, v0);
-    p.ldb             = w->ld;
-    p.C               = z;
-    p.ldc             = at_most(w->rows, VOCAB);
-    multiply(j, &p, worker);
-}
-
-static void forward_rows(void *arg, size_t item, int worker)
+static void forward_block(void *arg, size_t item, int worker)
 {
     const job *j = arg;
-    ptrdiff_t  V = j->c->in[W].rows, width = at_most(V, VOCAB), first = (ptrdiff_t)item * ROWS;
-    ptrdiff_t  n = at_most(*j->k.count - first, ROWS);
-    real      *x = j->x + (ptrdiff_t)worker * ROWS * j->c->in[X].cols;
-    real      *z = j->z + (ptrdiff_t)worker * ROWS * width;
-    R_(lcsm_xent_row) row[ROWS];
-    real              at_target[ROWS];
-    for (ptrdiff_t i = 0; i < n; i++) row[i] = R_(lcsm_xent_empty)();
-    gather(j, first, n, x);
-    for (ptrdiff_t v = 0; v < V; v += VOCAB) {
-        ptrdiff_t nv = at_most(V - v, VOCAB);
-        logits(j, x, n, v, nv, z, worker);
-        for (ptrdiff_t i = 0; i < n; i++) {
-            ptrdiff_t target = j->targets[j->k.row[first + i]] - v;
-            kernels_of(j->c)->xent->scan(&row[i], v, nv, z + i * width);
-            if (target >= 0 && target < nv) at_target[i] = z[i * width + target];
+    ptrdiff_t  z = (j->whole ? (ptrdiff_t)item : worker) * j->block * j->ld;
+    exps_of_block(j, (ptrdiff_t)item, j->z + z, j->k.at_target, worker);
+}
+
+/* The blocks of rows first .. first + count - 1, joined. */
+static void join_rows(const void *arg, ptrdiff_t first, ptrdiff_t count)
+{
+    const job *j = arg;
+    for (ptrdiff_t i = first; i < first + count; i++) {
+        R_(lcsm_xent_row) all = j->part[i];
+        for (ptrdiff_t b = 1; b < j->blocks; b++)
+            if (j->part[b * j->stage + i].max > all.max) all = j->part[b * j->stage + i];
+        all.sum = 0;
+        for (ptrdiff_t b = 0; b < j->blocks; b++) {
+            const R_(lcsm_xent_row) *one = &j->part[b * j->stage + i];
+            all.sum += one->sum * R_FN(exp)(one->max - all.max);
         }
+        keep_result(&j->k, j->at + i, &all);
     }
-    for (ptrdiff_t i = 0; i < n; i++) keep_result(&j->k, first + i, &row[i], at_target[i]);
+}
+
+static void stage_forward(job *j, ptrdiff_t at, bool depth)
+{
+    int threads = j->c->run->threads;
+    begin_stage(j, at, true, depth);
+    lcsm_parallel_for(threads, (size_t)j->blocks, forward_block, j);
+    lcsm_parallel_rows(threads, j->n, 64 * j->blocks, join_rows, j);
 }
 
 static void forward(const lcsm_call *c)
 {
     pieces scratch = {.base = c->scratch}, saved = {.base = c->saved};
-    job    j = {.c = c, .targets = c->in[TARGETS].data};
+    job    j = job_of(c, c->node);
     layout_forward(&scratch, c->node, &j);
     if (c->saved != NULL) kept_layout(&saved, c->in[X].rows, &j.k);
-    if (!keep_rows(c, j.targets, c->in[X].rows, c->in[W].rows, &j.k)) return;
-    lcsm_parallel_for(c->run->threads, (size_t)blocks_of(*j.k.count, ROWS), forward_rows, &j);
+    if (!keep_rows(c, j.targets, c->in[X].rows, j.V, &j.k)) return;
+    for (ptrdiff_t at = 0; at < *j.k.count; at += j.stage) stage_forward(&j, at, false);
     loss_outputs(c, j.targets, &j.k);
 }
 
 /* ---- backward ---- */
 
-/* Logits of a slice of the rows under way, turned to gradients. */
-static void logits_back(void *arg, size_t item, int worker)
+/* Exponentials to gradients of the logits of a block. */
+static void gradients_of_block(const job *j, ptrdiff_t block, real *z, real *scale)
 {
-    const job *j     = arg;
-    ptrdiff_t  width = at_most(j->c->in[W].rows, VOCAB), first = (ptrdiff_t)item * SLICE;
-    ptrdiff_t  n = at_most(j->n - first, SLICE);
-    real      *z = j->z + first * width;
-    logits(j, j->x + first * j->c->in[X].cols, n, j->v0, j->nv, z, worker);
-    for (ptrdiff_t i = 0; i < n; i++) {
-        ptrdiff_t at = j->at + first + i;
-        loss_back(j->c, &j->k, at, j->targets[j->k.row[at]], j->v0, j->nv, z + i * width,
-                  z + i * width, false);
+    const lcsm_loss_attr    *a     = j->c->node->attr;
+    const R_(lcsm_xent_row) *part  = j->part + block * j->stage;
+    ptrdiff_t                first = block * j->block, classes = classes_of(j, block);
+    for (ptrdiff_t i = 0; i < j->n; i++) {
+        real lse = j->k.lse[j->at + i];
+        scale[i] = loss_weight(j->c, &j->k, j->at + i) * (1 + 2 * (real)a->z * lse)
+                 * R_FN(exp)(part[i].max - lse);
+    }
+    kernels_of(j->c)->xent->times(classes, j->n, scale, z, j->ld);
+    for (ptrdiff_t i = 0; i < j->n; i++) {
+        ptrdiff_t target = j->targets[j->k.row[j->at + i]] - first;
+        if (target >= 0 && target < classes)
+            z[target * j->ld + i] -= loss_weight(j->c, &j->k, j->at + i);
     }
 }
 
-/* g_x of a slice of rows += g w. */
-static void add_g_x(const job *j, ptrdiff_t first, int worker)
+/* g_w of a block of classes += g x. */
+static void add_g_w(const job *j, ptrdiff_t block, const real *z, int worker)
 {
-    const lcsm_mat *w = &j->c->in[W];
-    R_(lcsm_gemm)   p = {
-          .add = j->v0 > 0, .M = at_most(j->n - first, SLICE), .N = w->cols, .K = j->nv};
-    p.alpha = 1;
-    p.lda   = at_most(w->rows, VOCAB);
-    p.A     = j->z + first * p.lda;
-    p.B     = row_of(w, j->v0);
-    p.ldb   = w->ld;
-    p.C     = j->g_x + first * w->cols;
-    p.ldc   = w->cols;
-    multiply(j, &p, worker);
+    const lcsm_mat *g = &j->c->g_in[W];
+    R_(lcsm_gemm)   p = packed_x(j, false);
+    p.M               = classes_of(j, block);
+    p.A               = z;
+    p.lda             = j->ld;
+    p.C               = row_of(g, block * j->block);
+    p.ldc             = g->ld;
+    p.add             = g->add || j->at > 0;
+    kernels_of(j->c)->gemm->run(&p, j->x_depth, worker_ws(j, worker));
 }
 
-/* g_w of a slice of classes += g^T x. */
-static void add_g_w(const job *j, ptrdiff_t first, int worker)
+/* A block of the group, or a piece of its classes that is packed. */
+static void group_item(void *arg, size_t item, int worker)
 {
-    const lcsm_mat *g_w = &j->c->g_in[W];
-    R_(lcsm_gemm)   p   = {
-            .ta = true, .add = g_w->add || j->at > 0, .M = at_most(j->nv - first, SLICE)};
-    p.N     = g_w->cols;
-    p.K     = j->n;
-    p.alpha = 1;
-    p.lda   = at_most(g_w->rows, VOCAB);
-    p.A     = j->z + first;
-    p.B     = j->x;
-    p.ldb   = g_w->cols;
-    p.C     = row_of(g_w, j->v0 + first);
-    p.ldc   = g_w->ld;
-    multiply(j, &p, worker);
-}
-
-static void products_back(void *arg, size_t item, int worker)
-{
-    const job *j     = arg;
-    ptrdiff_t  first = (ptrdiff_t)item * SLICE, rows = blocks_of(j->n, SLICE) * SLICE;
-    if (first < rows) {
-        if (j->c->g_in[X].data != NULL) add_g_x(j, first, worker);
-    } else if (j->c->g_in[W].data != NULL) {
-        add_g_w(j, first - rows, worker);
+    const job *j = arg;
+    ptrdiff_t  q = (ptrdiff_t)item, block = j->b0 + q;
+    real      *z = j->z + (j->whole ? block : q) * j->block * j->ld;
+    if (q >= j->nb) {
+        R_(lcsm_gemm) p = packed_w(j);
+        kernels_of(j->c)->gemm->pack(&p, q - j->nb, j->w);
+        return;
     }
+    if (!j->whole) exps_of_block(j, block, z, NULL, worker);
+    gradients_of_block(j, block, z, j->scale + (ptrdiff_t)worker * j->ld);
+    if (j->c->g_in[W].data != NULL) add_g_w(j, block, z, worker);
+}
+
+/* g_x of a slice of rows += g^T w. */
+static void add_g_x(void *arg, size_t item, int worker)
+{
+    const job    *j     = arg;
+    ptrdiff_t     first = (ptrdiff_t)item * SLICE;
+    R_(lcsm_gemm) p     = packed_w(j);
+    p.ta                = true;
+    p.M                 = at_most(j->n - first, SLICE);
+    p.A                 = j->z + (j->whole ? j->b0 * j->block * j->ld : 0) + first;
+    p.lda               = j->ld;
+    p.C                 = j->g_x + first * j->D;
+    p.ldc               = j->D;
+    p.add               = j->b0 > 0;
+    kernels_of(j->c)->gemm->run(&p, j->w, worker_ws(j, worker));
 }
 
 static void scatter(const job *j)
@@ -207,31 +319,51 @@ static void scatter(const job *j)
 
 static void stage_back(job *j)
 {
-    int       threads = j->c->run->threads;
-    ptrdiff_t V       = j->c->in[W].rows;
-    gather(j, j->at, j->n, j->x);
-    for (j->v0 = 0; j->v0 < V; j->v0 += VOCAB) {
-        j->nv             = at_most(V - j->v0, VOCAB);
-        size_t row_part   = (size_t)blocks_of(j->n, SLICE),
-               class_part = (size_t)blocks_of(j->nv, SLICE);
-        lcsm_parallel_for(threads, row_part, logits_back, j);
-        lcsm_parallel_for(threads, row_part + class_part, products_back, j);
+    int  threads = j->c->run->threads;
+    bool want_x  = j->c->g_in[X].data != NULL;
+    for (j->b0 = 0; j->b0 < j->blocks; j->b0 += GROUP) {
+        j->nb               = at_most(j->blocks - j->b0, GROUP);
+        R_(lcsm_gemm) p     = packed_w(j);
+        size_t        parts = want_x ? (size_t)lcsm_gemm_pieces(p.N, p.K) : 0;
+        lcsm_parallel_for(threads, (size_t)j->nb + parts, group_item, j);
+        if (want_x) lcsm_parallel_for(threads, (size_t)blocks_of(j->n, SLICE), add_g_x, j);
     }
-    if (j->c->g_in[X].data != NULL) scatter(j);
+    if (want_x) scatter(j);
+}
+
+/* Gradients that no row adds to. */
+static void begin_back(const job *j)
+{
+    const lcsm_mat *g_x = &j->c->g_in[X], *g_w = &j->c->g_in[W];
+    if (g_x->data != NULL && !g_x->add) clear_left_out(&j->k, g_x);
+    if (g_w->data != NULL && !g_w->add && *j->k.count == 0) clear_rows(g_w);
 }
 
 static void backward(const lcsm_call *c)
 {
     pieces scratch = {.base = c->scratch}, saved = {.base = c->saved};
-    job    j = {.c = c, .targets = c->in[TARGETS].data};
+    job    j = job_of(c, c->node);
     kept_layout(&saved, c->in[X].rows, &j.k);
-    layout_backward(&scratch, c->node, &j);
-    if (c->g_in[X].data != NULL && !c->g_in[X].add) clear_left_out(&j.k, &c->g_in[X]);
-    if (c->g_in[W].data != NULL && !c->g_in[W].add && *j.k.count == 0) clear_rows(&c->g_in[W]);
-    for (j.at = 0; j.at < *j.k.count; j.at += STAGE) {
-        j.n = at_most(*j.k.count - j.at, STAGE);
+    layout_backward(&scratch, c->node, false, &j);
+    begin_back(&j);
+    for (ptrdiff_t at = 0; at < *j.k.count; at += j.stage) {
+        begin_stage(&j, at, true, true);
         stage_back(&j);
     }
+}
+
+static void both(const lcsm_call *c)
+{
+    pieces scratch = {.base = c->scratch};
+    job    j       = job_of(c, c->node);
+    layout_backward(&scratch, c->node, true, &j);
+    if (!keep_rows(c, j.targets, c->in[X].rows, j.V, &j.k)) return;
+    begin_back(&j);
+    for (ptrdiff_t at = 0; at < *j.k.count; at += j.stage) {
+        stage_forward(&j, at, true);
+        stage_back(&j);
+    }
+    loss_outputs(c, j.targets, &j.k);
 }
 
 static double flops(const lcsm_node *n)
@@ -261,6 +393,7 @@ const lcsm_op R_(lcsm_op_linear_xent) = {
     .shape      = shape,
     .forward    = forward,
     .backward   = backward,
+    .both       = both,
     .flops      = flops,
     .bwd_in     = LCSM_BIT(X) | LCSM_BIT(W) | LCSM_BIT(TARGETS),
     .overwrites = LCSM_BIT(X) | LCSM_BIT(W),

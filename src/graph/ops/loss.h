@@ -75,13 +75,11 @@ static inline bool keep_rows(const lcsm_call *c, const int32_t *targets, ptrdiff
     return true;
 }
 
-/* Row i of the list is done. */
-static inline void keep_result(const kept *k, ptrdiff_t i, const R_(lcsm_xent_row) *row,
-                               real at_target)
+/* Row i of the list is done, but for its logit at the target. */
+static inline void keep_result(const kept *k, ptrdiff_t i, const R_(lcsm_xent_row) *row)
 {
-    k->lse[i]       = row->max + R_FN(log)(row->sum);
-    k->at_target[i] = at_target;
-    k->best[i]      = row->best;
+    k->lse[i]  = row->max + R_FN(log)(row->sum);
+    k->best[i] = row->best;
 }
 
 static inline void loss_outputs(const lcsm_call *c, const int32_t *targets, const kept *k)

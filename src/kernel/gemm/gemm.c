@@ -1,9 +1,9 @@
 /*
- * gemm.c - the matrix product by register tiles (tile.h) over packed blocks.
+ * gemm.c - the matrix product by tiles of registers over packed panels.
  *
- * A block of op(B), KC deep and NC wide, is packed into panels of TILE_COLS columns; a block of
- * op(A), MC rows, is packed by rows. Then the panels, which fit the first-level cache, meet the
- * rows of A, which come from the second.
+ * op(B) is packed into panels of a few vectors, one part of the depth at a time, so that a panel
+ * fits the first-level cache; a block of rows of op(A) meets all panels from the second. Rows of A
+ * are read where they lie, columns are packed tile by tile.
  */
 #include "kernel/gemm/gemm.h"
 
@@ -11,14 +11,42 @@
 
 #include "kernel/gemm/tile.h"
 
-_Static_assert(GEMM_PANEL % TILE_COLS == 0, "scratch is counted in panels");
-
 typedef R_(lcsm_gemm) gemm;
+
+/* Rows and vectors of a tile: the accumulators leave room for a row of B and one broadcast, and
+ * there are at least twice as many multiply-adds as loads. One panel of 64 columns is a shape of
+ * its own: three vectors and one would waste half. */
+#if VW == 16
+enum { VECS = 3, HEIGHT = 9, WIDE = 4, WIDE_HEIGHT = 6 };
+#else
+enum { VECS = 2, HEIGHT = 6, WIDE = 2, WIDE_HEIGHT = 6 };
+#endif
+
+/* The loops over a tile are unrolled, or the compiler keeps it in memory. */
+#define UNROLL _Pragma("GCC unroll 9")
+
+/* Reals of a cache line. */
+enum { LINE = 64 / sizeof(real) };
+
+_Static_assert(GEMM_COLS % (VECS * VW) == 0 && GEMM_COLS % (WIDE * VW) == 0, "whole panels");
+_Static_assert(16 % VW == 0, "padding");
 
 static ptrdiff_t least(ptrdiff_t a, ptrdiff_t b)
 {
     return a < b ? a : b;
 }
+
+static ptrdiff_t pad(ptrdiff_t n)
+{
+    return (n + VW - 1) / VW * VW;
+}
+
+static int panel_vecs(ptrdiff_t N)
+{
+    return pad(N) == WIDE * VW ? WIDE : VECS;
+}
+
+/* ---- packing ---- */
 
 /* rows x cols, dst[col][row] = src[row][col]; src is not read beyond its columns. */
 static void transpose(ptrdiff_t rows, ptrdiff_t cols, const real *src, ptrdiff_t sr, real *dst,
@@ -31,67 +59,192 @@ static void transpose(ptrdiff_t rows, ptrdiff_t cols, const real *src, ptrdiff_t
             dst[c * dr + r] = src[r * sr + c];
 }
 
-/* ---- blocks ---- */
+/* rows x cols, dst[row][col] = src[row][col], vector by vector. */
+static void copy(ptrdiff_t rows, ptrdiff_t cols, const real *src, ptrdiff_t sr, real *dst,
+                 ptrdiff_t dr)
+{
+    ptrdiff_t whole = cols / VW * VW;
+    for (ptrdiff_t r = 0; r < rows; r++, src += sr, dst += dr) {
+        __builtin_prefetch(src + 8 * sr);
+        __builtin_prefetch(src + 8 * sr + cols - 1);
+        for (ptrdiff_t c = 0; c < whole; c += VW) vstore(dst + c, vload(src + c));
+        if (whole < cols) vstore_n(dst + whole, vload_n(src + whole, cols - whole), cols - whole);
+    }
+}
 
 /* Rows k0 .. k0 + kc - 1 of op(B), n columns from j0 on, times alpha; zeros up to the width. */
 static void pack_panel(const gemm *x, ptrdiff_t k0, ptrdiff_t kc, ptrdiff_t j0, ptrdiff_t n,
                        real *panel)
 {
-    if (n < TILE_COLS) memset(panel, 0, (size_t)(kc * TILE_COLS) * sizeof(real));
-    if (x->tb) transpose(n, kc, x->B + j0 * x->ldb + k0, x->ldb, panel, TILE_COLS);
-    else
-        for (ptrdiff_t k = 0; k < kc; k++)
-            memcpy(panel + k * TILE_COLS, x->B + (k0 + k) * x->ldb + j0, (size_t)n * sizeof(real));
-    for (ptrdiff_t j = 0; j < kc * TILE_COLS && x->alpha != 1; j += VW)
+    ptrdiff_t width = pad(n);
+    if (n < width) memset(panel, 0, (size_t)(kc * width) * sizeof(real));
+    if (x->tb) transpose(n, kc, x->B + j0 * x->ldb + k0, x->ldb, panel, width);
+    else copy(kc, n, x->B + k0 * x->ldb + j0, x->ldb, panel, width);
+    for (ptrdiff_t j = 0; j < kc * width && x->alpha != 1; j += VW)
         vstore(panel + j, vload(panel + j) * x->alpha);
 }
 
-static void pack_b(const gemm *x, ptrdiff_t k0, ptrdiff_t kc, ptrdiff_t j0, ptrdiff_t nc,
-                   real *panels)
+static void pack(const gemm *x, ptrdiff_t piece, real *packed)
 {
-    for (ptrdiff_t j = 0; j < nc; j += TILE_COLS)
-        pack_panel(x, k0, kc, j0 + j, least(nc - j, TILE_COLS), panels + j * kc);
+    ptrdiff_t depths = lcsm_gemm_depths(x->K), width = panel_vecs(x->N) * VW;
+    ptrdiff_t k0 = piece % depths * GEMM_DEPTH, kc = least(x->K - k0, GEMM_DEPTH);
+    ptrdiff_t first = piece / depths * GEMM_COLS, end = least(first + GEMM_COLS, x->N);
+    for (ptrdiff_t j = first; j < end; j += width)
+        pack_panel(x, k0, kc, j, least(end - j, width), packed + k0 * pad(x->N) + j * kc);
 }
 
-/* Rows i0 .. i0 + mc - 1 of op(A), kc numbers each. */
-static void pack_a(const gemm *x, ptrdiff_t i0, ptrdiff_t mc, ptrdiff_t k0, ptrdiff_t kc,
-                   real *rows)
+/* to[j] = from[j], n <= HEIGHT. */
+VEC_INLINE void put_few(real *to, const real *from, ptrdiff_t n)
 {
-    if (x->ta) {
-        transpose(kc, mc, x->A + k0 * x->lda + i0, x->lda, rows, kc);
-        return;
+#if VW == 16
+    vstore_n(to, vload_n(from, n), n);
+#else
+    for (ptrdiff_t j = 0; j < n; j++) to[j] = from[j];
+#endif
+}
+
+/* Columns i0 .. i0 + mc - 1 of A, kc numbers each, tile by tile: for each step its rows. */
+static void pack_columns(const gemm *x, ptrdiff_t i0, ptrdiff_t mc, ptrdiff_t k0, ptrdiff_t kc,
+                         ptrdiff_t tiles, real *to)
+{
+    ptrdiff_t low = mc / tiles, high = mc % tiles;
+    for (ptrdiff_t k = 0; k < kc; k++) {
+        const real *from = x->A + (k0 + k) * x->lda + i0;
+        real       *t    = to;
+        for (ptrdiff_t j = 0; j < tiles; j++) {
+            ptrdiff_t n = low + (j < high);
+            put_few(t + k * n, from, n);
+            from += n;
+            t += n * kc;
+        }
     }
-    for (ptrdiff_t i = 0; i < mc; i++)
-        memcpy(rows + i * kc, x->A + (i0 + i) * x->lda + k0, (size_t)kc * sizeof(real));
 }
 
-/* mc rows with one panel of n columns. Part of a vector goes through spare, mc x TILE_COLS. */
-static void sweep(ptrdiff_t mc, ptrdiff_t n, const real *rows, ptrdiff_t kc, const real *panel,
-                  bool add, real *c, ptrdiff_t ldc, real *spare)
+/* ---- tiles ---- */
+
+/* Element (i, k) of the tile of A is a[i * ar + k * ad]; C has `left` columns here. What will be
+ * read soon lies at `soon`: a line of it is asked for every few steps. */
+typedef struct {
+    ptrdiff_t   depth;
+    const real *a, *b, *soon;
+    ptrdiff_t   ar, ad;
+    real       *c;
+    ptrdiff_t   cr, left;
+    bool        add;
+} tile;
+
+VEC_INLINE void put(const tile *t, int i, int j, vec sum)
 {
-    int          vecs = (int)((n + VW - 1) / VW);
-    bool         all  = n == vecs * VW;
-    lcsm_product p    = {.a = rows, .ar = kc, .ad = 1, .b = panel, .bd = TILE_COLS, .depth = kc};
-    lcsm_target  t    = {.c = c, .cr = ldc, .op = add ? TILE_ADD : TILE_SET};
-    if (!all) t = (lcsm_target){.c = spare, .cr = TILE_COLS, .op = TILE_SET};
-    K_(lcsm_tiles)(mc, vecs, &p, 1, &t);
-    for (ptrdiff_t i = 0; i < mc && !all; i++)
-        for (ptrdiff_t j = 0; j < n; j++)
-            c[i * ldc + j] = (add ? c[i * ldc + j] : 0) + spare[i * TILE_COLS + j];
+    real     *to   = t->c + i * t->cr + j * VW;
+    ptrdiff_t left = t->left - j * VW;
+    if (left >= VW) vstore(to, t->add ? vload(to) + sum : sum);
+    else vstore_n(to, t->add ? vload_n(to, left) + sum : sum, left);
 }
 
-static void block(const gemm *x, ptrdiff_t k0, ptrdiff_t kc, ptrdiff_t j0, ptrdiff_t nc, real *ws)
+/* The products of one step. */
+VEC_INLINE void step(int rows, int vecs, const real *const *q, ptrdiff_t ar, const real *b, vec *s)
 {
-    real *panels = ws, *rows = panels + kc * lcsm_gemm_part(nc, GEMM_NC);
-    pack_b(x, k0, kc, j0, nc, panels);
-    for (ptrdiff_t i = 0; i < x->M; i += GEMM_MC) {
-        ptrdiff_t mc    = least(x->M - i, GEMM_MC);
-        real     *spare = rows + lcsm_gemm_part(mc, GEMM_MC) * kc;
-        pack_a(x, i, mc, k0, kc, rows);
-        for (ptrdiff_t j = 0; j < nc; j += TILE_COLS)
-            sweep(mc, least(nc - j, TILE_COLS), rows, kc, panels + j * kc, x->add || k0 > 0,
-                  x->C + i * x->ldc + j0 + j, x->ldc, spare);
+    vec row[WIDE];
+    UNROLL for (int j = 0; j < vecs; j++) row[j] = vload(b + j * VW);
+    UNROLL for (int i = 0; i < rows; i++)
+    {
+        vec e = vset1(q[i / 3][i % 3 * ar]);
+        UNROLL for (int j = 0; j < vecs; j++) s[i * vecs + j] += e * row[j];
     }
+}
+
+VEC_INLINE void run_tile(int rows, int vecs, const tile *t)
+{
+    vec         s[HEIGHT * VECS];
+    ptrdiff_t   ar = t->ar, ad = t->ad;
+    const real *q[3] = {t->a, t->a + 3 * ar, t->a + 6 * ar}, *b = t->b, *soon = t->soon;
+    UNROLL for (int i = 0; i < rows; i++)
+    {
+        __builtin_prefetch(t->c + i * t->cr, 1);
+        __builtin_prefetch(t->c + i * t->cr + vecs * VW - 1, 1);
+        if (vecs > 2) __builtin_prefetch(t->c + i * t->cr + VW, 1);
+        if (vecs > 3) __builtin_prefetch(t->c + i * t->cr + 2 * VW, 1);
+        UNROLL for (int j = 0; j < vecs; j++) s[i * vecs + j] = vzero();
+    }
+    for (ptrdiff_t k = t->depth; k > 0; k--) {
+        if (k % 4 == 0) __builtin_prefetch(soon, 0, 2), soon += LINE;
+        step(rows, vecs, q, ar, b, s);
+        for (int g = 0; g < 3; g++) q[g] += ad;
+        b += vecs * VW;
+    }
+    UNROLL for (int i = 0; i < rows; i++)
+    {
+        UNROLL for (int j = 0; j < vecs; j++) put(t, i, j, s[i * vecs + j]);
+    }
+}
+
+typedef void tile_run(const tile *t);
+
+#define TILE(R, V)                                                                                 \
+    static void tile_##R##_##V(const tile *t)                                                      \
+    {                                                                                              \
+        run_tile(R, V, t);                                                                         \
+    }
+#define TILES_6(V) TILE(1, V) TILE(2, V) TILE(3, V) TILE(4, V) TILE(5, V) TILE(6, V)
+#define NAMES_6(V) tile_1_##V, tile_2_##V, tile_3_##V, tile_4_##V, tile_5_##V, tile_6_##V
+
+TILES_6(1)
+TILES_6(2)
+#if VW == 16
+#define TILES_9(V) TILE(7, V) TILE(8, V) TILE(9, V)
+#define NAMES_9(V) NAMES_6(V), tile_7_##V, tile_8_##V, tile_9_##V
+TILES_6(3)
+TILES_6(4)
+TILES_9(1)
+TILES_9(2)
+TILES_9(3)
+static tile_run *const RUNS[WIDE][HEIGHT] = {
+    {NAMES_9(1)}, {NAMES_9(2)}, {NAMES_9(3)}, {NAMES_6(4)}};
+#else
+static tile_run *const RUNS[WIDE][HEIGHT] = {{NAMES_6(1)}, {NAMES_6(2)}};
+#endif
+
+/* ---- blocks ---- */
+
+typedef struct {
+    const gemm *x;
+    ptrdiff_t   k0, kc, i0, mc, tiles;
+    const real *a; /* rows where they lie, or packed columns */
+    ptrdiff_t   ar;
+} block;
+
+/* The rows of a block with the panel of columns j .. j + n - 1; the next panel follows it. */
+static void sweep(const block *b, const real *panel, ptrdiff_t j, ptrdiff_t n)
+{
+    const gemm      *x    = b->x;
+    tile_run *const *runs = RUNS[pad(n) / VW - 1];
+    const real      *next = panel + b->kc * pad(n), *soon = next, *end = next + b->kc * pad(n);
+    tile             t = {.depth = b->kc, .b = panel, .cr = x->ldc, .left = n};
+    t.add              = x->add || b->k0 > 0;
+    t.ar               = x->ta ? 1 : b->ar;
+    for (ptrdiff_t q = 0, first = 0, last; q < b->tiles; q++, first = last) {
+        last   = first + b->mc / b->tiles + (q < b->mc % b->tiles);
+        t.a    = b->a + first * (x->ta ? b->kc : b->ar);
+        t.ad   = x->ta ? last - first : 1;
+        t.c    = x->C + (b->i0 + first) * x->ldc + j;
+        t.soon = soon < end ? soon : next;
+        soon += b->kc / 4 * LINE;
+        runs[last - first - 1](&t);
+    }
+}
+
+static void block_run(const gemm *x, ptrdiff_t k0, ptrdiff_t kc, ptrdiff_t i0, const real *packed,
+                      real *ws)
+{
+    int       vecs = panel_vecs(x->N), height = vecs == WIDE ? WIDE_HEIGHT : HEIGHT;
+    block     b = {.x = x, .k0 = k0, .kc = kc, .i0 = i0, .mc = least(x->M - i0, GEMM_ROWS)};
+    ptrdiff_t N = pad(x->N);
+    b.tiles     = (b.mc + height - 1) / height;
+    b.ar        = x->lda;
+    b.a         = x->ta ? ws : x->A + i0 * x->lda + k0;
+    if (x->ta) pack_columns(x, i0, b.mc, k0, kc, b.tiles, ws);
+    for (ptrdiff_t j = 0; j < x->N; j += vecs * VW)
+        sweep(&b, packed + k0 * N + j * kc, j, least(x->N - j, vecs * VW));
 }
 
 static void clear(const gemm *x)
@@ -99,12 +252,12 @@ static void clear(const gemm *x)
     for (ptrdiff_t i = 0; i < x->M; i++) memset(x->C + i * x->ldc, 0, (size_t)x->N * sizeof(real));
 }
 
-static void run(const gemm *x, real *ws)
+static void run(const gemm *x, const real *packed, real *ws)
 {
     if (x->K == 0 && !x->add) clear(x);
-    for (ptrdiff_t j = 0; j < x->N && x->M > 0; j += GEMM_NC)
-        for (ptrdiff_t k = 0; k < x->K; k += GEMM_KC)
-            block(x, k, least(x->K - k, GEMM_KC), j, least(x->N - j, GEMM_NC), ws);
+    for (ptrdiff_t k = 0; k < x->K; k += GEMM_DEPTH)
+        for (ptrdiff_t i = 0; i < x->M; i += GEMM_ROWS)
+            block_run(x, k, least(x->K - k, GEMM_DEPTH), i, packed, ws);
 }
 
 /* ---- few rows ---- */
@@ -143,4 +296,4 @@ static void dots(const gemm *x)
     }
 }
 
-const R_(lcsm_gemm_kernels) K_(lcsm_gemm_products) = {run, dots};
+const R_(lcsm_gemm_kernels) K_(lcsm_gemm_products) = {pack, run, dots};

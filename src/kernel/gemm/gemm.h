@@ -4,10 +4,12 @@
  *   op(A) (M, K): A itself, or with ta the transpose of A (K, M); likewise op(B) (K, N)
  *   C     (M, N), overlaps nothing; it is not read unless add
  *   lda, ldb, ldc: reals from row to row of the matrices as they are stored
- *   ws    lcsm_gemm_scratch(M, N, K) reals, 64-byte aligned
  *
- * Any size may be 0. Each kernel sums every element of C in the same order whatever M and N are,
- * so a product may be cut into slices of rows or columns without changing a bit. O(M N K).
+ * B is packed first, in pieces that may be packed by different threads; then any rows of the
+ * product can be computed from it, so that threads share what is packed. Any size may be 0. Each
+ * kernel sums every element of C in the same order whatever M and N are, so a product may be cut
+ * into slices of rows or columns, and of the depth at multiples of GEMM_DEPTH, without changing a
+ * bit. O(M N K).
  */
 #ifndef LCSM_KERNEL_GEMM_H
 #define LCSM_KERNEL_GEMM_H
@@ -25,29 +27,41 @@ typedef struct {
 } R_(lcsm_gemm);
 
 typedef struct {
-    void (*run)(const R_(lcsm_gemm) *x, real *ws);
-    /* The same for few rows, with tb and without ta: reads B once, where it lies. */
+    /* Piece `piece` of lcsm_gemm_pieces(N, K) of alpha op(B) into its place in `packed`, which has
+     * lcsm_gemm_packed(N, K) reals, 64-byte aligned. A, C and M do not count. */
+    void (*pack)(const R_(lcsm_gemm) *x, ptrdiff_t piece, real *packed);
+    /* All of C from what is packed. ws has lcsm_gemm_scratch(M, K) reals, 64-byte aligned. */
+    void (*run)(const R_(lcsm_gemm) *x, const real *packed, real *ws);
+    /* The whole product for few rows, with tb and without ta: reads B once, where it lies. */
     void (*dots)(const R_(lcsm_gemm) *x);
 } R_(lcsm_gemm_kernels);
 
 extern const R_(lcsm_gemm_kernels) K_(lcsm_gemm_products);
 
-/* Rows, depth and columns of what is packed at a time. */
-enum { GEMM_MC = 192, GEMM_KC = 256, GEMM_NC = 1024, GEMM_DOT_ROWS = 4 };
+/* Rows and depth that are worked on at a time, columns of a piece. GEMM_COLS is a multiple of
+ * every panel's width in any set. */
+enum { GEMM_ROWS = 192, GEMM_DEPTH = 256, GEMM_COLS = 192, GEMM_DOT_ROWS = 4 };
 
-/* A multiple of every panel's width, in any set. */
-enum { GEMM_PANEL = 64 };
-
-static inline ptrdiff_t lcsm_gemm_part(ptrdiff_t n, ptrdiff_t most)
+static inline ptrdiff_t lcsm_gemm_depths(ptrdiff_t K)
 {
-    ptrdiff_t padded = (n + GEMM_PANEL - 1) / GEMM_PANEL * GEMM_PANEL;
-    return padded < most ? padded : most;
+    return (K + GEMM_DEPTH - 1) / GEMM_DEPTH;
 }
 
-static inline size_t lcsm_gemm_scratch(ptrdiff_t M, ptrdiff_t N, ptrdiff_t K)
+static inline ptrdiff_t lcsm_gemm_pieces(ptrdiff_t N, ptrdiff_t K)
 {
-    ptrdiff_t m = lcsm_gemm_part(M, GEMM_MC), n = lcsm_gemm_part(N, GEMM_NC);
-    return (size_t)(lcsm_gemm_part(K, GEMM_KC) * (m + n) + m * GEMM_PANEL);
+    return (N + GEMM_COLS - 1) / GEMM_COLS * lcsm_gemm_depths(K);
+}
+
+/* Columns are padded to whole vectors. */
+static inline size_t lcsm_gemm_packed(ptrdiff_t N, ptrdiff_t K)
+{
+    return (size_t)(K * ((N + 15) / 16 * 16));
+}
+
+static inline size_t lcsm_gemm_scratch(ptrdiff_t M, ptrdiff_t K)
+{
+    ptrdiff_t rows = M < GEMM_ROWS ? M : GEMM_ROWS, depth = K < GEMM_DEPTH ? K : GEMM_DEPTH;
+    return (size_t)((rows * depth + 15) / 16 * 16 + 16);
 }
 
 #endif

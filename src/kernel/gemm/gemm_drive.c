@@ -1,71 +1,185 @@
-/* gemm_drive.c - slices of a matrix product on several threads. */
+/*
+ * gemm_drive.c - a matrix product on several threads.
+ *
+ * Tall products: all threads pack B, a part of the depth at a time, then each takes rows. Flat
+ * and very wide ones: each thread takes columns and packs those of B by itself.
+ */
 #include "kernel/gemm/gemm_drive.h"
 
 #include "base/size.h"
 #include "base/thread.h"
 
-/* A product of less work than this is not worth a second thread; a slice that is thinner packs
- * the other operand too often. */
-enum { SERIAL_WORK = 1 << 18, MIN_SLICE = 96 };
+/* Less work than this is not worth a second thread, nor is packing so few reals; PACKED reals of B
+ * are kept at a time. Slices are multiples of the tiles. */
+enum {
+    SERIAL_WORK = 1 << 18,
+    SERIAL_PACK = 1 << 14,
+    PACKED      = 1 << 20,
+    MIN_ROWS    = 54,
+    MIN_COLS    = 96,
+};
+
+typedef struct {
+    bool      rows; /* cut M, else N */
+    ptrdiff_t step; /* of a slice */
+    ptrdiff_t deep; /* depth that is packed at a time */
+} cut;
 
 typedef struct {
     const R_(lcsm_kernels) *k;
-    const R_(lcsm_gemm)    *x;
-    bool                    few, rows; /* few rows of A; cut M, else N */
-    ptrdiff_t               step;
-    char                   *ws;
-    size_t                  ws_bytes; /* of one worker */
+    R_(lcsm_gemm)           x;
+    cut                     c;
+    real                   *packed; /* of all, or of each worker */
+    real                   *ws;
+    size_t                  packed_size, ws_size; /* of one worker */
 } job;
+
+static ptrdiff_t least(ptrdiff_t a, ptrdiff_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Four slices a thread, so that one that is held up does not hold up all. */
+static ptrdiff_t slice_size(int threads, ptrdiff_t size, ptrdiff_t at_least, ptrdiff_t multiple)
+{
+    ptrdiff_t step = size / (4 * threads) + 1;
+    if (step < at_least) step = at_least;
+    return (step + multiple - 1) / multiple * multiple;
+}
+
+static bool is_little(ptrdiff_t M, ptrdiff_t N, ptrdiff_t K)
+{
+    return (double)M * (double)N * (double)K < SERIAL_WORK;
+}
+
+static cut cut_of(int threads, ptrdiff_t M, ptrdiff_t N, ptrdiff_t K)
+{
+    bool little = is_little(M, N, K);
+    cut  c = {.rows = N <= PACKED / GEMM_DEPTH && (little || M >= N || M >= MIN_ROWS * threads)};
+    c.step = c.rows ? slice_size(threads, M, MIN_ROWS, 18) : slice_size(threads, N, MIN_COLS, 48);
+    if (little) c.step = c.rows ? M : N;
+    if (!c.rows) c.step = least(c.step, GEMM_COLS);
+    c.deep = PACKED / ((c.rows ? N : c.step) + 16) / GEMM_DEPTH * GEMM_DEPTH;
+    if (c.deep < GEMM_DEPTH) c.deep = GEMM_DEPTH;
+    c.deep = least(c.deep, K);
+    return c;
+}
+
+static size_t packed_size(const cut *c, ptrdiff_t N)
+{
+    return lcsm_gemm_packed(c->rows ? N : least(c->step, N), c->deep);
+}
+
+/* A part of the depth. */
+static R_(lcsm_gemm) part_of(const R_(lcsm_gemm) *x, ptrdiff_t k, ptrdiff_t deep)
+{
+    R_(lcsm_gemm) p = *x;
+    p.K             = least(x->K - k, deep);
+    p.A += k * (x->ta ? x->lda : 1);
+    p.B += k * (x->tb ? 1 : x->ldb);
+    p.add = x->add || k > 0;
+    return p;
+}
+
+/* ---- rows ---- */
+
+static void pack_piece(void *arg, size_t item, int worker)
+{
+    const job *j = arg;
+    (void)worker;
+    j->k->gemm->pack(&j->x, (ptrdiff_t)item, j->packed);
+}
+
+static void row_slice(void *arg, size_t item, int worker)
+{
+    const job    *j  = arg;
+    R_(lcsm_gemm) x  = j->x;
+    ptrdiff_t     at = (ptrdiff_t)item * j->c.step;
+    x.M              = least(x.M - at, j->c.step);
+    x.A += at * (x.ta ? 1 : x.lda);
+    x.C += at * x.ldc;
+    j->k->gemm->run(&x, j->packed, j->ws + (size_t)worker * j->ws_size);
+}
+
+static void by_rows(int threads, const R_(lcsm_gemm) *x, job *j)
+{
+    size_t slices = (size_t)((x->M - 1) / j->c.step + 1);
+    for (ptrdiff_t k = 0; k < x->K || k == 0; k += j->c.deep) {
+        j->x          = part_of(x, k, j->c.deep);
+        bool   serial = slices == 1 || x->N * j->x.K < SERIAL_PACK;
+        size_t pieces = (size_t)lcsm_gemm_pieces(x->N, j->x.K);
+        lcsm_parallel_for(serial ? 1 : threads, pieces, pack_piece, j);
+        lcsm_parallel_for(threads, slices, row_slice, j);
+        if (x->K == 0) return;
+    }
+}
+
+/* ---- columns ---- */
+
+static void column_slice(void *arg, size_t item, int worker)
+{
+    const job    *j      = arg;
+    R_(lcsm_gemm) x      = j->x;
+    ptrdiff_t     at     = (ptrdiff_t)item * j->c.step;
+    real         *packed = j->packed + (size_t)worker * j->packed_size;
+    x.N                  = least(x.N - at, j->c.step);
+    x.B += at * (x.tb ? x.ldb : 1);
+    x.C += at;
+    for (ptrdiff_t k = 0; k < x.K || k == 0; k += j->c.deep) {
+        R_(lcsm_gemm) p = part_of(&x, k, j->c.deep);
+        for (ptrdiff_t piece = 0; piece < lcsm_gemm_pieces(p.N, p.K); piece++)
+            j->k->gemm->pack(&p, piece, packed);
+        j->k->gemm->run(&p, packed, j->ws + (size_t)worker * j->ws_size);
+        if (x.K == 0) return;
+    }
+}
+
+/* ---- few rows ---- */
+
+static void few_slice(void *arg, size_t item, int worker)
+{
+    const job    *j  = arg;
+    R_(lcsm_gemm) x  = j->x;
+    ptrdiff_t     at = (ptrdiff_t)item * j->c.step;
+    (void)worker;
+    x.N = least(x.N - at, j->c.step);
+    x.B += at * x.ldb;
+    x.C += at;
+    j->k->gemm->dots(&x);
+}
+
+static void few_rows(int threads, job *j)
+{
+    ptrdiff_t N = j->x.N;
+    j->c.step   = is_little(j->x.M, N, j->x.K) ? N : slice_size(threads, N, MIN_COLS, 48);
+    lcsm_parallel_for(threads, (size_t)((N - 1) / j->c.step + 1), few_slice, j);
+}
 
 static bool is_few(const R_(lcsm_gemm) *x)
 {
     return x->tb && !x->ta && x->M <= GEMM_DOT_ROWS;
 }
 
-static void slice(void *arg, size_t item, int worker)
-{
-    const job    *j  = arg;
-    R_(lcsm_gemm) x  = *j->x;
-    ptrdiff_t     at = (ptrdiff_t)item * j->step;
-    real         *ws = (real *)(void *)(j->ws + (size_t)worker * j->ws_bytes);
-    if (j->rows) {
-        x.M = x.M - at < j->step ? x.M - at : j->step;
-        x.A += at * (x.ta ? 1 : x.lda);
-        x.C += at * x.ldc;
-    } else {
-        x.N = x.N - at < j->step ? x.N - at : j->step;
-        x.B += at * (x.tb ? x.ldb : 1);
-        x.C += at;
-    }
-    if (j->few) j->k->gemm->dots(&x);
-    else j->k->gemm->run(&x, ws);
-}
-
-/* Two slices a thread, so that one that is held up does not hold up all. */
-static ptrdiff_t slice_size(int threads, ptrdiff_t size)
-{
-    ptrdiff_t step = size / (2 * threads) + 1;
-    if (step < MIN_SLICE) step = MIN_SLICE;
-    return (step + 31) / 32 * 32;
-}
+/* ---- all ---- */
 
 size_t R_(lcsm_gemm_bytes)(int threads, ptrdiff_t M, ptrdiff_t N, ptrdiff_t K)
 {
-    size_t one = lcsm_gemm_scratch(M, N, K) * sizeof(real);
-    return (one + LCSM_ALIGN - 1) / LCSM_ALIGN * LCSM_ALIGN * (size_t)threads;
+    cut    c   = cut_of(threads, M, N, K);
+    size_t all = packed_size(&c, N) * (c.rows ? 1 : (size_t)threads)
+               + lcsm_gemm_scratch(M, K) * (size_t)threads;
+    return (all * sizeof(real) + LCSM_ALIGN - 1) / LCSM_ALIGN * LCSM_ALIGN;
 }
 
 void R_(lcsm_gemm_parallel)(int threads, const R_(lcsm_kernels) *k, const R_(lcsm_gemm) *x,
                             void *ws)
 {
-    job       j      = {.k        = k,
-                        .x        = x,
-                        .few      = is_few(x),
-                        .rows     = x->M >= x->N,
-                        .ws       = ws,
-                        .ws_bytes = R_(lcsm_gemm_bytes)(1, x->M, x->N, x->K)};
-    ptrdiff_t size   = j.rows ? x->M : x->N;
-    bool      little = (double)x->M * (double)x->N * (double)x->K < SERIAL_WORK;
-    j.step           = little ? size : slice_size(threads, size);
-    if (size > 0) lcsm_parallel_for(threads, (size_t)((size - 1) / j.step + 1), slice, &j);
+    job    j      = {.k = k, .x = *x, .c = cut_of(threads, x->M, x->N, x->K), .packed = ws};
+    size_t slices = x->N > 0 ? (size_t)((x->N - 1) / j.c.step + 1) : 0;
+    if (x->M == 0 || x->N == 0) return;
+    j.packed_size = packed_size(&j.c, x->N);
+    j.ws          = j.packed + j.packed_size * (j.c.rows ? 1 : (size_t)threads);
+    j.ws_size     = lcsm_gemm_scratch(x->M, x->K);
+    if (is_few(x)) few_rows(threads, &j);
+    else if (j.c.rows) by_rows(threads, x, &j);
+    else lcsm_parallel_for(threads, slices, column_slice, &j);
 }

@@ -1,9 +1,15 @@
-/* gemm_ref.c - the matrix product by definition. */
+/* gemm_ref.c - the matrix product by definition; nothing is packed. */
 #include "kernel/gemm/gemm.h"
 
-static void run(const R_(lcsm_gemm) *x, real *ws)
+static void pack(const R_(lcsm_gemm) *x, ptrdiff_t piece, real *packed)
 {
-    (void)ws;
+    (void)x;
+    (void)piece;
+    (void)packed;
+}
+
+static void dots(const R_(lcsm_gemm) *x)
+{
     for (ptrdiff_t i = 0; i < x->M; i++)
         for (ptrdiff_t j = 0; j < x->N; j++) {
             real sum = 0;
@@ -15,9 +21,11 @@ static void run(const R_(lcsm_gemm) *x, real *ws)
         }
 }
 
-static void dots(const R_(lcsm_gemm) *x)
+static void run(const R_(lcsm_gemm) *x, const real *packed, real *ws)
 {
-    run(x, NULL);
+    (void)packed;
+    (void)ws;
+    dots(x);
 }
 
-const R_(lcsm_gemm_kernels) K_(lcsm_gemm_products) = {run, dots};
+const R_(lcsm_gemm_kernels) K_(lcsm_gemm_products) = {pack, run, dots};

@@ -18,4 +18,26 @@ static void soft(ptrdiff_t n, real lse, real scale, const real *z, real *g, bool
     for (ptrdiff_t j = 0; j < n; j++) g[j] = (add ? g[j] : 0) + scale * R_FN(exp)(z[j] - lse);
 }
 
-const R_(lcsm_xent_kernels) K_(lcsm_xent_rows) = {scan, soft};
+static void exps(ptrdiff_t base, ptrdiff_t nv, ptrdiff_t n, real *z, ptrdiff_t ld,
+                 R_(lcsm_xent_row) *columns)
+{
+    for (ptrdiff_t j = 0; j < n; j++) {
+        R_(lcsm_xent_row) *c = &columns[j];
+        *c                   = R_(lcsm_xent_empty)();
+        for (ptrdiff_t v = 0; v < nv; v++)
+            if (z[v * ld + j] > c->max) {
+                c->max  = z[v * ld + j];
+                c->best = base + v;
+            }
+        for (ptrdiff_t v = 0; v < nv; v++)
+            c->sum += z[v * ld + j] = R_FN(exp)(z[v * ld + j] - c->max);
+    }
+}
+
+static void times(ptrdiff_t nv, ptrdiff_t n, const real *scale, real *z, ptrdiff_t ld)
+{
+    for (ptrdiff_t v = 0; v < nv; v++)
+        for (ptrdiff_t j = 0; j < n; j++) z[v * ld + j] *= scale[j];
+}
+
+const R_(lcsm_xent_kernels) K_(lcsm_xent_rows) = {scan, soft, exps, times};
