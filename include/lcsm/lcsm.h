@@ -2,6 +2,7 @@
 #ifndef LCSM_LCSM_H
 #define LCSM_LCSM_H
 #include <lcsm/bench.h>
+#include <lcsm/bench_train.h>
 #include <lcsm/check.h>
 #include <lcsm/config.h>
 #include <lcsm/context.h>

@@ -1,5 +1,5 @@
 /* bench_train.c - whole updates of a trainer: how fast, where the time goes, how much memory. */
-#include <lcsm/bench.h>
+#include <lcsm/bench_train.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* cmd_bench_train.c - lcsm bench train: one update of a model, and where its time and memory go. */
 #include <jansson.h>
-#include <lcsm/bench.h>
+#include <lcsm/bench_train.h>
 #include <string.h>
 
 #include "cli.h"
