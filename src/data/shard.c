@@ -123,6 +123,7 @@ static lcsm_status check_fields(const lcsm_shard *s, const char *label, lcsm_err
 
 static uint32_t token_at(const lcsm_shard *s, uint64_t j)
 {
+    if (s->width == 1) return ((const uint8_t *)s->tokens)[j];
     if (s->width == 2) return ((const uint16_t *)s->tokens)[j];
     return ((const uint32_t *)s->tokens)[j];
 }

@@ -1,5 +1,5 @@
 /*
- * shard.h - tokens in a file: a header of 128 bytes, then the tokens, 2 or 4 bytes each.
+ * shard.h - tokens in a file: a header of 128 bytes, then the tokens, 1, 2 or 4 bytes each.
  *
  * docs/formats.md has the header byte by byte. A shard is checked whole, by two checksums, before
  * anything of it is used.
@@ -38,7 +38,7 @@ typedef struct {
 
 static inline unsigned lcsm_shard_width(uint64_t vocab)
 {
-    return vocab <= 65536 ? 2 : 4;
+    return vocab <= 256 ? 1 : vocab <= 65536 ? 2 : 4;
 }
 
 /* Maps and checks a file; or takes bytes for its own, even when it refuses them. */

@@ -93,7 +93,8 @@ static void store(lcsm_shard_writer *w, const int32_t *ids, size_t count)
     unsigned char *to = w->buffer + w->used;
     for (size_t j = 0; j < count; j++) {
         uint16_t narrow = (uint16_t)ids[j];
-        if (w->width == 2) memcpy(to + 2 * j, &narrow, 2);
+        if (w->width == 1) to[j] = (unsigned char)ids[j];
+        else if (w->width == 2) memcpy(to + 2 * j, &narrow, 2);
         else memcpy(to + 4 * j, &ids[j], 4);
     }
     w->used += count * w->width;

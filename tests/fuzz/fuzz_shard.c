@@ -48,15 +48,23 @@ bool fuzz_one(const unsigned char *data, size_t size)
 
 size_t fuzz_seed(size_t n, unsigned char *out, size_t capacity)
 {
+    static const uint8_t  BYTES[]  = {0, 1, 99, 2};
     static const uint16_t NARROW[] = {0, 1, 299, 2};
     static const uint32_t WIDE[]   = {0, 1, 70000, 2};
-    if (n > 2) return 0;
-    size_t      size = n == 0 ? 0 : n == 1 ? sizeof NARROW : sizeof WIDE;
-    const void *from = n == 2 ? (const void *)WIDE : (const void *)NARROW;
+    static const struct {
+        const void *tokens;
+        size_t      size;
+        uint64_t    vocab, count;
+    } SEEDS[] = {{BYTES, 0, 100, 0},
+                 {BYTES, sizeof BYTES, 100, 4},
+                 {NARROW, sizeof NARROW, 300, 4},
+                 {WIDE, sizeof WIDE, 70001, 4}};
+    if (n >= sizeof SEEDS / sizeof SEEDS[0]) return 0;
+    size_t size = SEEDS[n].size;
     PROMISE(capacity >= LCSM_SHARD_HEADER + sizeof WIDE);
-    memcpy(out + LCSM_SHARD_HEADER, from, size);
-    lcsm_shard_head head = {.vocab = n == 2 ? 70001 : 300,
-                            .count = n == 0 ? 0 : 4,
+    memcpy(out + LCSM_SHARD_HEADER, SEEDS[n].tokens, size);
+    lcsm_shard_head head = {.vocab = SEEDS[n].vocab,
+                            .count = SEEDS[n].count,
                             .last  = 1,
                             .sum   = XXH3_64bits(out + LCSM_SHARD_HEADER, size)};
     lcsm_shard_pack(out, &head);
