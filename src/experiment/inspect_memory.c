@@ -169,7 +169,8 @@ static size_t kind_of(const lcsm_node *n)
 
 static lcsm_status no_room(lcsm_error *err)
 {
-    return lcsm_fail(err, LCSM_ERR_MEMORY, "no room to look at a model's memory");
+    (void)lcsm_fail(err, LCSM_ERR_MEMORY, "no room to look at a model's memory");
+    return LCSM_ERR_MEMORY;
 }
 
 static lcsm_status take_node(reading *r, lcsm_node *n, size_t kind, lcsm_error *err)
@@ -199,6 +200,10 @@ static lcsm_status open_reading(reading *r, const lcsm_model *model, size_t toke
     if (r->list == NULL) return no_room(err);
     LCSM_TRY(lcsm_graph_create(&r->g, model->ctx, model->params, err));
     LCSM_TRY(lcsm_model_build(r->g, &model->cfg, 1, PIECE, &want, &r->io, err));
+    if (r->io.tokens == NULL) {
+        (void)lcsm_fail(err, LCSM_ERR_INTERNAL, "a model has no input of tokens");
+        return LCSM_ERR_INTERNAL;
+    }
     for (int j = 0; j < r->g->node_list.count; j++) {
         lcsm_node *n    = lcsm_node_at(r->g, j);
         size_t     kind = kind_of(n);

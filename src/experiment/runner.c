@@ -271,8 +271,10 @@ static lcsm_status prepare(runner *r, lcsm_error *err)
     LCSM_TRY(lcsm_grid_open(&r->grid, r->o, err));
     r->results = calloc(r->grid.run_count, sizeof *r->results);
     r->flops   = calloc(r->grid.run_count, sizeof *r->flops);
-    if (r->results == NULL || r->flops == NULL)
-        LCSM_TRY(lcsm_fail(err, LCSM_ERR_MEMORY, "no room for %zu runs", r->grid.run_count));
+    if (r->results == NULL || r->flops == NULL) {
+        (void)lcsm_fail(err, LCSM_ERR_MEMORY, "no room for %zu runs", r->grid.run_count);
+        return LCSM_ERR_MEMORY;
+    }
     share_processors(r);
     LCSM_TRY(lcsm_plan_store(&r->grid, r->o, err));
     LCSM_TRY(find_tokenizer(r, &vocab, err));

@@ -20,8 +20,8 @@ static void linear_ticks(lcsm_axis *a, size_t wanted)
     a->low    = from * step;
     a->high   = to * step;
     a->digits = step < 1 ? (int)ceil(-log10(step) - 1e-9) : 0;
-    for (double j = from; j <= to && a->count < LCSM_AXIS_TICKS; j++)
-        a->ticks[a->count++] = j == 0 ? 0 : j * step;
+    for (int j = 0; from + j <= to && a->count < LCSM_AXIS_TICKS; j++)
+        a->ticks[a->count++] = from + j == 0 ? 0 : (from + j) * step;
 }
 
 /* The nearest of 1, 2, 5 times a power of ten that is not above x. */
@@ -37,11 +37,10 @@ static void log_ticks(lcsm_axis *a, size_t wanted)
     static const double parts[] = {1, 2, 5};
     a->low                      = round_below(a->low);
     a->high                     = round_step(a->high);
-    double low = floor(log10(a->low)), high = ceil(log10(a->high));
-    double decades = high - low;
-    bool   fine    = 3 * log10(a->high / a->low) <= (double)wanted + 1;
-    double stride  = fine ? 1 : ceil(decades / (double)wanted);
-    for (double p = low; p <= high; p += stride) {
+    int  low = (int)floor(log10(a->low)), high = (int)ceil(log10(a->high)), most = (int)wanted;
+    bool fine   = 3 * log10(a->high / a->low) <= (double)wanted + 1;
+    int  stride = fine ? 1 : (high - low + most - 1) / most;
+    for (int p = low; p <= high; p += stride) {
         for (size_t j = 0; j < (fine ? 3u : 1u) && a->count < LCSM_AXIS_TICKS; j++) {
             double tick = parts[j] * pow(10, p);
             if (tick >= a->low * (1 - 1e-9) && tick <= a->high * (1 + 1e-9))

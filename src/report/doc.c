@@ -22,6 +22,8 @@ static lcsm_block *append(lcsm_doc *d, lcsm_block_kind kind)
     return &d->blocks[d->count++];
 }
 
+static char *format(lcsm_doc *d, const char *fmt, va_list args) LCSM_PRINTF(2, 0);
+
 static char *format(lcsm_doc *d, const char *fmt, va_list args)
 {
     va_list again;

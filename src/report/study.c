@@ -10,7 +10,8 @@
 
 static lcsm_status no_room(lcsm_error *err, const char *folder)
 {
-    return lcsm_fail(err, LCSM_ERR_MEMORY, "%s: no room for its runs", folder);
+    (void)lcsm_fail(err, LCSM_ERR_MEMORY, "%s: no room for its runs", folder);
+    return LCSM_ERR_MEMORY;
 }
 
 /* ---- experiment.json ----------------------------------------------------------------------- */
@@ -178,7 +179,7 @@ static lcsm_status find_cells(lcsm_study *s, lcsm_error *err)
 {
     size_t  count  = s->variant_count * s->point_count;
     double *values = malloc(2 * (s->run_count + 1) * sizeof *values);
-    s->cells       = malloc((count + 1) * sizeof *s->cells);
+    s->cells       = calloc(count + 1, sizeof *s->cells);
     if (values == NULL || s->cells == NULL) {
         free(values);
         return no_room(err, s->name);
@@ -208,7 +209,7 @@ static double printed(const json_t *row, const char *key)
 static lcsm_status read_paper(lcsm_study *s, lcsm_error *err)
 {
     const json_t *rows = json_object_get(json_object_get(s->doc.root, "paper"), "rows");
-    s->paper           = malloc(3 * s->variant_count * sizeof *s->paper);
+    s->paper           = malloc((3 * s->variant_count + 1) * sizeof *s->paper);
     if (s->paper == NULL) return no_room(err, s->name);
     s->paper_test       = s->paper + s->variant_count;
     s->paper_parameters = s->paper_test + s->variant_count;
