@@ -11,13 +11,13 @@
 
 /* Work item `item`, done by worker 0 .. threads - 1. A worker does one item at a time, so
  * scratch memory may belong to a worker; results must not depend on which worker it is. */
-typedef void lcsm_task(void *arg, size_t item, int worker);
+typedef void lcsm_task_fn(void *arg, size_t item, int worker);
 
 /* Runs task for items 0 .. n - 1 and returns when all are done. Idle workers take the next
  * item, in order, so put long items first. Serial, in order, as worker 0, when n < 2, when threads
  * < 2, and when called from inside a task. What the caller wrote before is seen by the tasks,
  * what they wrote is seen by the caller after. */
-void lcsm_parallel_for(int threads, size_t n, lcsm_task *task, void *arg);
+void lcsm_parallel_for(int threads, size_t n, lcsm_task_fn *task, void *arg);
 
 /* How many processors this process may use, at least 1. */
 int lcsm_thread_limit(void);

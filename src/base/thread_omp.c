@@ -3,7 +3,7 @@
 
 #include "base/thread.h"
 
-void lcsm_parallel_for(int threads, size_t n, lcsm_task *task, void *arg)
+void lcsm_parallel_for(int threads, size_t n, lcsm_task_fn *task, void *arg)
 {
     if ((size_t)(threads > 0 ? threads : 1) > n) threads = (int)n;
     if (threads < 2 || omp_in_parallel()) {

@@ -15,7 +15,7 @@
 enum { MAX_WORKERS = 256 };
 
 typedef struct {
-    lcsm_task    *task;
+    lcsm_task_fn *task;
     void         *arg;
     size_t        n;
     atomic_size_t next; /* the first item that nobody has taken */
@@ -45,12 +45,12 @@ static void *worker_main(void *arg)
     return NULL;
 }
 
-static void run_serial(size_t n, lcsm_task *task, void *arg)
+static void run_serial(size_t n, lcsm_task_fn *task, void *arg)
 {
     for (size_t item = 0; item < n; item++) task(arg, item, 0);
 }
 
-void lcsm_parallel_for(int threads, size_t n, lcsm_task *task, void *arg)
+void lcsm_parallel_for(int threads, size_t n, lcsm_task_fn *task, void *arg)
 {
     if (threads > MAX_WORKERS) threads = MAX_WORKERS;
     if ((size_t)(threads > 0 ? threads : 1) > n) threads = (int)n;
