@@ -9,7 +9,8 @@
 static const char HELP[] =
     "lcsm bench - time the operator beside this machine's peak, or a model of every method\n"
     "\n"
-    "usage: lcsm bench eos [--threads N] [--quick] [--filter TEXT] [--seconds S] [--json]\n"
+    "usage: lcsm bench eos [--threads N] [--quick] [--filter TEXT] [--seconds S] [--isa SET]\n"
+    "                      [--json]\n"
     "       lcsm bench decode RUN | --method NAME ...     tokens a second; see its --help\n"
     "       lcsm bench methods [--size 10m] ...; lcsm bench methods --help says more\n"
     "       lcsm bench train [--method NAME ...]          whole updates; see its --help\n"
@@ -23,6 +24,8 @@ static const char HELP[] =
     "  --quick        one size and short times, some seconds in all\n"
     "  --filter TEXT  only cases whose name contains TEXT\n"
     "  --seconds S    time for each case and pass; the default is 1, or 0.2 with --quick\n"
+    "  --isa SET      nothing faster than reference, portable, avx2 or avx512; the default, auto,\n"
+    "                 is the fastest that this processor has\n"
     "  --json         {\"peak_gflops\", \"machine\", \"results\": [{\"case\", \"threads\", "
     "\"seconds\",\n"
     "                 \"fraction_of_peak\", ...}]}\n"
@@ -250,19 +253,39 @@ static int run(const lcsm_bench_options *options, show *s)
     return EXIT_USAGE;
 }
 
+/* Whether there is an instruction set of that name. */
+static bool find_isa(const char *name, lcsm_isa *isa)
+{
+    static const char *const names[] = {
+        [LCSM_ISA_AUTO] = "auto",         [LCSM_ISA_REFERENCE] = "reference",
+        [LCSM_ISA_PORTABLE] = "portable", [LCSM_ISA_AVX2] = "avx2",
+        [LCSM_ISA_AVX512] = "avx512",
+    };
+    for (size_t j = 0; j < sizeof names / sizeof *names; j++)
+        if (strcmp(name, names[j]) == 0) {
+            *isa = (lcsm_isa)j;
+            return true;
+        }
+    fprintf(stderr,
+            "lcsm bench eos: --isa is '%s', want auto, reference, portable, avx2 or avx512\n",
+            name);
+    return false;
+}
+
 static int bench_eos(int argc, char **argv)
 {
     lcsm_bench_options o     = {0};
     bool               help  = false;
+    const char        *isa   = "auto";
     int                count = 0;
     show               s = {.colour = cli_colours_of(stdout), .message = cli_colours_of(stderr)};
     const cli_option   options[] = {
           {"--help", CLI_FLAG, &help, 0, 0},     {"--threads", CLI_COUNT, &o.threads, 1, 1024},
           {"--quick", CLI_FLAG, &o.quick, 0, 0}, {"--filter", CLI_TEXT, &o.filter, 0, 0},
           {"--json", CLI_FLAG, &s.json, 0, 0},   {"--seconds", CLI_NUMBER, &o.seconds, 0.001, 3600},
-          {NULL, CLI_FLAG, NULL, 0, 0},
+          {"--isa", CLI_TEXT, &isa, 0, 0},       {NULL, CLI_FLAG, NULL, 0, 0},
     };
-    if (!cli_parse(argc, argv, options, &count)) return EXIT_USAGE;
+    if (!cli_parse(argc, argv, options, &count) || !find_isa(isa, &o.isa)) return EXIT_USAGE;
     if (help) {
         fputs(HELP, stdout);
         return EXIT_OK;
