@@ -192,6 +192,37 @@ VEC_INLINE real vsum(vec v)
     return v[0] + v[1];
 }
 
+/* The sums of the lanes of four vectors, the first n <= 4 of them written. */
+VEC_INLINE void vsums4(vec a, vec b, vec c, vec d, real *to, ptrdiff_t n)
+{
+#if VW >= 4
+#if VW == 16
+    __m512 x = _mm512_unpacklo_ps((__m512)a, (__m512)b) + _mm512_unpackhi_ps((__m512)a, (__m512)b);
+    __m512 y = _mm512_unpacklo_ps((__m512)c, (__m512)d) + _mm512_unpackhi_ps((__m512)c, (__m512)d);
+    __m512 z = _mm512_shuffle_ps(x, y, 0x44) + _mm512_shuffle_ps(x, y, 0xee);
+    __m256 w = _mm512_castps512_ps256(z) + _mm512_extractf32x8_ps(z, 1);
+    __m128 s = _mm256_castps256_ps128(w) + _mm256_extractf128_ps(w, 1);
+#elif VW == 8
+    __m256 x = _mm256_unpacklo_ps((__m256)a, (__m256)b) + _mm256_unpackhi_ps((__m256)a, (__m256)b);
+    __m256 y = _mm256_unpacklo_ps((__m256)c, (__m256)d) + _mm256_unpackhi_ps((__m256)c, (__m256)d);
+    __m256 z = _mm256_shuffle_ps(x, y, 0x44) + _mm256_shuffle_ps(x, y, 0xee);
+    __m128 s = _mm256_castps256_ps128(z) + _mm256_extractf128_ps(z, 1);
+#else
+    vec x = __builtin_shufflevector(a, b, 0, 4, 1, 5) + __builtin_shufflevector(a, b, 2, 6, 3, 7);
+    vec y = __builtin_shufflevector(c, d, 0, 4, 1, 5) + __builtin_shufflevector(c, d, 2, 6, 3, 7);
+    vec s = __builtin_shufflevector(x, y, 0, 1, 4, 5) + __builtin_shufflevector(x, y, 2, 3, 6, 7);
+#endif
+#if VW == 16
+    _mm_mask_storeu_ps(to, (__mmask8)((1u << n) - 1u), s);
+#else
+    for (ptrdiff_t j = 0; j < n; j++) to[j] = s[j];
+#endif
+#else
+    const vec all[] = {a, b, c, d};
+    for (ptrdiff_t j = 0; j < n; j++) to[j] = all[j][0] + all[j][1];
+#endif
+}
+
 /* The least lane, by halves. */
 VEC_INLINE real vhmin(vec v)
 {

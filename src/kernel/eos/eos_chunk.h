@@ -61,7 +61,7 @@ typedef struct {
     ptrdiff_t               R, Rp; /* rows of the memory, K or Kp + K; Rp = Kp or 2 Kp */
     ptrdiff_t               D, Dp; /* Dp: D padded to panels */
     ptrdiff_t               panels;
-    bool                    back;      /* a backward pass, which needs E, row.up and row.down */
+    bool                    back;      /* a backward pass, which needs row.up and row.down */
     ptrdiff_t               t, n;      /* the chunk: its first step and its steps */
     bool                    scaled;    /* M has been scaled by the first step's decay */
     bool                    empty;     /* the chunk starts with a reset */
@@ -69,15 +69,14 @@ typedef struct {
     real                   *cos, *sin; /* (C, Kp) of F, complex memory only */
     ptrdiff_t               phases;    /* their valid rows if the phase is static */
     real                   *Q, *N;     /* (C, Rp) q and -b; N is NULL without erase */
-    const real             *q;         /* Q, or s itself when that is the same */
-    ptrdiff_t               qr;
-    real                   *E;     /* (C, Rp) k; forward: (C, VW) and a second plane, scratch */
-    real                   *ET;    /* (Rp, Cp) k transposed */
-    real                   *P, *L; /* (C, Cp), zeros above the diagonal */
-    real                   *junk;  /* (C) */
-    real                   *decay; /* (Rp) exp(A) of the last step, for both planes */
-    real                   *M;     /* (panels, R, EOS_PANEL) */
-    lcsm_ahead             *ahead; /* what the next cells need, or NULL */
+    real                   *E;         /* (C, Rp) k */
+    const real             *q, *k;     /* Q and E, or s and e themselves when that is the same */
+    ptrdiff_t               qr, kr;    /* reals from row to row */
+    real                   *P, *L;     /* (C, Cp), zeros above the diagonal */
+    real                   *junk;      /* (C) */
+    real                   *decay;     /* (Rp) exp(A) of the last step, for both planes */
+    real                   *M;         /* (panels, R, EOS_PANEL) */
+    lcsm_ahead             *ahead;     /* what the next cells need, or NULL */
 } lcsm_chunk;
 
 /* A bump allocator that only counts while base is NULL. */
@@ -116,7 +115,7 @@ void K_(lcsm_chunk_begin)(lcsm_chunk *c, ptrdiff_t t, ptrdiff_t end);
 /* The memory before the chunk becomes M: emptied by a reset, scaled if c->scaled says so. */
 void K_(lcsm_chunk_enter)(const lcsm_chunk *c, real *M);
 
-/* q, N, E, ET, P and L of the chunk. diag NULL: P has its diagonal, else that is moved there. */
+/* q, k, N, P and L of the chunk. diag NULL: P has its diagonal, else that is moved there. */
 void K_(lcsm_chunk_operands)(lcsm_chunk *c, real *diag);
 
 /* V of one panel, (C, EOS_PANEL), and with it c->col of that panel. In a backward pass also

@@ -236,15 +236,15 @@ static void rows_by_columns(const lcsm_chunk *c, const real *a, ptrdiff_t panel,
 static void reader_grad(back *b, lcsm_chunk_reader *r)
 {
     const lcsm_chunk *c = &b->c;
-    lcsm_product      p = {.a       = r->z,
+    lcsm_rows         p = {.a       = r->z,
+                           .b       = b->V,
                            .ar      = EOS_PANEL,
-                           .ad      = 1,
-                           .b       = b->VT,
-                           .bd      = c->Cp,
+                           .br      = EOS_PANEL,
                            .depth   = EOS_PANEL,
                            .blocks  = c->panels,
-                           .a_block = c->C * EOS_PANEL};
-    K_(lcsm_tiles_lower)(c->n, &p, r->g_p, c->Cp, r->g_diag);
+                           .a_block = c->C * EOS_PANEL,
+                           .b_block = c->C * EOS_PANEL};
+    K_(lcsm_dots_lower)(c->n, &p, r->g_p, c->Cp, r->g_diag);
     rows_by_columns(c, b->M, b->M_panel, b->M_row, r->zT, r->g_q_M);
     for (ptrdiff_t lane = 0; lane < c->R; lane += TILE_COLS) {
         int          vecs = lcsm_tile_vecs(c->R - lane);

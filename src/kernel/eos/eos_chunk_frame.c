@@ -45,8 +45,7 @@ void K_(lcsm_chunk_share)(lcsm_chunk *c, lcsm_chunk_arena *a)
 {
     K_(lcsm_chunk_decays_shared)(c, a);
     c->Q     = K_(lcsm_chunk_take)(a, c->C, c->Rp);
-    c->E     = K_(lcsm_chunk_take)(a, c->C, c->back ? c->Rp : 2 * TILE_COLS);
-    c->ET    = K_(lcsm_chunk_take)(a, c->Rp, c->Cp);
+    c->E     = K_(lcsm_chunk_take)(a, c->C, c->Rp);
     c->P     = take_lower(a, c);
     c->decay = K_(lcsm_chunk_take)(a, 1, c->Rp);
     if (c->x->erase.p != NULL) {
@@ -70,10 +69,8 @@ void K_(lcsm_chunk_tiles)(const lcsm_chunk *c, ptrdiff_t rows, int vecs, const l
 typedef struct {
     const real *s, *e, *b, *log;
     real       *Q, *E, *N;
-    ptrdiff_t   er;   /* of E */
-    ptrdiff_t   half; /* from the real to the imaginary plane of Q, and of E */
-    ptrdiff_t   e_half;
-    ptrdiff_t   n; /* lanes that exist */
+    ptrdiff_t   half; /* from the real to the imaginary plane of Q and E */
+    ptrdiff_t   n;    /* lanes that exist */
 } lanes;
 
 /* The products of a factor's decays up to step r, from those up to the step before. */
@@ -89,7 +86,7 @@ VEC_INLINE void complex_lanes(const lcsm_chunk *c, const lanes *l, ptrdiff_t r, 
     const seq  *x  = c->x;
     vec         cs = vload(c->cos + r * c->Kp + k), sn = vload(c->sin + r * c->Kp + k);
     const real *s = l->s + r * x->s.t, *e = l->e + r * x->e.t;
-    real       *Q = l->Q + r * c->Rp, *E = l->E + r * l->er;
+    real       *Q = l->Q + r * c->Rp, *E = l->E + r * c->Rp;
     vec         re = lcsm_lanes(s, x->s.k, l->n), im = vzero();
     if (x->complex_s) im = lcsm_lanes(s + 1, x->s.k, l->n);
     vstore(Q, (re * cs - im * sn) * up);
@@ -97,7 +94,7 @@ VEC_INLINE void complex_lanes(const lcsm_chunk *c, const lanes *l, ptrdiff_t r, 
     re = lcsm_lanes(e, x->e.k, l->n);
     im = x->complex_e ? lcsm_lanes(e + 1, x->e.k, l->n) : vzero();
     vstore(E, (re * cs + im * sn) * down);
-    vstore(E + l->e_half, (im * cs - re * sn) * down);
+    vstore(E + l->half, (im * cs - re * sn) * down);
 }
 
 /* Vectors of lanes side by side: a chain of products for each, and fewer rows to visit. */
@@ -137,7 +134,7 @@ VEC_INLINE vec rows_step(const lcsm_chunk *c, const lanes *l, shape is, ptrdiff_
         return up;
     }
     vstore(l->Q + r * Rp + j, lcsm_lanes(l->s + r * x->s.t + j, ss, n) * (up * x->scale));
-    vstore(l->E + r * l->er + j, lcsm_lanes(l->e + r * x->e.t + j, es, n) * down);
+    vstore(l->E + r * Rp + j, lcsm_lanes(l->e + r * x->e.t + j, es, n) * down);
     if (l->b != NULL) vstore(l->N + r * Rp + j, lcsm_lanes(l->b + r * x->erase.t + j, bs, n) * -up);
     return up;
 }
@@ -189,25 +186,21 @@ static void rows(lcsm_chunk *c)
     int        kind = c->row.log == NULL ? ONES : c->row.t == 0 ? STATIC : TOKEN;
     bool       unit = x->s.k == 1 && x->e.k == 1 && (kind != TOKEN || c->row.stride == 1)
              && (x->erase.p == NULL || x->erase.k == 1);
-    for (ptrdiff_t k = 0, vecs; k < c->K; k += vecs * VW) {
-        lanes l  = {.s    = at(&x->s, c->t, k),
-                    .e    = at(&x->e, c->t, k),
-                    .b    = at(&x->erase, c->t, k),
-                    .log  = at(&x->row, c->t, k),
-                    .Q    = c->Q + k,
-                    .N    = c->N == NULL ? NULL : c->N + k,
-                    .E    = c->back ? c->E + k : c->E,
-                    .er   = c->back ? c->Rp : 2 * TILE_COLS,
-                    .half = c->Kp,
-                    .n    = c->K - k};
-        l.e_half = c->back ? c->Kp : TILE_COLS;
-        vecs     = rows_kind(c, &l, k, kind, unit);
-        K_(lcsm_transpose)(c->n, vecs * VW, l.E, l.er, c->ET + k * c->Cp, c->Cp);
-        if (x->is_complex)
-            K_(lcsm_transpose)(c->n, VW, l.E + l.e_half, l.er, c->ET + (c->Kp + k) * c->Cp, c->Cp);
+    for (ptrdiff_t k = 0; k < c->K;) {
+        lanes l = {.s    = at(&x->s, c->t, k),
+                   .e    = at(&x->e, c->t, k),
+                   .b    = at(&x->erase, c->t, k),
+                   .log  = at(&x->row, c->t, k),
+                   .Q    = c->Q + k,
+                   .N    = c->N == NULL ? NULL : c->N + k,
+                   .E    = c->E + k,
+                   .half = c->Kp,
+                   .n    = c->K - k};
+        k += rows_kind(c, &l, k, kind, unit) * VW;
     }
     c->q  = c->Q;
-    c->qr = c->Rp;
+    c->k  = c->E;
+    c->qr = c->kr = c->Rp;
 }
 
 /* Whether q and k are s and e as they lie, in whole vectors. */
@@ -221,9 +214,10 @@ static bool plain(const lcsm_chunk *c)
 static void rows_plain(lcsm_chunk *c)
 {
     const seq *x = c->x;
-    K_(lcsm_transpose)(c->n, c->K, at(&x->e, c->t, 0), x->e.t, c->ET, c->Cp);
-    c->q  = at(&x->s, c->t, 0);
-    c->qr = x->s.t;
+    c->q         = at(&x->s, c->t, 0);
+    c->k         = at(&x->e, c->t, 0);
+    c->qr        = x->s.t;
+    c->kr        = x->e.t;
     for (ptrdiff_t k = 0; k < c->Kp; k += VW) vstore(c->decay + k, vset1(1));
 }
 
@@ -231,12 +225,12 @@ void K_(lcsm_chunk_operands)(lcsm_chunk *c, real *diag)
 {
     if (plain(c)) rows_plain(c);
     else rows(c);
-    lcsm_product p = {.a = c->q, .ar = c->qr, .ad = 1, .b = c->ET, .bd = c->Cp, .depth = c->R};
-    K_(lcsm_tiles_lower)(c->n, &p, c->P, c->Cp, diag);
+    lcsm_rows p = {.a = c->q, .ar = c->qr, .b = c->k, .br = c->kr, .depth = c->Rp};
+    K_(lcsm_dots_lower)(c->n, &p, c->P, c->Cp, diag);
     if (c->N == NULL) return;
     p.a  = c->N;
     p.ar = c->Rp;
-    K_(lcsm_tiles_lower)(c->n, &p, c->L, c->Cp, c->junk);
+    K_(lcsm_dots_lower)(c->n, &p, c->L, c->Cp, c->junk);
 }
 
 /* ---- operands along D ------------------------------------------------------------------- */
@@ -362,7 +356,7 @@ void K_(lcsm_chunk_rotate)(const lcsm_chunk *c, real sign, real *M)
 
 void K_(lcsm_chunk_advance)(const lcsm_chunk *c, ptrdiff_t panel, const real *V, real *M)
 {
-    lcsm_product p = {.a = c->ET, .ar = c->Cp, .ad = 1, .b = V, .bd = EOS_PANEL, .depth = c->n};
+    lcsm_product p = {.a = c->k, .ar = 1, .ad = c->kr, .b = V, .bd = EOS_PANEL, .depth = c->n};
     lcsm_target  t = {.c = M, .cr = EOS_PANEL, .op = TILE_ADD, .row = c->decay};
     if (c->row.log != NULL) t.op = TILE_DECAY;
     if (c->col.log != NULL) {

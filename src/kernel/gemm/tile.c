@@ -31,16 +31,6 @@
 /* The vectors of a row: Y(vector, its number). */
 #define VECS(Y, i) Y(s##i, 0) Y(t##i, 1) Y(u##i, 2) Y(w##i, 3)
 
-#if VW == 16
-#define LANES 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
-#elif VW == 8
-#define LANES 0, 1, 2, 3, 4, 5, 6, 7
-#elif VW == 4
-#define LANES 0, 1, 2, 3
-#else
-#define LANES 0, 1
-#endif
-
 /* Writes one vector of C. */
 TILE_BODY void put(real *p, vec sum, lcsm_tile_op op, const lcsm_target *t, ptrdiff_t row,
                    ptrdiff_t lane)
@@ -50,10 +40,6 @@ TILE_BODY void put(real *p, vec sum, lcsm_tile_op op, const lcsm_target *t, ptrd
     if (op == TILE_SCALE) sum *= vload(t->col + row * t->col_r + lane);
     if (op == TILE_DECAY || op == TILE_DECAY2) sum *= t->row[row];
     if (op == TILE_DECAY2) sum *= vload(t->col + lane);
-    if (op == TILE_TRIANGLE) {
-        ivec column = (ivec){LANES} + (ireal)(lane + t->col_r);
-        sum         = (vec)((ivec)sum & (column <= (ireal)row));
-    }
     vstore(p, sum);
 }
 
@@ -136,9 +122,6 @@ TILE_BODY void tile(int rows, int vecs, ptrdiff_t first, ptrdiff_t tiles, const 
 #define OP TILE_DECAY2
         case OP: ROWS(X) break;
 #undef OP
-#define OP TILE_TRIANGLE
-        case OP: ROWS(X) break;
-#undef OP
         }
 #undef X
 #undef Y
@@ -196,19 +179,56 @@ void K_(lcsm_tiles)(ptrdiff_t rows, int vecs, const lcsm_product *p, int count,
     tiles_from(0, rows, vecs, p, count, t);
 }
 
-void K_(lcsm_tiles_lower)(ptrdiff_t rows, const lcsm_product *p, real *c, ptrdiff_t cr, real *diag)
+/* ---- triangles --------------------------------------------------------------------------- */
+
+/* Four rows of A by four of B: sums of vectors, added up at last. */
+#define BLOCK(X) X(0) X(1) X(2) X(3)
+
+/* Rows beyond `rows` are taken to be the last one. */
+VEC_INLINE const real *row_of(const real *p, ptrdiff_t r, ptrdiff_t stride, ptrdiff_t rows)
 {
-    ptrdiff_t strips = lcsm_tile_count(rows, 1), first = 0;
-    for (ptrdiff_t j = 0; j < strips; j++) {
-        ptrdiff_t next = lcsm_tile_first(rows, strips, j + 1);
-        for (ptrdiff_t lane = 0; lane < next; lane += TILE_COLS) {
-            lcsm_product q = *p;
-            lcsm_target  t = {.c = c + lane, .cr = cr, .op = TILE_TRIANGLE, .col_r = lane};
-            q.b += lane;
-            tiles_from(first, next - first, lcsm_tile_vecs(next - lane), &q, 1, &t);
+    return p + (r < rows ? r : rows - 1) * stride;
+}
+
+static void dots_block(ptrdiff_t rows, ptrdiff_t r, ptrdiff_t s, const lcsm_rows *p, real *c,
+                       ptrdiff_t cr)
+{
+    const ptrdiff_t depth = p->depth, a_block = p->a_block, b_block = p->b_block;
+#define X(i)                                                                                       \
+    const real *a##i = row_of(p->a, r + i, p->ar, rows), *b##i = row_of(p->b, s + i, p->br, rows); \
+    vec         s##i##0 = vzero(), s##i##1 = s##i##0, s##i##2 = s##i##0, s##i##3 = s##i##0;
+    BLOCK(X)
+#undef X
+    ptrdiff_t blocks = p->blocks;
+    do {
+        for (ptrdiff_t k = 0; k < depth; k += VW) {
+            vec y0 = vload(b0 + k), y1 = vload(b1 + k), y2 = vload(b2 + k), y3 = vload(b3 + k);
+#define X(i)                                                                                       \
+    vec x##i = vload(a##i + k);                                                                    \
+    s##i##0 += x##i * y0;                                                                          \
+    s##i##1 += x##i * y1;                                                                          \
+    s##i##2 += x##i * y2;                                                                          \
+    s##i##3 += x##i * y3;
+            BLOCK(X)
+#undef X
         }
-        first = next;
+#define X(i) a##i += a_block, b##i += b_block;
+        BLOCK(X)
+#undef X
+    } while (--blocks > 0);
+#define X(i)                                                                                       \
+    if (r + i < rows) {                                                                            \
+        ptrdiff_t n = r + i - s + 1;                                                               \
+        vsums4(s##i##0, s##i##1, s##i##2, s##i##3, c + (r + i) * cr + s, n < 4 ? n : 4);           \
     }
+    BLOCK(X)
+#undef X
+}
+
+void K_(lcsm_dots_lower)(ptrdiff_t rows, const lcsm_rows *p, real *c, ptrdiff_t cr, real *diag)
+{
+    for (ptrdiff_t r = 0; r < rows; r += 4)
+        for (ptrdiff_t s = 0; s <= r; s += 4) dots_block(rows, r, s, p, c, cr);
     for (ptrdiff_t r = 0; diag != NULL && r < rows; r++) {
         diag[r]       = c[r * cr + r];
         c[r * cr + r] = 0;

@@ -37,7 +37,7 @@ static inline ptrdiff_t lcsm_tile_height(int vecs)
  * row .. rows - 1 of every view, row by row.
  */
 #define TILE_AHEAD_VIEWS 24
-#define TILE_AHEAD_STEPS 8 /* of depth between two requests */
+#define TILE_AHEAD_STEPS 16 /* of depth between two requests */
 #define TILE_LINE        (64 / (ptrdiff_t)sizeof(real))
 
 typedef struct {
@@ -91,13 +91,12 @@ typedef struct {
 } lcsm_product;
 
 typedef enum {
-    TILE_SET,      /* C = S */
-    TILE_ADD,      /* C = C + S */
-    TILE_SUM,      /* C = S + col[row * col_r + lane] */
-    TILE_SCALE,    /* C = S * col[row * col_r + lane] */
-    TILE_DECAY,    /* C = (C + S) * row[row] */
-    TILE_DECAY2,   /* C = (C + S) * row[row] * col[lane] */
-    TILE_TRIANGLE, /* C = S where lane + col_r <= row, else 0 */
+    TILE_SET,    /* C = S */
+    TILE_ADD,    /* C = C + S */
+    TILE_SUM,    /* C = S + col[row * col_r + lane] */
+    TILE_SCALE,  /* C = S * col[row * col_r + lane] */
+    TILE_DECAY,  /* C = (C + S) * row[row] */
+    TILE_DECAY2, /* C = (C + S) * row[row] * col[lane] */
 } lcsm_tile_op;
 
 typedef struct {
@@ -117,9 +116,16 @@ void K_(lcsm_tiles)(ptrdiff_t rows, int vecs, const lcsm_product *p, int count,
 void K_(lcsm_tile)(ptrdiff_t first, ptrdiff_t next, int vecs, const lcsm_product *p, int count,
                    const lcsm_target *t);
 
-/* The lower triangle of C = A B, rows x rows, lanes along the columns of C. Above the diagonal C
- * is left alone or set to 0. With diag the diagonal is moved there. */
-void K_(lcsm_tiles_lower)(ptrdiff_t rows, const lcsm_product *p, real *c, ptrdiff_t cr, real *diag);
+/* Rows of A and of B, whose depth, whole vectors, may come in several blocks. */
+typedef struct {
+    const real *a, *b;
+    ptrdiff_t   ar, br, depth;
+    ptrdiff_t   blocks, a_block, b_block; /* 0 blocks: one */
+} lcsm_rows;
+
+/* The lower triangle of C = A B^T, rows x rows; above it C is left alone. With diag the diagonal
+ * is moved there. */
+void K_(lcsm_dots_lower)(ptrdiff_t rows, const lcsm_rows *p, real *c, ptrdiff_t cr, real *diag);
 
 /* dst[col][row] = src[row][col]. Blocks of VW x VW: src rows are read and dst rows written in
  * whole vectors, dst gets ceil(cols / VW) * VW rows; rows beyond `rows` count as 0. */
