@@ -20,7 +20,9 @@ typedef struct {
     const real                     *y_in, *g_y, *g_m_T, *tape_in;
     unsigned char                  *scratch; /* of all workers */
     real                           *partial; /* of all items */
-    size_t                          scratch_bytes, partial_reals;
+    real                           *carry;   /* gradients of the memories of all items */
+    size_t                          scratch_bytes, carry_bytes, partial_reals;
+    ptrdiff_t                       first, next; /* steps of a backward pass: first .. next - 1 */
 } call;
 
 /* Where a head's part of an item lies: sequence b, head h, columns d0 .. d0 + D - 1. */
@@ -155,6 +157,20 @@ static void problems_at(const call *c, place w, seq x[LCSM_EOS_HEADS])
     }
 }
 
+/* Only the steps first .. next - 1 of a problem. */
+static void cut_steps(const call *c, seq *x)
+{
+    x->T = c->next - c->first;
+    if (c->first == 0) return;
+    for (int j = 0; j < EOS_OPERANDS; j++) {
+        R_(lcsm_view) *v = view_of(x, j);
+        if (v->p != NULL) v->p += c->first * v->t;
+    }
+    if (x->reset == NULL) return;
+    x->reset += c->first * x->reset_t;
+    x->reset_first = true;
+}
+
 /* ---- the memory: (B, H, K, D) outside, planes of an item's columns inside ------------------ */
 
 static void memory_in(const lcsm_eos_plan *p, place w, const real *all, real *m)
@@ -203,7 +219,7 @@ static bool shared(const lcsm_eos_plan *p, int operand)
     return !(l->axes & LCSM_AXIS_T) || cut;
 }
 
-/* A partial sum is packed: (T or 1) x K x tile without the axes that the operand has not. */
+/* A partial sum is packed: (span or 1) x K x tile without the axes that the operand has not. */
 static R_(lcsm_out) partial_layout(const lcsm_eos_plan *p, int operand)
 {
     const lcsm_eos_layout *l     = &p->operand[operand];
@@ -220,7 +236,7 @@ static size_t partial_size(const lcsm_eos_plan *p, int operand)
 {
     if (!shared(p, operand)) return 0;
     bool token = (p->operand[operand].axes & LCSM_AXIS_T) != 0;
-    return (size_t)partial_layout(p, operand).t * (size_t)(token ? p->T : 1);
+    return (size_t)partial_layout(p, operand).t * (size_t)(token ? p->span : 1);
 }
 
 static size_t partial_reals(const lcsm_eos_plan *p)
@@ -247,6 +263,7 @@ static seq_grads grads_at(const call *c, place w, real *partial)
         if (l->present && c->g->operand[j] != NULL) {
             R_(lcsm_out)
             o = {c->g->operand[j] + origin(p, l, w), p->reverse ? -l->t : l->t, l->k, l->d};
+            o.p += c->first * o.t;
             if (n > 0) {
                 o   = partial_layout(p, j);
                 o.p = partial;
@@ -269,16 +286,16 @@ static void add_partial(const call *c, place w, const real *partial)
         if (n > 0 && c->g->operand[j] != NULL) {
             R_(lcsm_out) from   = partial_layout(p, j);
             bool         matrix = (l->axes & LCSM_AXIS_KK) != 0;
-            ptrdiff_t    steps = l->axes & LCSM_AXIS_T ? p->T : 1, width = l->is_complex ? 2 : 1;
+            ptrdiff_t    steps  = l->axes & LCSM_AXIS_T ? c->next - c->first : 1;
+            ptrdiff_t    width = l->is_complex ? 2 : 1, t_ = p->reverse ? -l->t : l->t;
             ptrdiff_t    rows = matrix || (l->axes & LCSM_AXIS_K) ? p->K : 1;
             ptrdiff_t    cols = matrix ? p->K : (l->axes & LCSM_AXIS_D ? w.D : 1);
-            real        *to   = c->g->operand[j] + origin(p, l, w);
+            real        *to   = c->g->operand[j] + origin(p, l, w) + c->first * t_;
             for (ptrdiff_t t = 0; t < steps; t++)
                 for (ptrdiff_t k = 0; k < rows; k++)
                     for (ptrdiff_t d = 0; d < cols * width; d++) {
                         /* d counts the numbers of a row: they are contiguous on both sides */
-                        ptrdiff_t step = (p->reverse ? -l->t : l->t) * t;
-                        to[step + k * l->k + d] += partial[t * from.t + k * from.k + d];
+                        to[t * t_ + k * l->k + d] += partial[t * from.t + k * from.k + d];
                     }
         }
         partial += n;
@@ -313,11 +330,21 @@ static size_t fwd_scratch(const lcsm_eos_plan *p, const form *f)
     return memory_bytes(x) + padded(f->fwd_scratch(x, p->chunk));
 }
 
+/* With several spans the memory's gradients are not a worker's but an item's. */
 static size_t bwd_scratch(const lcsm_eos_plan *p, const form *f)
 {
     seq x[LCSM_EOS_HEADS];
     problem_shapes(p, f, x);
-    return memory_bytes(x) + padded(f->bwd_scratch(x, p->chunk));
+    return (p->span == p->T ? memory_bytes(x) : 0) + padded(f->bwd_scratch(x, p->chunk));
+}
+
+/* Of an item, between spans; one span needs none. */
+static size_t carry_bytes(const lcsm_eos_plan *p, const form *f)
+{
+    seq x[LCSM_EOS_HEADS];
+    if (p->span == p->T) return 0;
+    problem_shapes(p, f, x);
+    return memory_bytes(x);
 }
 
 size_t R_(lcsm_eos_fwd_bytes)(const lcsm_eos_plan *p, const R_(lcsm_kernels) *k)
@@ -330,7 +357,8 @@ size_t R_(lcsm_eos_bwd_bytes)(const lcsm_eos_plan *p, const R_(lcsm_kernels) *k)
 {
     const form *f     = form_of(p, k);
     size_t      heads = items_of(p, f) * (size_t)heads_of(p, f);
-    return bwd_scratch(p, f) * workers_of(p, f) + padded(partial_reals(p) * heads);
+    return bwd_scratch(p, f) * workers_of(p, f) + carry_bytes(p, f) * items_of(p, f)
+         + padded(partial_reals(p) * heads);
 }
 
 size_t R_(lcsm_eos_tape_bytes)(const lcsm_eos_plan *p)
@@ -396,6 +424,7 @@ void R_(lcsm_eos_fwd)(const lcsm_eos_plan *p, const R_(lcsm_kernels) *k,
     lcsm_parallel_for(p->threads, items_of(p, f), fwd_item, &c);
 }
 
+/* One span of an item. */
 static void bwd_item(void *arg, size_t item, int worker)
 {
     const call          *c = arg;
@@ -404,21 +433,26 @@ static void bwd_item(void *arg, size_t item, int worker)
     seq                  x[LCSM_EOS_HEADS];
     seq_grads            g[LCSM_EOS_HEADS];
     problems_at(c, w, x);
-    real *g_m     = (real *)(void *)(c->scratch + (size_t)worker * c->scratch_bytes);
-    real *ws      = (real *)(void *)((unsigned char *)g_m + memory_bytes(x));
-    real *partial = c->partial + item_partials(c, item);
+    unsigned char *ws  = c->scratch + (size_t)worker * c->scratch_bytes;
+    real          *g_m = (real *)(void *)ws, *partial = c->partial + item_partials(c, item);
+    if (c->carry != NULL) g_m = (real *)(void *)((unsigned char *)c->carry + item * c->carry_bytes);
+    else ws += memory_bytes(x);
 
     memset(partial, 0, item_partials(c, 1) * sizeof(real));
-    memories_in(c, w, c->g_m_T, x, g_m);
+    if (c->next == p->T) memories_in(c, w, c->g_m_T, x, g_m);
     if (p->T > 0) {
         place v = w;
-        for (ptrdiff_t h = 0; h < x->heads; h++, v.h++, partial += c->partial_reals)
+        for (ptrdiff_t h = 0; h < x->heads; h++, v.h++, partial += c->partial_reals) {
             g[h] = grads_at(c, v, partial);
-        ptrdiff_t stride, at = y_of(p, w, &stride);
-        c->form->bwd(x, p->chunk, c->y_in == NULL ? NULL : c->y_in + at, stride, c->g_y + at,
-                     stride, g_m, g, c->tape_in + tape_offset(p, w), ws);
+            cut_steps(c, &x[h]);
+        }
+        ptrdiff_t   stride, at = y_of(p, w, &stride) + c->first * stride;
+        size_t      cells = (size_t)(c->first / p->chunk) * R_(lcsm_eos_memory)(x);
+        const real *y     = c->y_in == NULL ? NULL : c->y_in + at;
+        c->form->bwd(x, p->chunk, y, stride, c->g_y + at, stride, g_m, g,
+                     c->tape_in + tape_offset(p, w) + cells, (real *)(void *)ws);
     }
-    memories_out(c, w, x, g_m, c->g->m0, true);
+    if (c->first == 0) memories_out(c, w, x, g_m, c->g->m0, true);
 }
 
 void R_(lcsm_eos_bwd)(const lcsm_eos_plan *p, const R_(lcsm_kernels) *k,
@@ -426,20 +460,28 @@ void R_(lcsm_eos_bwd)(const lcsm_eos_plan *p, const R_(lcsm_kernels) *k,
                       const real *g_m_T, const R_(lcsm_eos_grad_arrays) *g, const real *tape,
                       void *ws)
 {
-    const form *f = form_of(p, k);
-    call        c = {.p             = p,
-                     .form          = f,
-                     .x             = x,
-                     .g             = g,
-                     .y_in          = y,
-                     .g_y           = g_y,
-                     .g_m_T         = g_m_T,
-                     .tape_in       = tape,
-                     .scratch       = ws,
-                     .scratch_bytes = bwd_scratch(p, f),
-                     .partial_reals = partial_reals(p)};
-    c.partial     = (real *)(void *)(c.scratch + c.scratch_bytes * workers_of(p, f));
-    lcsm_parallel_for(p->threads, items_of(p, f), bwd_item, &c);
-    if (c.partial_reals == 0) return;
-    for (size_t item = 0; item < items_of(p, f); item++) add_partials(&c, item);
+    const form    *f     = form_of(p, k);
+    call           c     = {.p             = p,
+                            .form          = f,
+                            .x             = x,
+                            .g             = g,
+                            .y_in          = y,
+                            .g_y           = g_y,
+                            .g_m_T         = g_m_T,
+                            .tape_in       = tape,
+                            .scratch       = ws,
+                            .scratch_bytes = bwd_scratch(p, f),
+                            .carry_bytes   = carry_bytes(p, f),
+                            .partial_reals = partial_reals(p)};
+    unsigned char *after = c.scratch + c.scratch_bytes * workers_of(p, f);
+    if (p->span < p->T) c.carry = (real *)(void *)after;
+    c.partial = (real *)(void *)(after + c.carry_bytes * items_of(p, f));
+    c.first   = p->T;
+    do {
+        c.next  = c.first;
+        c.first = c.next == 0 ? 0 : (c.next - 1) / p->span * p->span;
+        lcsm_parallel_for(p->threads, items_of(p, f), bwd_item, &c);
+        for (size_t item = 0; c.partial_reals > 0 && item < items_of(p, f); item++)
+            add_partials(&c, item);
+    } while (c.first > 0);
 }

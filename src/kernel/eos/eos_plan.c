@@ -302,9 +302,10 @@ static void choose_form(lcsm_eos_plan *p)
  * keep one late thread from holding up the rest. */
 static void choose_tiles(lcsm_eos_plan *p, ptrdiff_t wanted)
 {
-    const ptrdiff_t lane  = 32;
-    ptrdiff_t       pairs = p->B * p->H > 0 ? p->B * p->H : 1;
-    ptrdiff_t       tiles = 1;
+    bool            chunks = p->form == LCSM_FORM_CHUNKED || p->form == LCSM_FORM_DELTA;
+    const ptrdiff_t lane   = chunks ? 64 : 32; /* whole panels of products */
+    ptrdiff_t       pairs  = p->B * p->H > 0 ? p->B * p->H : 1;
+    ptrdiff_t       tiles  = 1;
     if (pairs < p->threads) tiles = (2 * p->threads + pairs - 1) / pairs;
     ptrdiff_t tile = wanted > 0 ? wanted : (p->D + tiles - 1) / tiles;
     if (wanted == 0) tile = (tile + lane - 1) / lane * lane;
@@ -316,6 +317,23 @@ static void choose_chunk(lcsm_eos_plan *p, ptrdiff_t wanted)
 {
     ptrdiff_t chunk = wanted > 0 ? wanted : 32;
     p->chunk        = chunk < p->T ? chunk : (p->T > 0 ? p->T : 1);
+}
+
+/* Column tiles have sums of their own of gradients by token that all of them add to. They are added
+ * up span by span, so that all of these sums take no more than an eighth of the memory of a cell's
+ * steps.
+ */
+static void choose_span(lcsm_eos_plan *p)
+{
+    ptrdiff_t width = 0, cell = p->K * p->D * (p->is_complex ? 2 : 1);
+    for (int j = 0; j < EOS_OPERANDS; j++)
+        if (has(p, j) && lcsm_eos_has(p, j, T) && !lcsm_eos_has(p, j, D))
+            width += p->operand[j].inner;
+    p->span = p->T;
+    if (p->tiles == 1 || width == 0) return;
+    ptrdiff_t cells = cell / (8 * p->tiles * width);
+    cells           = cells > 1 ? cells : 1;
+    if (cells < lcsm_eos_cells(p)) p->span = cells * p->chunk;
 }
 
 /* Whether the heads of a step lie beside each other in all operands, so that reading them together
@@ -381,6 +399,7 @@ lcsm_status lcsm_eos_plan_make(lcsm_eos_plan *plan, int threads, const lcsm_eos_
     }
     choose_chunk(&p, desc->chunk);
     choose_tiles(&p, p.form == LCSM_FORM_RECURRENT && has(&p, EOS_dense) ? p.D : desc->tile);
+    choose_span(&p);
     choose_heads(&p);
     *plan = p;
     return LCSM_OK;

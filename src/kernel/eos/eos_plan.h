@@ -32,6 +32,7 @@ typedef struct {
     ptrdiff_t       chunk; /* steps of a cell */
     ptrdiff_t       tile;  /* columns of a work item */
     ptrdiff_t       tiles; /* ceil(D / tile) */
+    ptrdiff_t       span;  /* steps that backward takes at once: whole cells, or all */
     ptrdiff_t       heads; /* of a work item, if its kernel takes several in step; divides H */
     int             threads;
     const char     *reason; /* of the form */
