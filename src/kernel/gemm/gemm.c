@@ -209,8 +209,8 @@ static tile_run *const RUNS[WIDE][HEIGHT] = {{NAMES_6(1)}, {NAMES_6(2)}};
 typedef struct {
     const gemm *x;
     ptrdiff_t   k0, kc, i0, mc, tiles;
-    const real *a; /* rows where they lie, or packed columns */
-    ptrdiff_t   ar;
+    const real *a;           /* A where it lies, or packed columns */
+    ptrdiff_t   row, ar, ad; /* to the tile of a row; strides in a tile, ad 0: its height */
 } block;
 
 /* The rows of a block with the panel of columns j .. j + n - 1; the next panel follows it. */
@@ -221,16 +221,31 @@ static void sweep(const block *b, const real *panel, ptrdiff_t j, ptrdiff_t n)
     const real      *next = panel + b->kc * pad(n), *soon = next, *end = next + b->kc * pad(n);
     tile             t = {.depth = b->kc, .b = panel, .cr = x->ldc, .left = n};
     t.add              = x->add || b->k0 > 0;
-    t.ar               = x->ta ? 1 : b->ar;
+    t.ar               = b->ar;
     for (ptrdiff_t q = 0, first = 0, last; q < b->tiles; q++, first = last) {
         last   = first + b->mc / b->tiles + (q < b->mc % b->tiles);
-        t.a    = b->a + first * (x->ta ? b->kc : b->ar);
-        t.ad   = x->ta ? last - first : 1;
+        t.a    = b->a + first * b->row;
+        t.ad   = b->ad > 0 ? b->ad : last - first;
         t.c    = x->C + (b->i0 + first) * x->ldc + j;
         t.soon = soon < end ? soon : next;
         soon += b->kc / 4 * LINE;
         runs[last - first - 1](&t);
     }
+}
+
+/* Columns of A are packed unless one panel is all that meets them. */
+static void place_a(block *b, bool packed, real *ws)
+{
+    const gemm *x = b->x;
+    if (packed) pack_columns(x, b->i0, b->mc, b->k0, b->kc, b->tiles, ws);
+    b->a   = x->ta ? x->A + b->k0 * x->lda + b->i0 : x->A + b->i0 * x->lda + b->k0;
+    b->ar  = x->ta ? 1 : x->lda;
+    b->ad  = x->ta ? x->lda : 1;
+    b->row = b->ar;
+    if (!packed) return;
+    b->a   = ws;
+    b->ad  = 0;
+    b->row = b->kc;
 }
 
 static void block_run(const gemm *x, ptrdiff_t k0, ptrdiff_t kc, ptrdiff_t i0, const real *packed,
@@ -240,9 +255,7 @@ static void block_run(const gemm *x, ptrdiff_t k0, ptrdiff_t kc, ptrdiff_t i0, c
     block     b = {.x = x, .k0 = k0, .kc = kc, .i0 = i0, .mc = least(x->M - i0, GEMM_ROWS)};
     ptrdiff_t N = pad(x->N);
     b.tiles     = (b.mc + height - 1) / height;
-    b.ar        = x->lda;
-    b.a         = x->ta ? ws : x->A + i0 * x->lda + k0;
-    if (x->ta) pack_columns(x, i0, b.mc, k0, kc, b.tiles, ws);
+    place_a(&b, x->ta && N > vecs * VW, ws);
     for (ptrdiff_t j = 0; j < x->N; j += vecs * VW)
         sweep(&b, packed + k0 * N + j * kc, j, least(x->N - j, vecs * VW));
 }

@@ -15,7 +15,7 @@ enum {
     SERIAL_WORK = 1 << 18,
     SERIAL_PACK = 1 << 14,
     PACKED      = 1 << 20,
-    MIN_ROWS    = 54,
+    MIN_ROWS    = 36,
     MIN_COLS    = 96,
 };
 
