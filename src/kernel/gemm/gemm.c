@@ -14,8 +14,8 @@
 typedef R_(lcsm_gemm) gemm;
 
 /* Rows and vectors of a tile: the accumulators leave room for a row of B and one broadcast, and
- * there are at least twice as many multiply-adds as loads. One panel of 64 columns is a shape of
- * its own: three vectors and one would waste half. */
+ * there are at least twice as many multiply-adds as loads. One or two panels of 64 columns are a
+ * shape of their own: three vectors and one would waste half. */
 #if VW == 16
 enum { VECS = 3, HEIGHT = 9, WIDE = 4, WIDE_HEIGHT = 6 };
 #else
@@ -43,7 +43,7 @@ static ptrdiff_t pad(ptrdiff_t n)
 
 static int panel_vecs(ptrdiff_t N)
 {
-    return pad(N) == WIDE * VW ? WIDE : VECS;
+    return pad(N) == WIDE * VW || pad(N) == 2 * WIDE * VW ? WIDE : VECS;
 }
 
 /* ---- packing ---- */
@@ -219,15 +219,16 @@ static void sweep(const block *b, const real *panel, ptrdiff_t j, ptrdiff_t n)
     const gemm      *x    = b->x;
     tile_run *const *runs = RUNS[pad(n) / VW - 1];
     const real      *next = panel + b->kc * pad(n), *soon = next, *end = next + b->kc * pad(n);
-    tile             t = {.depth = b->kc, .b = panel, .cr = x->ldc, .left = n};
-    t.add              = x->add || b->k0 > 0;
-    t.ar               = b->ar;
+    tile             t         = {.depth = b->kc, .b = panel, .cr = x->ldc, .left = n};
+    bool             rows_next = x->N <= pad(n) && !x->ta; /* there is no other panel */
+    t.add                      = x->add || b->k0 > 0;
+    t.ar                       = b->ar;
     for (ptrdiff_t q = 0, first = 0, last; q < b->tiles; q++, first = last) {
         last   = first + b->mc / b->tiles + (q < b->mc % b->tiles);
         t.a    = b->a + first * b->row;
         t.ad   = b->ad > 0 ? b->ad : last - first;
         t.c    = x->C + (b->i0 + first) * x->ldc + j;
-        t.soon = soon < end ? soon : next;
+        t.soon = rows_next ? t.a + 2 * HEIGHT * b->row : soon < end ? soon : next;
         soon += b->kc / 4 * LINE;
         runs[last - first - 1](&t);
     }
