@@ -173,13 +173,12 @@ size_t R_(lcsm_gemm_bytes)(int threads, ptrdiff_t M, ptrdiff_t N, ptrdiff_t K)
 void R_(lcsm_gemm_parallel)(int threads, const R_(lcsm_kernels) *k, const R_(lcsm_gemm) *x,
                             void *ws)
 {
-    job    j      = {.k = k, .x = *x, .c = cut_of(threads, x->M, x->N, x->K), .packed = ws};
-    size_t slices = x->N > 0 ? (size_t)((x->N - 1) / j.c.step + 1) : 0;
+    job j = {.k = k, .x = *x, .c = cut_of(threads, x->M, x->N, x->K), .packed = ws};
     if (x->M == 0 || x->N == 0) return;
     j.packed_size = packed_size(&j.c, x->N);
     j.ws          = j.packed + j.packed_size * (j.c.rows ? 1 : (size_t)threads);
     j.ws_size     = lcsm_gemm_scratch(x->M, x->K);
     if (is_few(x)) few_rows(threads, &j);
     else if (j.c.rows) by_rows(threads, x, &j);
-    else lcsm_parallel_for(threads, slices, column_slice, &j);
+    else lcsm_parallel_for(threads, (size_t)((x->N - 1) / j.c.step + 1), column_slice, &j);
 }
