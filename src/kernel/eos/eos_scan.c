@@ -94,7 +94,7 @@ typedef struct {
 static void plan(scan *p, cols *q, const seq *x, real *ws, size_t *used)
 {
     carver c = {ws, 0};
-    K_(lcsm_scan_plan)(p, x, SCAN_BLOCK, VW == 16 ? 4 : 2, &c);
+    K_(lcsm_scan_plan)(p, x, SCAN_BLOCK, VW == 16 ? 4 : 2, VW == 16 ? 4 : 2, &c);
     size_t line = (size_t)(SCAN_BLOCK * SCAN_GROUP * p->NV * VW);
     q->i        = carve(&c, line);
     q->b        = p->b != NULL ? carve(&c, line) : NULL;

@@ -72,7 +72,7 @@ static __attribute__((noinline)) void sweep_complement(const sweep *w, ptrdiff_t
 
 /* Gradients that nobody wants cost next to nothing here; they are not passed on. */
 VEC_INLINE void sweep_tile(const unit *u, const sweep *w, ptrdiff_t R, ptrdiff_t NV, bool e_tile,
-                           bool s_tile)
+                           bool s_tile, bool fused)
 {
     const ptrdiff_t W = NV * VW, size = R * W, last = u->at->n - 1;
     const ptrdiff_t o_t = u->o[RE].t, e_t = u->e[RE].t, s_t = u->s[RE].t;
@@ -82,17 +82,23 @@ VEC_INLINE void sweep_tile(const unit *u, const sweep *w, ptrdiff_t R, ptrdiff_t
     real           *m = w->m + last * size, *g_i = w->g_i + last * W;
     real           *e_lane     = e_tile ? NULL : w->e_lanes[RE] + last * R * VW;
     const bool      complement = w->g_z != NULL;
-    vec             G[SCAN_ROWS][4], e_sum[SCAN_ROWS][4];
+    const real     *b = fused ? u->b.p + last * W : NULL, *c = u->c;
+    real           *g_b = fused ? w->g_b + last * W : NULL;
+    vec             G[SCAN_ROWS][4], e_sum[SCAN_ROWS][4], c_sum[SCAN_ROWS][4];
     SCAN_EACH(r, R) SCAN_EACH(v, NV)
     {
         G[r][v]     = vload(w->G + r * W + v * VW);
-        e_sum[r][v] = vzero();
+        e_sum[r][v] = c_sum[r][v] = vzero();
     }
     for (ptrdiff_t t = last; t >= 0; t--) {
-        vec sum[4], gy[4], in[4];
+        vec sum[4], gy[4], in[4], bt[4], across[4];
         SCAN_EACH(v, NV) sum[v] = vload(g_i + v * VW);
         SCAN_EACH(v, NV) gy[v]  = vload(g_y + v * VW);
         SCAN_EACH(v, NV) in[v]  = vload(i + v * VW);
+        if (fused) {
+            SCAN_EACH(v, NV) bt[v]     = vload(b + v * VW);
+            SCAN_EACH(v, NV) across[v] = vload(g_b + v * VW);
+        }
         SCAN_EACH(r, R)
         {
             vec ge = e_tile ? vzero() : vload(e_lane + r * VW);
@@ -108,11 +114,21 @@ VEC_INLINE void sweep_tile(const unit *u, const sweep *w, ptrdiff_t R, ptrdiff_t
                 else ge += G[r][v] * in[v];
                 if (complement) sweep_complement(w, t * size + at, G[r][v] * before);
                 G[r][v] *= vload(o + at);
-                vstore(m + size + at, G[r][v] * before);
+                if (fused) {
+                    vec g_z = G[r][v] * before;
+                    across[v] += g_z * vload(c + at);
+                    c_sum[r][v] += g_z * bt[v];
+                } else {
+                    vstore(m + size + at, G[r][v] * before);
+                }
             }
             if (!e_tile) vstore(e_lane + r * VW, ge);
         }
         SCAN_EACH(v, NV) vstore(g_i + v * VW, sum[v]);
+        if (fused) {
+            SCAN_EACH(v, NV) vstore(g_b + v * VW, across[v]);
+            b -= W, g_b -= W;
+        }
         i -= W, g_y -= W, g_i -= W, m -= size, o -= o_t, e -= e_t, s -= s_t;
         if (!e_tile) e_lane -= R * VW;
     }
@@ -120,6 +136,7 @@ VEC_INLINE void sweep_tile(const unit *u, const sweep *w, ptrdiff_t R, ptrdiff_t
     {
         vstore(w->G + r * W + v * VW, G[r][v]);
         if (e_tile) vstore(w->e_sum[RE] + r * W + v * VW, e_sum[r][v]);
+        if (fused) vstore(w->g_c + r * W + v * VW, c_sum[r][v]);
     }
 }
 
@@ -128,20 +145,24 @@ VEC_INLINE void sweep_tile(const unit *u, const sweep *w, ptrdiff_t R, ptrdiff_t
     {                                                                                              \
         recall(u, w, R, NV, e, s, fused);                                                          \
     }
-#define SWEEP(R, NV, e, s)                                                                         \
-    static void sweep_##R##_##NV##_##e##s(const unit *u, const sweep *w)                           \
+#define SWEEP(R, NV, e, s, fused)                                                                  \
+    static void sweep_##R##_##NV##_##e##s##fused(const unit *u, const sweep *w)                    \
     {                                                                                              \
-        sweep_tile(u, w, R, NV, e, s);                                                             \
+        sweep_tile(u, w, R, NV, e, s, fused);                                                      \
     }
 #define TILE(R, NV)                                                                                \
     RECALL(R, NV, 0, 0, 0)                                                                         \
     RECALL(R, NV, 0, 1, 0)                                                                         \
     RECALL(R, NV, 1, 0, 0)                                                                         \
     RECALL(R, NV, 1, 1, 0)                                                                         \
-    SWEEP(R, NV, 0, 0)                                                                             \
-    SWEEP(R, NV, 0, 1)                                                                             \
-    SWEEP(R, NV, 1, 0)                                                                             \
-    SWEEP(R, NV, 1, 1)
+    SWEEP(R, NV, 0, 0, 0)                                                                          \
+    SWEEP(R, NV, 0, 1, 0)                                                                          \
+    SWEEP(R, NV, 1, 0, 0)                                                                          \
+    SWEEP(R, NV, 1, 1, 0)
+/* Both in one tile of exp(b c), two vectors wide: sums for the gradient of c take registers too. */
+#define FUSED(NV)                                                                                  \
+    RECALL(4, NV, 0, 0, 1)                                                                         \
+    SWEEP(4, NV, 0, 0, 1)
 #define RECALLS(R, NV)                                                                             \
     {                                                                                              \
         recall_##R##_##NV##_000, recall_##R##_##NV##_010, recall_##R##_##NV##_100,                 \
@@ -149,24 +170,22 @@ VEC_INLINE void sweep_tile(const unit *u, const sweep *w, ptrdiff_t R, ptrdiff_t
     }
 #define SWEEPS(R, NV)                                                                              \
     {                                                                                              \
-        sweep_##R##_##NV##_00, sweep_##R##_##NV##_01, sweep_##R##_##NV##_10, sweep_##R##_##NV##_11 \
+        sweep_##R##_##NV##_000, sweep_##R##_##NV##_010, sweep_##R##_##NV##_100,                    \
+            sweep_##R##_##NV##_110                                                                 \
     }
 TILE(1, 1)
 TILE(1, 4)
 TILE(4, 1)
-RECALL(4, 1, 0, 0, 1)
+FUSED(1)
+FUSED(2)
 #if VW == 16
 TILE(4, 4)
-RECALL(4, 4, 0, 0, 1)
 #define WIDE_RECALLS RECALLS(4, 4)
 #define WIDE_SWEEPS  SWEEPS(4, 4)
-#define WIDE_FUSED   recall_4_4_001
 #else
 TILE(4, 2)
-RECALL(4, 2, 0, 0, 1)
 #define WIDE_RECALLS RECALLS(4, 2)
 #define WIDE_SWEEPS  SWEEPS(4, 2)
-#define WIDE_FUSED   recall_4_2_001
 #endif
 
 /* By one row or several, one vector or several; then e a tile (2) and s a tile (1). */
@@ -184,8 +203,12 @@ static void bwd_steps(const unit *u, const sweep *w)
         K_(lcsm_scan_sweep_complex)(u, w);
         return;
     }
-    if (p->fused) (wide ? WIDE_FUSED : recall_4_1_001)(u, w);
-    else RECALL_OF[p->R > 1][wide][form](u, w);
+    if (p->fused) {
+        (wide ? recall_4_2_001 : recall_4_1_001)(u, w);
+        (wide ? sweep_4_2_001 : sweep_4_1_001)(u, w);
+        return;
+    }
+    RECALL_OF[p->R > 1][wide][form](u, w);
     SWEEP_OF[p->R > 1][wide][form](u, w);
 }
 
@@ -203,7 +226,7 @@ static void plan(work *k, const seq *x, ptrdiff_t C, real *ws, size_t *used)
 {
     carver    c = {ws, 0};
     ptrdiff_t n = C < x->T || x->T == 0 ? C : x->T;
-    K_(lcsm_scan_plan)(&k->p, x, n, VW == 16 ? 4 : 2, &c);
+    K_(lcsm_scan_plan)(&k->p, x, n, VW == 16 ? 4 : 2, 2, &c);
     const scan *p    = &k->p;
     size_t      tile = (size_t)(p->R * p->NV * VW), planes = (size_t)p->planes, steps = (size_t)n;
     size_t line = steps * (size_t)(SCAN_GROUP * p->NV * VW), lane = steps * (size_t)(p->R * VW);
@@ -272,20 +295,23 @@ static void add_sums(const unit *u, const out *g, bool complex, real factor, rea
 
 static void bwd_tile(const pass *a, const unit *u, const real *g_y, real *g_i, real *g_b)
 {
-    work        *k          = a->k;
-    const scan  *p          = &k->p;
-    const grads *g          = a->g;
-    bool         complement = k->f[RE] != NULL;
-    sweep        w          = {.m       = k->m,
-                               .G       = k->G,
-                               .g_y     = g_y,
-                               .g_i     = g_i,
-                               .e_lanes = {k->l.e[RE], k->l.e[IM]},
-                               .s_lanes = {k->l.s[RE], k->l.s[IM]},
-                               .e_sum   = {k->e_sum[RE], k->e_sum[IM]},
-                               .s_sum   = {k->s_sum[RE], k->s_sum[IM]},
-                               .f       = {k->f[RE], k->f[IM]},
-                               .g_z     = complement ? k->dz : NULL};
+    work            *k          = a->k;
+    const scan      *p          = &k->p;
+    const grads     *g          = a->g;
+    bool             complement = k->f[RE] != NULL;
+    VEC_ALIGNED real g_c[SCAN_TILE * VW];
+    sweep            w = {.m       = k->m,
+                          .G       = k->G,
+                          .g_y     = g_y,
+                          .g_i     = g_i,
+                          .e_lanes = {k->l.e[RE], k->l.e[IM]},
+                          .s_lanes = {k->l.s[RE], k->l.s[IM]},
+                          .e_sum   = {k->e_sum[RE], k->e_sum[IM]},
+                          .s_sum   = {k->s_sum[RE], k->s_sum[IM]},
+                          .f       = {k->f[RE], k->f[IM]},
+                          .g_z     = complement ? k->dz : NULL,
+                          .g_b     = g_b,
+                          .g_c     = g_c};
 
     if (p->token && !p->fused) K_(lcsm_scan_gen)(u, complement ? NULL : k->dz);
     if (complement) K_(lcsm_scan_gen_other)(u, k->f);
@@ -296,7 +322,8 @@ static void bwd_tile(const pass *a, const unit *u, const real *g_y, real *g_i, r
     K_(lcsm_scan_store)(p, u->cut, u->k0, k->G, a->g_m);
     if (p->e_matrix && g->e.p != NULL) add_sums(u, &g->e, p->x->complex_e, 1, w.e_sum);
     if (p->s_matrix && g->s.p != NULL) add_sums(u, &g->s, p->x->complex_s, p->x->scale, w.s_sum);
-    if (wants_o(g))
+    if (p->fused) K_(lcsm_scan_add_tile)(u, out_like(p->x, g, p->c), g_c);
+    else if (wants_o(g))
         K_(lcsm_scan_chain)(u, g, k->m + p->planes * p->R * u->cut.W, k->dz, &k->l, g_b);
 }
 

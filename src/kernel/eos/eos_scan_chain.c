@@ -163,6 +163,13 @@ VEC_INLINE void chain_column(const unit *u, track g, ptrdiff_t R, ptrdiff_t j, r
     else chain_ab(u, g, R, j, lane, g_b);
 }
 
+void K_(lcsm_scan_add_tile)(const unit *u, const out *to, const real *from)
+{
+    for (ptrdiff_t r = 0; to->p != NULL && r < u->p->R; r++)
+        for (ptrdiff_t j = 0; j < u->cut.W; j += VW)
+            out_add(u->p->x, to, 0, u->k0 + r, u->cut.d0 + j, vload(from + r * u->cut.W + j));
+}
+
 static void chain_z(const unit *u, track g, const grads *all, real *lane, real *g_b)
 {
     const scan      *p = u->p;
@@ -171,11 +178,7 @@ static void chain_z(const unit *u, track g, const grads *all, real *lane, real *
         if (p->R == 1) chain_column(u, g, 1, j, lane, g_b, g_c);
         else chain_column(u, g, SCAN_ROWS, j, lane, g_b, g_c);
     }
-    if (p->c == NULL) return;
-    const out *to = out_like(p->x, all, p->c);
-    for (ptrdiff_t r = 0; r < p->R; r++)
-        for (ptrdiff_t j = 0; j < u->cut.W; j += VW)
-            out_add(p->x, to, 0, u->k0 + r, u->cut.d0 + j, vload(g_c + r * u->cut.W + j));
+    if (p->c != NULL) K_(lcsm_scan_add_tile)(u, out_like(p->x, all, p->c), g_c);
 }
 
 /* ---- all of it ---------------------------------------------------------------------------- */

@@ -67,13 +67,15 @@ static void carve_planes(const scan *p, carver *c, size_t reals, real *to[2])
     to[IM] = p->planes == 2 ? carve(c, reals) : NULL;
 }
 
-void K_(lcsm_scan_plan)(scan *p, const seq *x, ptrdiff_t n_max, ptrdiff_t NV, carver *c)
+void K_(lcsm_scan_plan)(scan *p, const seq *x, ptrdiff_t n_max, ptrdiff_t NV, ptrdiff_t fused_NV,
+                        carver *c)
 {
     *p = (scan){.x = x, .n_max = n_max, .NV = x->is_complex ? 1 : x->K == 1 ? 4 : NV};
     plan_sizes(p);
     plan_z(p);
     plan_factors(p);
     p->fused = is_fused(p);
+    if (p->fused) p->NV = fused_NV;
 
     size_t tiles = (size_t)(p->Kp * p->Dp), line = (size_t)(n_max * p->Kp);
     if (p->z == Z_AC || p->z == Z_BC) p->c_tiles = carve(c, tiles);

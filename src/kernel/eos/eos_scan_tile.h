@@ -230,8 +230,9 @@ VEC_INLINE void unit_down(unit *u)
 /* ---- eos_scan_pack.c ---- */
 
 /* Reads the operands' kinds and takes scratch for blocks of n_max steps and tiles of NV vectors in
- * a row (a complex memory takes 1, a single row 4). */
-void K_(lcsm_scan_plan)(scan *p, const seq *x, ptrdiff_t n_max, ptrdiff_t NV, carver *c);
+ * a row, fused_NV where o is fused (a complex memory takes 1, a single row 4). */
+void K_(lcsm_scan_plan)(scan *p, const seq *x, ptrdiff_t n_max, ptrdiff_t NV, ptrdiff_t fused_NV,
+                        carver *c);
 /* Fills the tiles. */
 void K_(lcsm_scan_pack)(const scan *p);
 void K_(lcsm_scan_block)(const scan *p, ptrdiff_t t0, ptrdiff_t n, block *b);
@@ -278,7 +279,7 @@ K_(lcsm_scan_run) K_(lcsm_scan_run_complex);
 
 /* What the backward pass of a tile works on. Slot t of m is the memory before step t as
  * (planes, R, W). The sweep leaves in slot t + 1 the gradient of log |o_t| and, in the second
- * plane, of the phase. */
+ * plane, of the phase; a fused one leaves g_b and g_c instead. */
 typedef struct {
     real       *m, *G;                   /* n + 1 slots; the tile of G */
     const real *g_y;                     /* (n, W) */
@@ -287,6 +288,7 @@ typedef struct {
     real       *e_sum[2], *s_sum[2];     /* (R, W), overwritten: matrices */
     const real *f[2];                    /* (n, R, W): o without the complement */
     real       *g_z;                     /* NULL, or the complement's gradient of z */
+    real       *g_b, *g_c;               /* fused: of b (n, W), added to; of c (R, W) */
 } sweep;
 
 /* Fills the slots 1 .. n from slot 0, and takes the gradient of s on the way. */
@@ -307,6 +309,9 @@ typedef struct {
  * K_(lcsm_scan_gen) gave, or g_z of a complement. */
 void K_(lcsm_scan_chain)(const unit *u, const grads *g, real *slots, real *dz, const lanes *l,
                          real *g_b);
+/* Adds a tile, (R, W), to a gradient without T; nothing if that is NULL. */
+void K_(lcsm_scan_add_tile)(const unit *u, const out *to, const real *from);
+
 /* Adds lanes to a gradient and clears them. */
 void K_(lcsm_scan_fold)(const unit *u, const out *g, ptrdiff_t offset, real factor, real *lane);
 
