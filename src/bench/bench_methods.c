@@ -200,15 +200,16 @@ static lcsm_status bench_method(const bench *k, const lcsm_method *m, const char
 {
     lcsm_model_summary about;
     lcsm_status        st;
-    bench              own = *k;
+    bench              own  = *k;
+    const char        *code = strcmp(m->name, "code") == 0 ? "1-1-1-4" : "";
     lcsm_model_config_defaults(&own.cfg);
     own.cfg.vocab = VOCAB;
     (void)snprintf(own.cfg.method, sizeof own.cfg.method, "%s", m->name);
-    if (strcmp(m->name, "code") == 0) (void)snprintf(own.cfg.code, sizeof own.cfg.code, "1-1-1-4");
+    (void)snprintf(own.cfg.code, sizeof own.cfg.code, "%s", code);
     LCSM_TRY(lcsm_model_config_size(&own.cfg, k->b->ctx[0], size, k->err));
     LCSM_TRY(lcsm_model_describe(k->b->ctx[0], &own.cfg, TRAIN_LENGTH, &about, NULL, NULL, k->err));
     *out = (lcsm_method_speed){.name                   = m->name,
-                               .code                   = own.cfg.code,
+                               .code                   = code,
                                .d_model                = own.cfg.d_model,
                                .layers                 = (ptrdiff_t)about.layers,
                                .parameters             = about.parameters,
