@@ -39,7 +39,7 @@ void lcsm_bench_train_settings(lcsm_task task, lcsm_model_config *model, lcsm_tr
     model->hidden     = mqar ? 0 : 1365;
     model->dropout    = mqar ? 0.1 : 0;
     model->wiring     = mqar ? LCSM_WIRING_MQAR : LCSM_WIRING_LM;
-    train->task       = task;
+    train->task       = (int)task;
     train->batch_size = mqar ? 512 : 4;
     train->seq_len    = mqar ? 64 : 512;
     if (mqar) memcpy(model->code, "1-1-1-0", sizeof "1-1-1-0");
