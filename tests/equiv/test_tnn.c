@@ -7,7 +7,7 @@
 #include "model/model.h"
 #include "test.h"
 
-enum { VOCAB = 5, LENGTH = 2600, CUT = 1900 };
+enum { VOCAB = 5, LENGTH = 3100, CUT = 2400 };
 
 static void run(lcsm_context *ctx, const lcsm_model_config *cfg, lcsm_params *params,
                 const int *length, int pieces, float *logits)
