@@ -6,7 +6,6 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "base/size.h"
 
 static const double TWO_PI = 6.28318530717958647692;
 
@@ -103,11 +102,11 @@ void lcsm_toeplitz_channel_bwd(size_t n, const lcsm_cplx *roots, const lcsm_cplx
 lcsm_status lcsm_toeplitz_convert(size_t n, size_t D, const double *t, double *phase, double *E,
                                   lcsm_error *err)
 {
-    size_t m = n + 1, K = lcsm_toeplitz_rows(n), bytes;
+    size_t m = n + 1, K = lcsm_toeplitz_rows(n);
     if (n == 0) return LCSM_OK;
-    if (!lcsm_size_mul(m, 5 * sizeof(lcsm_cplx), &bytes)) bytes = SIZE_MAX;
-    lcsm_cplx *roots = malloc(bytes), *row = roots + m, *work = roots + 2 * m;
+    lcsm_cplx *roots = calloc(m, 5 * sizeof *roots);
     if (roots == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no memory to convert %zu lags", n);
+    lcsm_cplx *row = roots + m, *work = roots + 2 * m;
     lcsm_toeplitz_roots(n, roots);
     for (size_t k = 0; k < K; k++) phase[k] = lcsm_toeplitz_phase(n, k);
     for (size_t d = 0; d < D; d++) {

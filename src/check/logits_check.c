@@ -40,7 +40,8 @@ static lcsm_status reserve(record *r, size_t count, size_t known, size_t V, lcsm
     r->count       = count;
     r->known       = known;
     if (r->tokens != NULL && r->want != NULL) return LCSM_OK;
-    return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for recorded logits");
+    (void)lcsm_fail(err, LCSM_ERR_MEMORY, "no room for recorded logits");
+    return LCSM_ERR_MEMORY;
 }
 
 /* ---- files ------------------------------------------------------------------------------ */
@@ -76,7 +77,10 @@ static lcsm_status read_json(records *out, const char *file, lcsm_error *err)
     size_t count = lcsm_json_count(&sequences);
     LCSM_TRY(lcsm_json_get_array(&logits, lcsm_json_need(&root, "logits"), count, count, err));
     out->list = calloc(count, sizeof *out->list);
-    if (out->list == NULL) LCSM_TRY(lcsm_fail(err, LCSM_ERR_MEMORY, "no room for %s", file));
+    if (out->list == NULL) {
+        st = lcsm_fail(err, LCSM_ERR_MEMORY, "no room for %s", file);
+        goto cleanup;
+    }
     for (; out->count < count; out->count++) {
         LCSM_TRY(
             lcsm_json_get_array(&tokens, lcsm_json_item(&sequences, out->count), 1, 1 << 20, err));
@@ -106,7 +110,10 @@ static lcsm_status read_floats(records *out, const char *file, const int32_t *to
                            "%s has %zu bytes, want %zu (one step of %zu logits) or %zu (%zu steps)",
                            file, bytes.size, row, out->V, row * count, count));
     out->list = calloc(1, sizeof *out->list);
-    if (out->list == NULL) LCSM_TRY(lcsm_fail(err, LCSM_ERR_MEMORY, "no room for %s", file));
+    if (out->list == NULL) {
+        st = lcsm_fail(err, LCSM_ERR_MEMORY, "no room for %s", file);
+        goto cleanup;
+    }
     out->count = 1;
     LCSM_TRY(reserve(&out->list[0], count, known, out->V, err));
     memcpy(out->list[0].tokens, tokens, count * sizeof *tokens);

@@ -38,7 +38,7 @@ LCSM_FILL(fill_dplr)
     double *x = malloc((6 * M + 1) * sizeof *x), *from = x + 2 * M * (size_t)init->a;
     bool    ok = x != NULL && lcsm_hippo_dplr(2 * M, x, x + 2 * M, x + 4 * M, NULL) == LCSM_OK;
     for (size_t j = 0; ok && init->a == FILL_LAMBDA && j < M; j++) x[2 * j] = log(-x[2 * j]);
-    for (size_t j = 0; j < count; j++) v[j] = ok ? from[j % (2 * M)] : NAN;
+    for (size_t j = 0; j < count; j++) v[j] = ok && M > 0 ? from[j % (2 * M)] : NAN;
     free(x);
 }
 

@@ -131,7 +131,7 @@ static int longest(const lcsm_session *s, size_t n)
  * step t on, and the last of each sequence to the session. */
 static void hand_out(lcsm_session *s, const lcsm_session_graph *r, size_t n, size_t t, float *all)
 {
-    size_t       V = s->vocab, rows = (size_t)r->io.logits->rows / s->batch;
+    size_t       V = s->vocab, rows = (size_t)r->io.logits->shape.dim[1];
     const float *from = r->io.logits->data;
     for (size_t b = 0; b < s->batch; b++) {
         const float *row = from + b * rows * V;

@@ -178,10 +178,10 @@ lcsm_status lcsm_model_wrap(lcsm_model **out, const lcsm_context *ctx, const lcs
                             lcsm_params *params, lcsm_error *err)
 {
     lcsm_model *m  = calloc(1, sizeof *m);
-    lcsm_status st = m != NULL ? lcsm_params_reserve(params, false, err)
-                               : lcsm_fail(err, LCSM_ERR_MEMORY, "no room for a model");
+    lcsm_status st = lcsm_params_reserve(params, false, err);
     *out           = NULL;
-    if (st != LCSM_OK) {
+    if (m == NULL) st = lcsm_fail(err, LCSM_ERR_MEMORY, "no room for a model");
+    if (m == NULL || st != LCSM_OK) {
         free(m);
         lcsm_params_free(params);
         return st;

@@ -410,6 +410,8 @@ static lcsm_status import_folder(lcsm_import_source *src, const char *from, cons
     for (size_t j = 0; j < weights.count; j++) src->list[j] = lcsm_weights_at(&weights, j);
     LCSM_TRY(run(src, import, to, &tokenizer, result, err));
 cleanup:
+    src->place  = NULL;
+    src->config = NULL;
     lcsm_file_close(&tokenizer);
     lcsm_weights_close(&weights);
     lcsm_json_doc_free(&doc);
@@ -428,6 +430,7 @@ static lcsm_status import_bin(lcsm_import_source *src, const char *from, const c
     for (size_t j = 0; j < bin.count; j++) src->list[j] = lcsm_rwkv_bin_at(&bin, j);
     LCSM_TRY(run(src, lcsm_import_rwkv_bin, to, &(lcsm_file){0}, result, err));
 cleanup:
+    src->bin = NULL;
     lcsm_rwkv_bin_close(&bin);
     return st;
 }

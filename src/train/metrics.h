@@ -21,7 +21,7 @@ typedef struct {
 
 /* Writes an update, an evaluation or an end; other events leave no line. */
 lcsm_status lcsm_metrics_write(const lcsm_metrics *m, const lcsm_train_event *e,
-                               const lcsm_train_result *end, lcsm_error *err);
+                               const lcsm_train_result *result, lcsm_error *err);
 
 /* Removes the lines of updates after `step`, which a resumed run writes again, and ends. */
 lcsm_status lcsm_metrics_rewind(const char *run, int64_t step, lcsm_error *err);
