@@ -6,7 +6,6 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-
 static const double TWO_PI = 6.28318530717958647692;
 
 /* A transform of length m: roots[j] = exp(2 pi i j / m); part has room for m numbers. */
