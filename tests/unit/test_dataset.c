@@ -126,6 +126,7 @@ TEST(dataset_file_that_may_not_be_read_is_refused)
     temp_write(&f, "secret", "x", 1);
     assert_int_equal(chmod(temp_path(&f, "secret"), 0), 0);
     if (geteuid() != 0) refused(temp_path(&f, "secret"), LCSM_ERR_IO, "Permission denied");
+    refused(temp_path(&f, "secret/below"), LCSM_ERR_IO, "Not a directory"); /* root's too */
     temp_folder_remove(&f);
 }
 
