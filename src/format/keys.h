@@ -34,6 +34,22 @@ typedef struct {
     const char   *help;
 } lcsm_key;
 
+/* Rows of a table over the struct that LCSM_KEY_OWNER names. */
+#define LCSM_KEY_ROW(key, type, field, low, high, standard, words, help)                           \
+    {                                                                                              \
+        key, type, offsetof(LCSM_KEY_OWNER, field), low, high, standard, words, help               \
+    }
+#define LCSM_INT_ROW(key, field, low, high, standard, help)                                        \
+    LCSM_KEY_ROW(key, LCSM_KEY_INT, field, low, high, standard, NULL, help)
+#define LCSM_REAL_ROW(key, field, low, high, standard, help)                                       \
+    LCSM_KEY_ROW(key, LCSM_KEY_REAL, field, low, high, standard, NULL, help)
+#define LCSM_BOOL_ROW(key, field, standard, help)                                                  \
+    LCSM_KEY_ROW(key, LCSM_KEY_BOOL, field, 0, 1, standard, NULL, help)
+#define LCSM_TEXT_ROW(key, field, standard, help)                                                  \
+    LCSM_KEY_ROW(key, LCSM_KEY_TEXT, field, 0, 0, standard, NULL, help)
+#define LCSM_WORD_ROW(key, field, standard, words, help)                                           \
+    LCSM_KEY_ROW(key, LCSM_KEY_CHOICE, field, 0, 0, standard, words, help)
+
 typedef struct {
     const char     *what; /* "model", for messages */
     const lcsm_key *rows;

@@ -6,26 +6,12 @@
 #include "eos/code.h"
 #include "eos/method.h"
 
-#define INT(key, field, low, high, standard, help)                                                 \
-    {                                                                                              \
-        key, LCSM_KEY_INT, offsetof(lcsm_model_config, field), low, high, standard, NULL, help     \
-    }
-#define REAL(key, field, low, high, standard, help)                                                \
-    {                                                                                              \
-        key, LCSM_KEY_REAL, offsetof(lcsm_model_config, field), low, high, standard, NULL, help    \
-    }
-#define BOOL(key, field, standard, help)                                                           \
-    {                                                                                              \
-        key, LCSM_KEY_BOOL, offsetof(lcsm_model_config, field), 0, 1, standard, NULL, help         \
-    }
-#define TEXT(key, field, standard, help)                                                           \
-    {                                                                                              \
-        key, LCSM_KEY_TEXT, offsetof(lcsm_model_config, field), 0, 0, standard, NULL, help         \
-    }
-#define WORD(key, field, standard, words, help)                                                    \
-    {                                                                                              \
-        key, LCSM_KEY_CHOICE, offsetof(lcsm_model_config, field), 0, 0, standard, words, help      \
-    }
+#define LCSM_KEY_OWNER lcsm_model_config
+#define INT            LCSM_INT_ROW
+#define REAL           LCSM_REAL_ROW
+#define BOOL           LCSM_BOOL_ROW
+#define TEXT           LCSM_TEXT_ROW
+#define WORD           LCSM_WORD_ROW
 
 #define SOURCES "data|static|fixed"
 
