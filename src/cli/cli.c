@@ -44,6 +44,11 @@ cli_colours cli_colours_of(FILE *stream)
     return tty && (no == NULL || *no == '\0') ? ansi : plain;
 }
 
+void cli_live(const cli_colours *message, const char *text)
+{
+    if (*message->off != '\0') fprintf(stderr, "\r\033[K%s", text);
+}
+
 /* ---- options ---------------------------------------------------------------------------- */
 
 enum { MAX_OPTIONS = 32 };

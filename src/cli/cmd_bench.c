@@ -183,22 +183,17 @@ static void store_machine(show *s, const lcsm_bench_machine *m)
 
 /* ---- the sink --------------------------------------------------------------------------- */
 
-static void clear_progress(const show *s)
-{
-    if (*s->message.bold != '\0') fputs("\r\033[K", stderr);
-}
-
 static void take_progress(void *user, const char *text)
 {
     const show *s = user;
-    if (*s->message.bold != '\0') fprintf(stderr, "\r\033[K%s", text);
+    cli_live(&s->message, text);
 }
 
 static void take_machine(void *user, const lcsm_bench_machine *m)
 {
     show *s = user;
     s->peak = m->gflops;
-    clear_progress(s);
+    cli_live(&s->message, "");
     if (s->json) store_machine(s, m);
     else print_machine(s, m);
 }
@@ -206,7 +201,7 @@ static void take_machine(void *user, const lcsm_bench_machine *m)
 static void take_row(void *user, const lcsm_bench_row *r)
 {
     show *s = user;
-    clear_progress(s);
+    cli_live(&s->message, "");
     if (s->json) store_row(s, r);
     else print_row(s, r);
     s->rows++;
@@ -220,7 +215,7 @@ static void take_row(void *user, const lcsm_bench_row *r)
 
 static void print_summary(const show *s)
 {
-    clear_progress(s);
+    cli_live(&s->message, "");
     if (!s->json) {
         printf("\n%d rows; targets: %s%d met%s, %s%d missed%s", s->rows, s->colour.good, s->met,
                s->colour.off, s->missed > 0 ? s->colour.bad : "", s->missed, s->colour.off);
@@ -244,7 +239,7 @@ static int run(const lcsm_bench_options *options, show *s)
     const lcsm_bench_sink sink = {take_machine, take_row, take_progress, s};
     lcsm_error            err;
     if (lcsm_bench_eos(options, &sink, &err) != LCSM_OK) {
-        clear_progress(s);
+        cli_live(&s->message, "");
         return cli_report("bench", &err);
     }
     print_summary(s);

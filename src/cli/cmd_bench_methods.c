@@ -37,22 +37,17 @@ typedef struct {
     int         rows, missed;
 } show;
 
-static void clear_progress(const show *s)
-{
-    if (*s->message.bold != '\0') fputs("\r\033[K", stderr);
-}
-
 static void take_progress(void *user, const char *text)
 {
     const show *s = user;
-    if (*s->message.bold != '\0') fprintf(stderr, "\r\033[K%s", text);
+    cli_live(&s->message, text);
 }
 
 static void take_machine(void *user, const lcsm_bench_machine *m)
 {
     show *s = user;
     s->peak = m->gflops;
-    clear_progress(s);
+    cli_live(&s->message, "");
     if (!s->json)
         printf("%d thread%s, %s: %.1f GFLOP/s\n", m->threads, m->threads == 1 ? "" : "s", m->isa,
                m->gflops);
@@ -104,7 +99,7 @@ static void print_row(const show *s, const lcsm_method_speed *r)
 static void take_row(void *user, const lcsm_method_speed *r)
 {
     show *s = user;
-    clear_progress(s);
+    cli_live(&s->message, "");
     if (s->json) store_row(s, r);
     else print_row(s, r);
     s->rows++;
@@ -146,7 +141,7 @@ int cmd_bench_methods(int argc, char **argv)
     s.results                  = json_array();
     const lcsm_bench_sink sink = {take_machine, NULL, take_progress, &s};
     lcsm_status           st   = lcsm_bench_methods(&o, size, take_row, &sink, &err);
-    clear_progress(&s);
+    cli_live(&s.message, "");
     if (st == LCSM_OK && s.rows > 0) print_summary(&s);
     json_decref(s.results);
     if (st != LCSM_OK) return cli_report("bench", &err);

@@ -127,10 +127,3 @@ static size_t fwd_scratch(const seq *x, ptrdiff_t C)
 
 const R_(lcsm_eos_kernels) K_(lcsm_eos_chunk) = {fwd_scratch, K_(lcsm_chunk_bwd_scratch), fwd,
                                                  K_(lcsm_chunk_bwd), true};
-
-/* Long chunks cost C (K + D) / 2 multiplications a step, short ones a pass over M for each chunk.
- */
-ptrdiff_t K_(lcsm_eos_chunk_best)(ptrdiff_t K, ptrdiff_t D)
-{
-    return K * D > 32768 ? 64 : 32;
-}

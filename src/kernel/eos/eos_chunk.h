@@ -25,7 +25,8 @@
  * by it beforehand and it counts as 0. So a chunk of one step is always possible, and decays from
  * exactly 0 (a log of minus infinity) to 1 take the same path.
  *
- * Which C. See K_(lcsm_eos_chunk_best) in eos_chunk.c.
+ * Which C. Long chunks cost C (K + D) / 2 multiplications a step, short ones a pass over M for each
+ * chunk; the planner chooses.
  */
 #ifndef LCSM_KERNEL_EOS_CHUNK_H
 #define LCSM_KERNEL_EOS_CHUNK_H
@@ -188,6 +189,4 @@ VEC_INLINE vec lcsm_exp_mild(vec x)
 }
 
 extern const R_(lcsm_eos_kernels) K_(lcsm_eos_chunk);
-
-ptrdiff_t K_(lcsm_eos_chunk_best)(ptrdiff_t K, ptrdiff_t D);
 #endif
