@@ -188,7 +188,10 @@ static void backward(const lcsm_call *c)
     R_(lcsm_eos_grad_arrays) g   = {.m0 = c->g_in[M0].data};
     char                    *ws  = (char *)c->scratch + reset_bytes(c->node, p);
     const real              *g_y = c->g_out[0].data;
-    for (int j = 0; j < EOS_OPERANDS; j++) g.operand[j] = c->g_in[j].data;
+    for (int j = 0; j < EOS_OPERANDS; j++) {
+        g.operand[j] = c->g_in[j].data;
+        g.set[j]     = !c->g_in[j].add;
+    }
     if (g_y == NULL) {
         memset(ws, 0, zero_bytes(c->node, p));
         g_y = (real *)(void *)ws;
@@ -304,6 +307,7 @@ const lcsm_op R_(lcsm_op_eos) = {
     .flops      = flops,
     .bwd_in     = ((1u << EOS_OPERANDS) - 1) | LCSM_BIT(RESET),
     .bwd_out    = LCSM_BIT(0),
+    .overwrites = (1u << EOS_OPERANDS) - 1,
     .packed_out = LCSM_BIT(0) | LCSM_BIT(1),
     CASES(TESTS),
 };

@@ -69,6 +69,9 @@ typedef struct {
     const uint8_t *reset; /* NULL, or: step t starts with an empty memory if reset[t*reset_t] */
     ptrdiff_t      reset_t;
     bool           reset_first; /* whether reset[0] may be read and counts */
+    bool           fresh; /* the memory before the first step is empty: forms need not read it */
+    bool           final; /* nobody reads the memory after the last step: its gradient is zero */
+    bool           first; /* nobody asks for the gradient of the memory before the first step */
 } R_(lcsm_eos_seq);
 
 typedef struct {

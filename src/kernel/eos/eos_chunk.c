@@ -53,7 +53,8 @@ static void output(const pass *f, const lcsm_chunk *c, ptrdiff_t panel, const re
         t.col   = c->col.up;
         t.col_r = c->col.r;
     }
-    K_(lcsm_chunk_tiles)(c, c->n, lcsm_chunk_vecs(c, panel), p, 2, &t);
+    int first = c->blank; /* Q M is zero */
+    K_(lcsm_chunk_tiles)(c, c->n, lcsm_chunk_vecs(c, panel), p + first, 2 - first, &t);
     if (whole) return;
     for (ptrdiff_t r = 0; r < c->n; r++)
         memcpy(y + r * y_t + d, f->Y + r * EOS_PANEL, (size_t)cols * sizeof(real));
@@ -68,6 +69,7 @@ static void chunk(const pass *f, lcsm_chunk *c, real *y, ptrdiff_t y_t, real *m,
         K_(lcsm_chunk_input)(c, p, f->V, NULL, 0, NULL);
         if (c->N != NULL) K_(lcsm_delta_solve)(c, M, f->V);
         output(f, c, p, M, y, y_t);
+        if (c->final) continue;
         K_(lcsm_chunk_advance)(c, p, f->V, M);
         if (m != NULL) K_(lcsm_chunk_unpack)(c, p, M, m);
         if (tape != NULL)
@@ -98,6 +100,7 @@ static void fwd(const seq *x, ptrdiff_t C, real *m, real *y, ptrdiff_t y_t, real
     f.stream              = (x->T / C) * x->heads * (ptrdiff_t)n > TAPE_IN_CACHE;
     for (ptrdiff_t h = 0; h < x->heads; h++) {
         lcsm_chunk *c = &f.c[h];
+        if (x->fresh) continue;
         if (tape != NULL) memcpy(tape + h * x->tape_head, m + (size_t)h * n, n * sizeof(real));
         for (ptrdiff_t p = 0; p < c->panels; p++)
             K_(lcsm_chunk_pack)(c, p, m + (size_t)h * n, c->M + p * c->R * EOS_PANEL);

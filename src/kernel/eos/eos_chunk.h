@@ -66,6 +66,8 @@ typedef struct {
     ptrdiff_t               t, n;      /* the chunk: its first step and its steps */
     bool                    scaled;    /* M has been scaled by the first step's decay */
     bool                    empty;     /* the chunk starts with a reset */
+    bool                    blank;     /* M is zero: the chunk is empty or the first of all */
+    bool                    final;     /* nobody reads M' */
     lcsm_chunk_factor       row, col;  /* up is NULL without decays; col: of one panel */
     real                   *cos, *sin; /* (C, Kp) of F, complex memory only */
     ptrdiff_t               phases;    /* their valid rows if the phase is static */
@@ -113,7 +115,7 @@ void K_(lcsm_chunk_tiles)(const lcsm_chunk *c, ptrdiff_t rows, int vecs, const l
 /* The chunk that starts at step t, before step `end`: c->n and what its first step does. */
 void K_(lcsm_chunk_begin)(lcsm_chunk *c, ptrdiff_t t, ptrdiff_t end);
 
-/* The memory before the chunk becomes M: emptied by a reset, scaled if c->scaled says so. */
+/* The memory before the chunk becomes M: zeros if it is blank, scaled if c->scaled says so. */
 void K_(lcsm_chunk_enter)(const lcsm_chunk *c, real *M);
 
 /* q, k, N, P and L of the chunk. diag NULL: P has its diagonal, else that is moved there. */

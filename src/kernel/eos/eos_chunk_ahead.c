@@ -3,7 +3,8 @@
  *
  * The rows of all heads of a step lie beside each other. While head h has its turn in a cell, it
  * asks for the h-th part of the next cell's steps, of all heads at once: memory is read in order,
- * and each head finds its rows in the cache.
+ * and each head finds its rows in the cache. Steps from T on are those of the sequence that
+ * follows in memory, which is the next one as a rule.
  */
 #include "kernel/eos/eos_chunk.h"
 
@@ -26,7 +27,8 @@ void K_(lcsm_chunk_ahead_rows)(lcsm_ahead *a, const real *p, ptrdiff_t t, ptrdif
 void K_(lcsm_chunk_ahead)(const lcsm_chunk *c, const seq *x, const grads *g, ptrdiff_t h,
                           ptrdiff_t t, lcsm_ahead *a)
 {
-    ptrdiff_t steps = x->T - t < c->C ? x->T - t : c->C, last = x->heads - 1;
+    ptrdiff_t left  = t < x->T ? x->T - t : 2 * x->T - t;
+    ptrdiff_t steps = left < c->C ? left : c->C, last = x->heads - 1;
     a->views = a->at = 0;
     a->row           = t + steps * h / x->heads;
     a->rows          = t + steps * (h + 1) / x->heads;
@@ -47,11 +49,14 @@ void K_(lcsm_chunk_ahead)(const lcsm_chunk *c, const seq *x, const grads *g, ptr
 #undef WIDTH
 }
 
-/* The depth of all tiles of a chunk, forward; backward has about twice as many. */
+/* The depth of all tiles of a chunk, forward; backward has about twice as many. A sequence that is
+ * one chunk may have nothing to do with the memory. */
 static ptrdiff_t depth_of(const lcsm_chunk *c)
 {
     ptrdiff_t steps = lcsm_tile_count(c->C, TILE_VECS), rows = lcsm_tile_count(c->R, TILE_VECS);
-    ptrdiff_t depth = c->panels * (steps * (c->R + c->C / 2) + rows * c->C);
+    bool      alone = c->x->T <= c->C && c->x->fresh && c->x->final;
+    ptrdiff_t depth = c->panels * steps * (c->C / 2);
+    if (!alone) depth += c->panels * (steps * c->R + rows * c->C);
     return c->back ? 2 * depth : depth;
 }
 

@@ -134,13 +134,15 @@ static void input_grad(const back *b, const real *G, const real *Z, real *X)
                 .depth = c->n,
                 .part  = TILE_UPPER},
     };
-    lcsm_target t = {.c = X, .cr = EOS_PANEL, .op = TILE_SET};
+    lcsm_target t     = {.c = X, .cr = EOS_PANEL, .op = TILE_SET};
+    int         first = c->final; /* G is zero */
     if (!parts) {
-        K_(lcsm_chunk_tiles)(c, c->n, TILE_VECS, p, 2, &t);
+        K_(lcsm_chunk_tiles)(c, c->n, TILE_VECS, p + first, 2 - first, &t);
         return;
     }
     t.c = b->v_end;
-    K_(lcsm_chunk_tiles)(c, c->n, TILE_VECS, &p[0], 1, &t);
+    if (c->final) memset(b->v_end, 0, (size_t)(c->n * EOS_PANEL) * sizeof(real));
+    else K_(lcsm_chunk_tiles)(c, c->n, TILE_VECS, &p[0], 1, &t);
     if (!b->exact) {
         lcsm_target sum = {
             .c = X, .cr = EOS_PANEL, .op = TILE_SUM, .col = b->v_end, .col_r = EOS_PANEL};
@@ -167,8 +169,9 @@ static void column_flows(const back *b, ptrdiff_t panel)
                         {.a = r->q, .ar = c->Rp, .ad = 1, .b = M, .bd = EOS_PANEL, .depth = c->R},
                         {.a = r->p, .ar = c->Cp, .ad = 1, .b = V, .bd = EOS_PANEL, .part = TILE_LOWER},
         };
-        lcsm_target t = {.c = b->seen, .cr = EOS_PANEL, .op = TILE_SET};
-        K_(lcsm_chunk_tiles)(c, c->n, TILE_VECS, p, 2, &t);
+        lcsm_target t     = {.c = b->seen, .cr = EOS_PANEL, .op = TILE_SET};
+        int         first = c->blank; /* q M is zero */
+        K_(lcsm_chunk_tiles)(c, c->n, TILE_VECS, p + first, 2 - first, &t);
         for (ptrdiff_t k = 0; k < c->n * EOS_PANEL; k += VW) {
             vec v = vload(b->seen + k) * vload(r->z + at + k);
             vstore(b->flow + k, j == 0 ? v : v + vload(b->flow + k));
@@ -245,7 +248,7 @@ static void reader_grad(back *b, lcsm_chunk_reader *r)
                            .a_block = c->C * EOS_PANEL,
                            .b_block = c->C * EOS_PANEL};
     K_(lcsm_dots_lower)(c->n, &p, r->g_p, c->Cp, r->g_diag);
-    rows_by_columns(c, b->M, b->M_panel, b->M_row, r->zT, r->g_q_M);
+    if (!c->blank) rows_by_columns(c, b->M, b->M_panel, b->M_row, r->zT, r->g_q_M);
     for (ptrdiff_t lane = 0; lane < c->R; lane += TILE_COLS) {
         int          vecs = lcsm_tile_vecs(c->R - lane);
         lcsm_product to_q = {
@@ -292,7 +295,7 @@ static void pack(const lcsm_chunk *c, const real *m, real *M)
 static bool tape_serves(const back *b)
 {
     const lcsm_chunk *c = &b->c;
-    return !c->empty && !c->scaled && !b->exact && c->N == NULL && c->D == c->Dp
+    return !c->blank && !c->scaled && !b->exact && c->N == NULL && c->D == c->Dp
         && (!c->x->is_complex || c->K == c->Kp);
 }
 
@@ -306,7 +309,7 @@ static void start_from(pass *f, const real *tape)
         b->M_row   = c->D;
         return;
     }
-    if (tape != NULL) pack(c, tape, c->M);
+    if (tape != NULL && !c->blank) pack(c, tape, c->M);
     K_(lcsm_chunk_enter)(c, c->M);
     b->M       = c->M;
     b->M_panel = c->R * EOS_PANEL;
@@ -324,10 +327,11 @@ static void chunk(pass *f, const real *tape)
     start_from(f, tape);
     K_(lcsm_chunk_operands)(c, b->exact ? b->diag : NULL);
     for (ptrdiff_t p = 0; p < c->panels; p++) columns(b, p);
-    rows_by_columns(c, b->G, c->R * EOS_PANEL, EOS_PANEL, b->VT, b->g_E_end);
+    if (!c->final) rows_by_columns(c, b->G, c->R * EOS_PANEL, EOS_PANEL, b->VT, b->g_E_end);
     for (int j = 0; j < b->readers; j++) reader_grad(b, &b->read[j]);
     K_(lcsm_chunk_grad_rows)(b);
 
+    if (c->t == 0 && c->x->first) return;
     if (c->empty) {
         memset(b->G, 0, f->memory * sizeof(real));
         return;
@@ -380,7 +384,7 @@ static void cell(pass *f, ptrdiff_t t0, ptrdiff_t t1, const real *tape)
         chunk(f, tape);
         return;
     }
-    pack(c, tape, M);
+    if (!c->blank) pack(c, tape, M);
     walk(f, &f->groups, t0, t1, f->group, c->C);
     for (ptrdiff_t g = f->groups.count - 1; g >= 0; g--) {
         memcpy(M, f->groups.M + (size_t)g * f->memory, f->memory * sizeof(real));
@@ -394,13 +398,14 @@ static void cell(pass *f, ptrdiff_t t0, ptrdiff_t t1, const real *tape)
     }
 }
 
-/* Requests for the cell before that of step t, in the turn of head h. */
+/* Requests for the cell before that of step t, in the turn of head h; before the first it is the
+ * last cell of the sequence that follows in memory. */
 static void ahead(const pass *f, const seq *x, const grads *g, ptrdiff_t h, ptrdiff_t t,
                   const real *tape, lcsm_ahead *a)
 {
     const back *b     = &f->b;
     ptrdiff_t   width = (x->heads - 1) * x->y_head + x->D;
-    t                 = t < b->c.C ? x->T : t - b->c.C;
+    t                 = t < b->c.C ? x->T + (x->T - 1) / b->c.C * b->c.C : t - b->c.C;
     K_(lcsm_chunk_ahead)(&b->c, x, g, h, t, a);
     K_(lcsm_chunk_ahead_rows)(a, b->g_y - h * x->y_head, b->g_y_t, width);
     if (g->col.p != NULL) K_(lcsm_chunk_ahead_rows)(a, b->y - h * x->y_head, b->y_t, width);
@@ -426,7 +431,8 @@ void K_(lcsm_chunk_bwd)(const seq *x, ptrdiff_t C, const real *y, ptrdiff_t y_t,
         b->g_y   = g_y + h * x->y_head;
         b->g_y_t = g_y_t;
         b->g     = g + h;
-        pack(&b->c, g_m + (size_t)h * n, b->G);
+        if (x->final) memset(b->G, 0, f[h].memory * sizeof(real));
+        else pack(&b->c, g_m + (size_t)h * n, b->G);
     }
     for (ptrdiff_t j = (x->T + C - 1) / C - 1; j >= 0; j--) {
         ptrdiff_t  t = j * C, end = t + C < x->T ? t + C : x->T;

@@ -174,7 +174,7 @@ void K_(lcsm_chunk_scale_first)(const lcsm_chunk *c, real *M)
 
 void K_(lcsm_chunk_enter)(const lcsm_chunk *c, real *M)
 {
-    if (c->empty) memset(M, 0, (size_t)c->panels * lcsm_chunk_panel_size(c) * sizeof(real));
+    if (c->blank) memset(M, 0, (size_t)c->panels * lcsm_chunk_panel_size(c) * sizeof(real));
     else if (c->scaled) K_(lcsm_chunk_scale_first)(c, M);
 }
 
@@ -212,6 +212,8 @@ void K_(lcsm_chunk_begin)(lcsm_chunk *c, ptrdiff_t t, ptrdiff_t end)
         keep_first(&c->col, t);
         c->n = measure(c, t, n, true);
     }
+    c->blank = c->empty || (t == 0 && x->fresh);
+    c->final = t + c->n == x->T && x->final;
     if (c->row.table != NULL) {
         ptrdiff_t at = c->scaled ? 0 : c->row.pad;
         c->row.up    = c->row.table + at;

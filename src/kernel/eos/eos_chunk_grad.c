@@ -69,10 +69,13 @@ typedef struct {
     vec         carry[2];    /* from M to the end; cross */
 } lanes;
 
-/* The parts that come transposed, into strips; rows of the memory from `row` on. */
-static void strip_of(const back *b, const real *from, ptrdiff_t row, ptrdiff_t n, real *to)
+/* The parts that come transposed, into strips; rows of the memory from `row` on. A part may be
+ * zero. */
+static void strip_of(const back *b, const real *from, bool zero, ptrdiff_t row, ptrdiff_t n,
+                     real *to)
 {
-    K_(lcsm_transpose)(n < VW ? n : VW, b->c.n, from + row * b->c.Cp, b->c.Cp, to, VW);
+    if (zero) memset(to, 0, (size_t)(b->c.n * VW) * sizeof(real));
+    else K_(lcsm_transpose)(n < VW ? n : VW, b->c.n, from + row * b->c.Cp, b->c.Cp, to, VW);
 }
 
 /* Where the gradients of an operand's lanes are added, rows t apart: in its array, or in a strip
@@ -255,14 +258,14 @@ void K_(lcsm_chunk_grad_rows)(back *b)
         }
         l.carry[0] = vload(b->carry_k + k);
         l.carry[1] = vload(b->carry_k + c->Kp + k);
-        strip_of(b, b->g_E_end, k, l.n, b->strip[END]);
-        strip_of(b, b->read[0].g_q_M, k, l.n, b->strip[Q_M]);
+        strip_of(b, b->g_E_end, c->final, k, l.n, b->strip[END]);
+        strip_of(b, b->read[0].g_q_M, c->blank, k, l.n, b->strip[Q_M]);
         if (c->x->is_complex) {
-            strip_of(b, b->g_E_end, c->Kp + k, l.n, b->strip[END_IM]);
-            strip_of(b, b->read[0].g_q_M, c->Kp + k, l.n, b->strip[Q_M_IM]);
+            strip_of(b, b->g_E_end, c->final, c->Kp + k, l.n, b->strip[END_IM]);
+            strip_of(b, b->read[0].g_q_M, c->blank, c->Kp + k, l.n, b->strip[Q_M_IM]);
             complex_rows(b, &l);
         } else if (b->readers > 1) {
-            strip_of(b, b->read[1].g_q_M, k, l.n, b->strip[N_M]);
+            strip_of(b, b->read[1].g_q_M, c->blank, k, l.n, b->strip[N_M]);
             real_lanes(b, &l, l.up != NULL, logs, true);
         } else if (l.up == NULL) {
             real_lanes(b, &l, false, false, false);
@@ -396,6 +399,10 @@ void K_(lcsm_chunk_grad_end)(back *b, ptrdiff_t panel, real *G)
     bool flows = row || d;
     vec  down[TILE_VECS];
     if (panel == 0) memset(b->carry_k, 0, (size_t)(2 * c->Kp) * sizeof(real));
+    if (c->final) {
+        memset(b->carry_d, 0, EOS_PANEL * sizeof(real));
+        return;
+    }
     if (c->x->is_complex) K_(lcsm_chunk_rotate)(c, -1, G);
     if (!flows && !phase && c->row.log == NULL && col == NULL) return;
 

@@ -139,6 +139,9 @@ static seq problem_at(const call *c, place w)
     for (int j = 0; j < EOS_OPERANDS; j++)
         if (p->operand[j].present && p->T > 0)
             view_of(&x, j)->p = c->x->operand[j] + origin(p, &p->operand[j], w);
+    x.fresh = c->x->m0 == NULL;
+    x.final = c->g == NULL ? c->m_T == NULL : c->g_m_T == NULL;
+    x.first = c->g != NULL && c->g->m0 == NULL;
     if (c->x->reset != NULL) {
         /* A sequence that starts at t ends, in reversed time, before the step t - 1. */
         x.reset       = c->x->reset + w.b * p->T + (p->reverse ? p->T : 0);
@@ -160,8 +163,10 @@ static void problems_at(const call *c, place w, seq x[LCSM_EOS_HEADS])
 /* Only the steps first .. next - 1 of a problem. */
 static void cut_steps(const call *c, seq *x)
 {
-    x->T = c->next - c->first;
+    x->final = x->final && c->next == x->T;
+    x->T     = c->next - c->first;
     if (c->first == 0) return;
+    x->fresh = x->first = false;
     for (int j = 0; j < EOS_OPERANDS; j++) {
         R_(lcsm_view) *v = view_of(x, j);
         if (v->p != NULL) v->p += c->first * v->t;
@@ -439,6 +444,7 @@ static void bwd_item(void *arg, size_t item, int worker)
     else ws += memory_bytes(x);
 
     memset(partial, 0, item_partials(c, 1) * sizeof(real));
+    R_(lcsm_eos_clear_item)(p, c->g, w.b, w.h, x->heads);
     if (c->next == p->T) memories_in(c, w, c->g_m_T, x, g_m);
     if (p->T > 0) {
         place v = w;
@@ -477,6 +483,7 @@ void R_(lcsm_eos_bwd)(const lcsm_eos_plan *p, const R_(lcsm_kernels) *k,
     if (p->span < p->T) c.carry = (real *)(void *)after;
     c.partial = (real *)(void *)(after + c.carry_bytes * items_of(p, f));
     c.first   = p->T;
+    R_(lcsm_eos_clear_rest)(p, g);
     do {
         c.next  = c.first;
         c.first = c.next == 0 ? 0 : (c.next - 1) / p->span * p->span;

@@ -21,6 +21,7 @@ typedef struct {
 typedef struct {
     real *operand[EOS_OPERANDS];
     real *m0;
+    bool  set[EOS_OPERANDS]; /* overwritten; the others are added to */
 } R_(lcsm_eos_grad_arrays);
 
 /* Bytes of the workspaces and of the tape. */
@@ -35,4 +36,9 @@ void R_(lcsm_eos_bwd)(const lcsm_eos_plan *p, const R_(lcsm_kernels) *k,
                       const R_(lcsm_eos_arrays) *x, const real *y, const real *g_y,
                       const real *g_m_T, const R_(lcsm_eos_grad_arrays) *g, const real *tape,
                       void *ws);
+
+/* Zeros where gradients are overwritten: the part of an item, and what no item clears itself. */
+void R_(lcsm_eos_clear_item)(const lcsm_eos_plan *p, const R_(lcsm_eos_grad_arrays) *g, ptrdiff_t b,
+                             ptrdiff_t h, ptrdiff_t heads);
+void R_(lcsm_eos_clear_rest)(const lcsm_eos_plan *p, const R_(lcsm_eos_grad_arrays) *g);
 #endif

@@ -313,10 +313,19 @@ static void choose_tiles(lcsm_eos_plan *p, ptrdiff_t wanted)
     p->tiles = (p->D + p->tile - 1) / p->tile;
 }
 
+/* A chunk of C steps costs C (K + D) / 2 multiplications a step, and 2 K D for the memory, but none
+ * for the one before the first chunk and the one after the last. */
+static bool one_chunk_pays(const lcsm_eos_plan *p, ptrdiff_t chunk)
+{
+    return p->T > chunk && p->T <= 2 * chunk
+        && (p->T - chunk) * (p->K + p->D) * p->T < 4 * p->K * p->D * (p->T - chunk);
+}
+
 static void choose_chunk(lcsm_eos_plan *p, ptrdiff_t wanted)
 {
     ptrdiff_t chunk = wanted > 0 ? wanted : 32;
-    p->chunk        = chunk < p->T ? chunk : (p->T > 0 ? p->T : 1);
+    if (wanted == 0 && one_chunk_pays(p, chunk)) chunk = p->T;
+    p->chunk = chunk < p->T ? chunk : (p->T > 0 ? p->T : 1);
 }
 
 /* Column tiles have sums of their own of gradients by token that all of them add to. They are added
