@@ -19,10 +19,9 @@ else()
 endif()
 
 include(GNUInstallDirs)
-set(lcsm_definitions
-    LCSM_DATA_FOLDER="${CMAKE_INSTALL_FULL_DATADIR}/lcsm"
-    LCSM_HAVE_BLAS=$<BOOL:${LCSM_BLAS}>
-    LCSM_HAVE_FFT=$<BOOL:${LCSM_FFT}>)
+set(lcsm_definitions LCSM_HAVE_BLAS=$<BOOL:${LCSM_BLAS}>)
+set_source_files_properties(${PROJECT_SOURCE_DIR}/src/model/recipe.c PROPERTIES COMPILE_DEFINITIONS
+                            LCSM_DATA_FOLDER="${CMAKE_INSTALL_FULL_DATADIR}/lcsm")
 
 set(lcsm_objects "")
 

@@ -6,17 +6,16 @@
  * the first max_length lags become a recurrence, exactly (base/toeplitz.h); lags beyond max_length
  * then repeat the earlier ones, decayed, and do not follow the network.
  *
- * Lags whose decay float would round away are left out: the recurrence has at most MEMORY_LAGS of
- * them, and with so many it never repeats to the eye of a float; the convolution has some more, so
- * that it takes transforms. The rows of the recurrence cancel, so its rounding grows with their
- * number: to 1e-5 of the output for all of them.
+ * Lags whose decay float would round away are left out: there are at most MOST_LAGS, and with so
+ * many the recurrence never repeats to the eye of a float. Its rows cancel, so its rounding grows
+ * with their number: to 1e-5 of the output for all of them.
  */
 #include <math.h>
 
 #include "eos/method.h"
 
 static const double GAMMA = 0.99;
-enum { MEMORY_LAGS = 1794, CONVOLUTION_LAGS = 2304 }; /* 0.99^1794 < 2^-26 */
+enum { MOST_LAGS = 1794 }; /* 0.99^1794 < 2^-26 */
 
 static ptrdiff_t at_most(ptrdiff_t n, ptrdiff_t most)
 {
@@ -68,7 +67,7 @@ static lcsm_tensor *lags(const lcsm_mixer *m, ptrdiff_t count, double step, ptrd
 static lcsm_tensor *recurrence(const lcsm_mixer *m, lcsm_tensor *v)
 {
     lcsm_discrete d =
-        lcsm_toeplitz(m->g, lags(m, at_most(m->cfg->max_length, MEMORY_LAGS), 1, v->cols), GAMMA);
+        lcsm_toeplitz(m->g, lags(m, at_most(m->cfg->max_length, MOST_LAGS), 1, v->cols), GAMMA);
     if (d.coef == NULL) return NULL;
     lcsm_states s = {
         .H   = 1,
@@ -88,13 +87,13 @@ static lcsm_tensor *recurrence(const lcsm_mixer *m, lcsm_tensor *v)
 static lcsm_tensor *convolution(const lcsm_mixer *m, lcsm_tensor *v)
 {
     lcsm_tensor *kernel =
-        lcsm_decay_rows(m->g, lags(m, at_most(m->T, CONVOLUTION_LAGS), 1, v->cols), GAMMA);
+        lcsm_decay_rows(m->g, lags(m, at_most(m->T, MOST_LAGS), 1, v->cols), GAMMA);
     lcsm_tensor *y = lcsm_long_conv(m->g, v, kernel);
     if (!m->cfg->bidirectional) return y;
     if (!lcsm_mix_both_ways(m)) return NULL;
     /* What lies ahead by the lags of negative positions; position 0 is in both. */
     lcsm_tensor *ahead =
-        lcsm_decay_rows(m->g, lags(m, at_most(m->T, CONVOLUTION_LAGS), -1, v->cols), GAMMA);
+        lcsm_decay_rows(m->g, lags(m, at_most(m->T, MOST_LAGS), -1, v->cols), GAMMA);
     lcsm_tensor *back = lcsm_reverse(m->g, lcsm_long_conv(m->g, lcsm_reverse(m->g, v), ahead));
     lcsm_tensor *zero = lcsm_reshape(m->g, lcsm_slice(m->g, kernel, 0, 0, 1), lcsm_dims(v->cols));
     return lcsm_add(m->g, lcsm_add(m->g, y, back), lcsm_scale(m->g, lcsm_mul(m->g, v, zero), -1));

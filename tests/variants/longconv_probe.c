@@ -27,19 +27,19 @@ static void gather(real *from, ptrdiff_t rows, ptrdiff_t D, double *to)
     }
 }
 
-void K_(longconv_probe)(ptrdiff_t T, ptrdiff_t L, ptrdiff_t D, const double *u, const double *k,
-                        const double *g_y, double *y, double *g_u, double *g_k)
+void K_(longconv_probe)(ptrdiff_t B, ptrdiff_t T, ptrdiff_t L, ptrdiff_t D, const double *u,
+                        const double *k, const double *g_y, double *y, double *g_u, double *g_k)
 {
     const R_(lcsm_longconv_kernels) *f = &K_(lcsm_longconv_channels);
-    real             *x = spread(u, T, D), *h = spread(k, L, D), *g = spread(g_y, T, D);
-    real             *out = spread(NULL, T, D), *gx = spread(g_u, T, D), *gh = spread(g_k, L, D);
-    real             *ws   = aligned_alloc(64, (f->scratch(T, L, D) * sizeof(real) / 64 + 1) * 64);
-    ptrdiff_t         step = D + GAP;
-    R_(lcsm_longconv) c    = {T, L, D, x, h, step, step};
+    real     *x = spread(u, B * T, D), *h = spread(k, L, D), *g = spread(g_y, B * T, D);
+    real     *out = spread(NULL, B * T, D), *gx = spread(g_u, B * T, D), *gh = spread(g_k, L, D);
+    real     *ws        = aligned_alloc(64, (f->scratch(T, L, D) * sizeof(real) / 64 + 1) * 64);
+    ptrdiff_t step      = D + GAP;
+    R_(lcsm_longconv) c = {B, T, L, D, x, h, step, step};
     f->fwd(&c, out, step, ws);
     f->bwd(&c, g, step, g_u == NULL ? NULL : gx, step, g_k == NULL ? NULL : gh, step, ws);
-    gather(out, T, D, y);
-    if (g_u != NULL) gather(gx, T, D, g_u);
+    gather(out, B * T, D, y);
+    if (g_u != NULL) gather(gx, B * T, D, g_u);
     if (g_k != NULL) gather(gh, L, D, g_k);
     free(x), free(h), free(g), free(out), free(gx), free(gh), free(ws);
 }

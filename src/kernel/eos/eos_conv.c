@@ -123,7 +123,7 @@ static void make_kernel(const work *job)
 static R_(lcsm_longconv) convolution(const work *job)
 {
     const powers *w = &job->w;
-    return (R_(lcsm_longconv)){w->T, w->T, w->p.x->D, job->i, job->kernel, w->Dv, w->Dv};
+    return (R_(lcsm_longconv)){1, w->T, w->T, w->p.x->D, job->i, job->kernel, w->Dv, w->Dv};
 }
 
 /* y += scale Re(sum_k s o^{t+1} m_0); the kernel's place is free by now. */

@@ -7,6 +7,7 @@
 #ifndef LCSM_KERNEL_EOS_CONV_POWER_H
 #define LCSM_KERNEL_EOS_CONV_POWER_H
 #include "kernel/eos/eos_scan_tile.h"
+#include "kernel/vecpair.h"
 
 typedef struct {
     scan      p; /* kinds of the operands */
@@ -14,31 +15,6 @@ typedef struct {
     double   *log, *phase;
     real     *o[2];
 } powers;
-
-/* A number of every lane, real and imaginary part. */
-typedef struct {
-    vec re, im;
-} pair;
-
-VEC_INLINE pair pair_mul(pair a, pair b)
-{
-    return (pair){a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
-}
-
-VEC_INLINE pair pair_add(pair a, pair b)
-{
-    return (pair){a.re + b.re, a.im + b.im};
-}
-
-VEC_INLINE pair pair_scale(pair a, real x)
-{
-    return (pair){a.re * x, a.im * x};
-}
-
-VEC_INLINE pair pair_conj(pair a)
-{
-    return (pair){a.re, -a.im};
-}
 
 VEC_INLINE pair pair_load(real *const plane[2], ptrdiff_t at)
 {

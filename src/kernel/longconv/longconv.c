@@ -1,18 +1,29 @@
 /*
  * longconv.c - the long convolution in vectors over the channels.
  *
- * The forward pass and both gradients are one sum, over sequences that run forwards or backwards:
+ * Many lags take transforms (longconv_fft.c). Few are summed directly: the forward pass and both
+ * gradients are one sum, over sequences that run forwards or backwards:
  *
  *     y_j   = sum_l k_l u_{j-l}            g_u reversed = k * (g_y reversed)
  *                                          g_k reversed = (g_y reversed) * u
- *
- * Short ones are summed directly, long ones by transforms (longconv_fft.c).
  */
-#include "kernel/longconv/longconv_sum.h"
+#include "kernel/longconv/longconv_fft.h"
 #include "kernel/vec.h"
 
 /* Outputs of a block: each lag then costs two loads for BLOCK multiply-adds. */
 enum { BLOCK = 4 };
+
+/* A sequence of `count` steps, `step` reals apart (backwards if negative); D columns each. */
+typedef struct {
+    const real *p;
+    ptrdiff_t   step, count;
+} line;
+
+typedef struct {
+    real     *p;
+    ptrdiff_t step, count;
+    bool      add; /* to what is there, else it is overwritten */
+} line_out;
 
 /* VW columns, or the n < VW that exist. */
 VEC_INLINE vec load(const line *x, ptrdiff_t j, ptrdiff_t d, ptrdiff_t n)
@@ -57,8 +68,8 @@ VEC_INLINE void sum_block(const line *k, const line *u, ptrdiff_t j, ptrdiff_t d
     for (; l < lags; l += BLOCK) sum_lags(k, u, j, l, d, n, false, ring, y);
 }
 
-static void sum_direct(const line *k, const line *u, const line_out *y, ptrdiff_t first,
-                       ptrdiff_t D)
+/* y_j = sum_l k_l u_{j-l} for the outputs j >= first. */
+static void sum(const line *k, const line *u, const line_out *y, ptrdiff_t first, ptrdiff_t D)
 {
     for (ptrdiff_t d = 0; d < D; d += VW)
         for (ptrdiff_t j = first; j < y->count; j += BLOCK) {
@@ -73,37 +84,49 @@ static void sum_direct(const line *k, const line *u, const line_out *y, ptrdiff_
         }
 }
 
-/* The outputs from `first` on; at most `lags` of them, or of the lags, count. */
-static void sum(const line *k, const line *u, const line_out *y, ptrdiff_t first, ptrdiff_t lags,
-                ptrdiff_t D, real *ws)
-{
-    if (K_(lcsm_longconv_by_fft)(y->count, lags))
-        K_(lcsm_longconv_fft)(k, u, y, first, lags, D, ws);
-    else sum_direct(k, u, y, first, D);
-}
+/* ---- sequences --------------------------------------------------------------------------- */
 
 static void forward(const R_(lcsm_longconv) *c, real *y, ptrdiff_t y_t, real *ws)
 {
-    line     k = {c->k, c->k_l, c->L}, u = {c->u, c->u_t, c->T};
-    line_out to = {y, y_t, c->T, false};
-    sum(&k, &u, &to, 0, c->L < c->T ? c->L : c->T, c->D, ws);
+    if (K_(lcsm_longconv_by_fft)(c->T, c->L)) {
+        K_(lcsm_longconv_fft)(c, y, y_t, ws);
+        return;
+    }
+    line k = {c->k, c->k_l, c->L};
+    for (ptrdiff_t b = 0; b < c->B; b++) {
+        line     u  = {c->u + b * c->T * c->u_t, c->u_t, c->T};
+        line_out to = {y + b * c->T * y_t, y_t, c->T, false};
+        sum(&k, &u, &to, 0, c->D);
+    }
+}
+
+/* The gradients of steps that end at `last`. */
+static void backward_sequence(const R_(lcsm_longconv) *c, ptrdiff_t last, const real *g_y,
+                              ptrdiff_t g_y_t, real *g_u, ptrdiff_t g_u_t, real *g_k,
+                              ptrdiff_t g_k_l)
+{
+    line k = {c->k, c->k_l, c->L}, u = {c->u + (last - c->T + 1) * c->u_t, c->u_t, c->T};
+    line g = {g_y + last * g_y_t, -g_y_t, c->T};
+    if (g_u != NULL) {
+        line_out to = {g_u + last * g_u_t, -g_u_t, c->T, true};
+        sum(&k, &g, &to, 0, c->D);
+    }
+    if (g_k != NULL && c->L > 0) {
+        line_out to = {g_k + (c->T - 1) * g_k_l, -g_k_l, c->T, true};
+        sum(&g, &u, &to, c->L < c->T ? c->T - c->L : 0, c->D);
+    }
 }
 
 static void backward(const R_(lcsm_longconv) *c, const real *g_y, ptrdiff_t g_y_t, real *g_u,
                      ptrdiff_t g_u_t, real *g_k, ptrdiff_t g_k_l, real *ws)
 {
     if (c->T == 0) return;
-    ptrdiff_t last = c->T - 1, lags = c->L < c->T ? c->L : c->T;
-    line      k = {c->k, c->k_l, c->L}, u = {c->u, c->u_t, c->T};
-    line      g = {g_y + last * g_y_t, -g_y_t, c->T};
-    if (g_u != NULL) {
-        line_out to = {g_u + last * g_u_t, -g_u_t, c->T, true};
-        sum(&k, &g, &to, 0, lags, c->D, ws);
+    if (K_(lcsm_longconv_by_fft)(c->T, c->L)) {
+        K_(lcsm_longconv_fft_bwd)(c, g_y, g_y_t, g_u, g_u_t, g_k, g_k_l, ws);
+        return;
     }
-    if (g_k != NULL && lags > 0) {
-        line_out to = {g_k + last * g_k_l, -g_k_l, c->T, true};
-        sum(&g, &u, &to, c->T - lags, lags, c->D, ws);
-    }
+    for (ptrdiff_t b = 1; b <= c->B; b++)
+        backward_sequence(c, b * c->T - 1, g_y, g_y_t, g_u, g_u_t, g_k, g_k_l);
 }
 
 const R_(lcsm_longconv_kernels) K_(lcsm_longconv_channels) = {K_(lcsm_longconv_fft_scratch),

@@ -3,14 +3,16 @@
  *
  *     y_t = sum_{l <= min(t, L - 1)} k_l u_{t-l}
  *
- *   u, y   (T, D), steps u_t and y_t reals apart        k   (L, D), lags k_l reals apart
+ *   u, y   (B, T, D), steps u_t and y_t reals apart, sequences one behind the other
+ *   k      (L, D), lags k_l reals apart
  *
  * fwd   writes y
  * bwd   adds to g_u (steps g_u_t apart) and to g_k (lags g_k_l apart); each may be NULL:
  *
- *           g_u_r = sum_l k_l g_y_{r+l}          g_k_l = sum_t g_y_t u_{t-l}
+ *           g_u_r = sum_l k_l g_y_{r+l}          g_k_l = sum_{b,t} g_y_t u_{t-l}
  *
- * Nothing overlaps. ws has scratch(T, L, D) reals. Channels are independent: a caller may split D.
+ * Nothing overlaps. ws has scratch(T, L, D) reals, aligned to 64 bytes. Channels are independent: a
+ * caller may split D.
  */
 #ifndef LCSM_KERNEL_LONGCONV_H
 #define LCSM_KERNEL_LONGCONV_H
@@ -18,7 +20,7 @@
 #include <stddef.h>
 
 typedef struct {
-    ptrdiff_t   T, L, D;
+    ptrdiff_t   B, T, L, D;
     const real *u, *k;
     ptrdiff_t   u_t, k_l;
 } R_(lcsm_longconv);

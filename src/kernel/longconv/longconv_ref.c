@@ -12,11 +12,11 @@ static size_t scratch(ptrdiff_t T, ptrdiff_t L, ptrdiff_t D)
 static void forward(const longconv *c, real *y, ptrdiff_t y_t, real *ws)
 {
     (void)ws;
-    for (ptrdiff_t t = 0; t < c->T; t++) {
-        for (ptrdiff_t d = 0; d < c->D; d++) y[t * y_t + d] = 0;
-        for (ptrdiff_t l = 0; l <= t && l < c->L; l++)
+    for (ptrdiff_t j = 0; j < c->B * c->T; j++) {
+        for (ptrdiff_t d = 0; d < c->D; d++) y[j * y_t + d] = 0;
+        for (ptrdiff_t l = 0; l <= j % c->T && l < c->L; l++)
             for (ptrdiff_t d = 0; d < c->D; d++)
-                y[t * y_t + d] += c->k[l * c->k_l + d] * c->u[(t - l) * c->u_t + d];
+                y[j * y_t + d] += c->k[l * c->k_l + d] * c->u[(j - l) * c->u_t + d];
     }
 }
 
@@ -24,12 +24,12 @@ static void backward(const longconv *c, const real *g_y, ptrdiff_t g_y_t, real *
                      ptrdiff_t g_u_t, real *g_k, ptrdiff_t g_k_l, real *ws)
 {
     (void)ws;
-    for (ptrdiff_t t = 0; t < c->T; t++)
-        for (ptrdiff_t l = 0; l <= t && l < c->L; l++)
+    for (ptrdiff_t j = 0; j < c->B * c->T; j++)
+        for (ptrdiff_t l = 0; l <= j % c->T && l < c->L; l++)
             for (ptrdiff_t d = 0; d < c->D; d++) {
-                real g = g_y[t * g_y_t + d];
-                if (g_u != NULL) g_u[(t - l) * g_u_t + d] += c->k[l * c->k_l + d] * g;
-                if (g_k != NULL) g_k[l * g_k_l + d] += c->u[(t - l) * c->u_t + d] * g;
+                real g = g_y[j * g_y_t + d];
+                if (g_u != NULL) g_u[(j - l) * g_u_t + d] += c->k[l * c->k_l + d] * g;
+                if (g_k != NULL) g_k[l * g_k_l + d] += c->u[(j - l) * c->u_t + d] * g;
             }
 }
 
