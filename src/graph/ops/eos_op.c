@@ -156,7 +156,7 @@ static void prepare(const lcsm_call *c)
 
 static R_(lcsm_eos_arrays) arrays_of(const lcsm_call *c, const lcsm_eos_plan *p)
 {
-    R_(lcsm_eos_arrays) x = {0};
+    R_(lcsm_eos_arrays) x = {.m0 = c->node->n_state > 0 ? c->state_in[0] : c->in[M0].data};
     for (int j = 0; j < EOS_OPERANDS; j++) x.operand[j] = c->in[j].data;
     if (c->in[RESET].data != NULL) {
         uint8_t *reset = c->scratch;
@@ -169,13 +169,12 @@ static R_(lcsm_eos_arrays) arrays_of(const lcsm_call *c, const lcsm_eos_plan *p)
 
 static void forward(const lcsm_call *c)
 {
-    const lcsm_eos_plan    *p  = c->own;
-    R_(lcsm_eos_arrays)     x  = arrays_of(c, p);
-    const R_(lcsm_kernels) *k  = kernels_of(c);
-    void                   *ws = (char *)c->scratch + reset_bytes(c->node, p);
-    x.m0                       = c->node->n_state > 0 ? c->state_in[0] : c->in[M0].data;
-    real *m_T                  = c->node->n_state > 0 ? c->state_out[0] : NULL;
-    real *out                  = c->node->n_out > 1 ? c->out[1].data : NULL;
+    const lcsm_eos_plan    *p   = c->own;
+    R_(lcsm_eos_arrays)     x   = arrays_of(c, p);
+    const R_(lcsm_kernels) *k   = kernels_of(c);
+    void                   *ws  = (char *)c->scratch + reset_bytes(c->node, p);
+    real                   *m_T = c->node->n_state > 0 ? c->state_out[0] : NULL;
+    real                   *out = c->node->n_out > 1 ? c->out[1].data : NULL;
     R_(lcsm_eos_fwd)(p, k, &x, c->out[0].data, out != NULL ? out : m_T, c->saved, ws);
     if (out != NULL && m_T != NULL)
         memcpy(m_T, out, (size_t)(c->out[1].rows * c->out[1].cols) * sizeof(real));
@@ -305,7 +304,7 @@ const lcsm_op R_(lcsm_op_eos) = {
     .forward    = forward,
     .backward   = backward,
     .flops      = flops,
-    .bwd_in     = ((1u << EOS_OPERANDS) - 1) | LCSM_BIT(RESET),
+    .bwd_in     = ((1u << EOS_OPERANDS) - 1) | LCSM_BIT(M0) | LCSM_BIT(RESET),
     .bwd_out    = LCSM_BIT(0),
     .overwrites = (1u << EOS_OPERANDS) - 1,
     .packed_out = LCSM_BIT(0) | LCSM_BIT(1),
