@@ -13,7 +13,7 @@
 #include "kernel/conv/conv.h"
 #include "kernel/cscan/cscan.h"
 #include "kernel/dplr/dplr.h"
-#include "kernel/eos/eos.h"
+#include "kernel/eos/eos_step.h"
 #include "kernel/ew/ew.h"
 #include "kernel/gemm/gemm.h"
 #include "kernel/longconv/longconv.h"
@@ -30,6 +30,7 @@
     X(const R_(lcsm_eos_kernels) *, eos_chunk)                                                     \
     X(const R_(lcsm_eos_kernels) *, eos_scan)                                                      \
     X(const R_(lcsm_eos_kernels) *, eos_conv)                                                      \
+    X(R_(lcsm_eos_step_kernel) *, eos_step) /* the references have none */                         \
     X(const R_(lcsm_gemm_kernels) *, gemm)                                                         \
     X(const R_(lcsm_ew_kernels) *, ew)                                                             \
     X(const R_(lcsm_activation) *, activations) /* [LCSM_ACT_COUNT] */                             \

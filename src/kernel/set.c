@@ -27,6 +27,7 @@ const R_(lcsm_kernels) K_(lcsm_kernels) = {
     .ew          = &K_(lcsm_ew),
     .eos_scan    = &K_(lcsm_eos_scan),
     .eos_conv    = &K_(lcsm_eos_conv),
+    .eos_step    = K_(lcsm_eos_step),
     .longconv    = &K_(lcsm_longconv_channels),
     .activations = K_(lcsm_activations),
     .norm        = &K_(lcsm_norm_rows),

@@ -176,6 +176,20 @@ VEC_INLINE vec vabs(vec a)
     return (vec)((ivec)a & mask);
 }
 
+/* Neighbours change places. */
+VEC_INLINE vec vswap(vec v)
+{
+#if VW == 16
+    return __builtin_shufflevector(v, v, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14);
+#elif VW == 8
+    return __builtin_shufflevector(v, v, 1, 0, 3, 2, 5, 4, 7, 6);
+#elif VW == 4
+    return __builtin_shufflevector(v, v, 1, 0, 3, 2);
+#else
+    return __builtin_shufflevector(v, v, 1, 0);
+#endif
+}
+
 /* The sum of the lanes, by halves. */
 VEC_INLINE real vsum(vec v)
 {

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/error.h"
 #include "base/size.h"
 #include "base/thread.h"
 
@@ -18,6 +19,7 @@ typedef struct {
     const R_(lcsm_eos_grad_arrays) *g;
     real                           *y, *m_T, *tape;
     const real                     *y_in, *g_y, *g_m_T, *tape_in;
+    R_(lcsm_eos_step_kernel)       *step;    /* NULL, or what does a single step in place of form */
     unsigned char                  *scratch; /* of all workers */
     real                           *partial; /* of all items */
     real                           *carry;   /* gradients of the memories of all items */
@@ -68,6 +70,18 @@ static const form *form_of(const lcsm_eos_plan *p, const R_(lcsm_kernels) *k)
     case LCSM_FORM_CONVOLUTION: return k->eos_conv;
     default: return k->eos_recurrent;
     }
+}
+
+/* Whether a single step may take the memory where it lies. */
+static bool is_step(const lcsm_eos_plan *p)
+{
+    static const int       others[] = {EOS_col, EOS_full, EOS_col_phase, EOS_full_phase,
+                                       EOS_u,   EOS_w,    EOS_dense,     EOS_erase};
+    const lcsm_eos_layout *e = &p->operand[EOS_e], *s = &p->operand[EOS_s];
+    for (size_t j = 0; j < COUNT(others); j++)
+        if (p->operand[others[j]].present) return false;
+    return p->T == 1 && p->form == LCSM_FORM_SCAN && (s->axes & LCSM_AXIS_D) == 0
+        && ((e->axes & LCSM_AXIS_D) == 0 || e->is_complex == p->is_complex);
 }
 
 /* ---- problems --------------------------------------------------------------------------- */
@@ -330,9 +344,11 @@ static size_t memory_bytes(const seq *x)
 
 static size_t fwd_scratch(const lcsm_eos_plan *p, const form *f)
 {
-    seq x[LCSM_EOS_HEADS];
+    seq    x[LCSM_EOS_HEADS];
+    size_t step = padded(LCSM_EOS_STEP_SCRATCH(p->tile)), bytes;
     problem_shapes(p, f, x);
-    return memory_bytes(x) + padded(f->fwd_scratch(x, p->chunk));
+    bytes = memory_bytes(x) + padded(f->fwd_scratch(x, p->chunk));
+    return is_step(p) && step > bytes ? step : bytes;
 }
 
 /* With several spans the memory's gradients are not a worker's but an item's. */
@@ -395,6 +411,21 @@ static void memories_out(const call *c, place w, const seq *x, const real *m, re
         memory_out(c->p, w, m, all, sum);
 }
 
+static void step_item(const call *c, place w, const seq *x, real *ws)
+{
+    const lcsm_eos_plan *p   = c->p;
+    ptrdiff_t            m_k = p->D * (p->is_complex ? 2 : 1), stride;
+    ptrdiff_t            at  = (w.b * p->H + w.h) * p->K * m_k + w.d0 * (p->is_complex ? 2 : 1);
+    const real          *m0  = c->x->m0 == NULL ? NULL : c->x->m0 + at;
+    real                *m   = c->m_T + at;
+    if (m0 == NULL || R_(lcsm_eos_resets)(x, 0)) {
+        for (ptrdiff_t k = 0; k < p->K; k++)
+            memset(m + k * m_k, 0, (size_t)(w.D * (p->is_complex ? 2 : 1)) * sizeof(real));
+        m0 = m;
+    }
+    c->step(x, m0, m, m_k, c->y + y_of(p, w, &stride), ws);
+}
+
 static void fwd_item(void *arg, size_t item, int worker)
 {
     const call          *c = arg;
@@ -405,6 +436,10 @@ static void fwd_item(void *arg, size_t item, int worker)
     real *m  = (real *)(void *)(c->scratch + (size_t)worker * c->scratch_bytes);
     real *ws = (real *)(void *)((unsigned char *)m + memory_bytes(x));
 
+    if (c->step != NULL) {
+        step_item(c, w, x, m);
+        return;
+    }
     memories_in(c, w, c->x->m0, x, m);
     if (p->T > 0) {
         ptrdiff_t stride, at = y_of(p, w, &stride);
@@ -418,13 +453,14 @@ void R_(lcsm_eos_fwd)(const lcsm_eos_plan *p, const R_(lcsm_kernels) *k,
                       const R_(lcsm_eos_arrays) *x, real *y, real *m_T, real *tape, void *ws)
 {
     const form *f = form_of(p, k);
-    call        c = {.p             = p,
-                     .form          = f,
-                     .x             = x,
-                     .y             = y,
-                     .m_T           = m_T,
-                     .tape          = tape,
-                     .scratch       = ws,
+    call        c = {.p       = p,
+                     .form    = f,
+                     .x       = x,
+                     .y       = y,
+                     .m_T     = m_T,
+                     .tape    = tape,
+                     .step    = is_step(p) && tape == NULL && m_T != NULL ? k->eos_step : NULL,
+                     .scratch = ws,
                      .scratch_bytes = fwd_scratch(p, f)};
     lcsm_parallel_for(p->threads, items_of(p, f), fwd_item, &c);
 }
