@@ -353,9 +353,9 @@ static lcsm_status check_inputs(const lcsm_graph *g, const lcsm_node *n, lcsm_er
     return LCSM_OK;
 }
 
-static bool add_outputs(lcsm_graph *g, lcsm_node *n)
+static bool add_outputs(lcsm_graph *g, lcsm_node *n, int from)
 {
-    for (int j = 0; j < n->n_out; j++) {
+    for (int j = from; j < n->n_out; j++) {
         n->out[j] = new_tensor(g, LCSM_TENSOR_COMPUTED, g->dtype, &n->shape[j], n->op->name);
         if (n->out[j] == NULL) return false;
         n->out[j]->node = n;
@@ -393,5 +393,18 @@ lcsm_node *lcsm_graph_add(lcsm_graph *g, lcsm_op_id id, const void *attr, lcsm_t
     for (int j = 0; j < n_in; j++) n->in[j] = in[j];
     if (check_inputs(g, n, &err) != LCSM_OK || op->shape(n, &err) != LCSM_OK)
         return node_fail(g, n, &err);
-    return add_outputs(g, n) ? n : NULL;
+    return add_outputs(g, n, 0) ? n : NULL;
+}
+
+lcsm_tensor *lcsm_graph_extend(lcsm_graph *g, lcsm_node *n, lcsm_tensor *in)
+{
+    lcsm_error err = {0};
+    int        had = n->n_out;
+    if (failed(g)) return NULL;
+    n->in[n->n_in++] = in;
+    if (check_inputs(g, n, &err) != LCSM_OK || n->op->shape(n, &err) != LCSM_OK) {
+        node_fail(g, n, &err);
+        return NULL;
+    }
+    return add_outputs(g, n, had) ? n->out[had] : NULL;
 }

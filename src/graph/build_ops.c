@@ -1,6 +1,7 @@
 /* build_ops.c - the builders of the basic ops: each makes one node and returns its output. */
 #include "graph/attr.h"
 #include "graph/graph.h"
+#include "graph/internal.h"
 
 static lcsm_tensor *first(const lcsm_node *n)
 {
@@ -18,10 +19,28 @@ lcsm_tensor *lcsm_embed(lcsm_graph *g, lcsm_tensor *tokens, lcsm_tensor *table, 
     return first(lcsm_graph_add(g, LCSM_OP_embed, &(lcsm_embed_attr){scale}, in, 2));
 }
 
+/* A node that maps x by parameters and has room for one more; they are there from the start, so it
+ * may come earlier. */
+static lcsm_node *maps_of(const lcsm_graph *g, const lcsm_tensor *x)
+{
+    const lcsm_op *op = lcsm_op_row(LCSM_OP_linears, g->dtype);
+    for (int j = g->node_list.count - 1; j >= 0; j--) {
+        lcsm_node *n = lcsm_node_at(g, j);
+        if (n == x->node) return NULL;
+        if (n->op == op && n->in[0] == x && n->block == g->block && n->n_out < LCSM_MAX_OUT)
+            return n;
+    }
+    return NULL;
+}
+
 lcsm_tensor *lcsm_linear(lcsm_graph *g, lcsm_tensor *x, lcsm_tensor *w, lcsm_tensor *b)
 {
     lcsm_tensor *in[] = {x, w, b};
-    return first(lcsm_graph_add(g, LCSM_OP_linear, NULL, in, 3));
+    if (x == NULL || w == NULL || b != NULL || w->kind != LCSM_TENSOR_PARAM)
+        return first(lcsm_graph_add(g, LCSM_OP_linear, NULL, in, 3));
+    lcsm_node *n = maps_of(g, x);
+    return n != NULL ? lcsm_graph_extend(g, n, w)
+                     : first(lcsm_graph_add(g, LCSM_OP_linears, NULL, in, 2));
 }
 
 lcsm_tensor *lcsm_add(lcsm_graph *g, lcsm_tensor *a, lcsm_tensor *b)

@@ -64,6 +64,8 @@ void lcsm_loss(lcsm_graph *g, lcsm_tensor *t);      /* one number; its gradient 
  */
 lcsm_node *lcsm_graph_add(lcsm_graph *g, lcsm_op_id id, const void *attr, lcsm_tensor *const *in,
                           int n_in);
+/* One more input of a node that has an output for each: that output. */
+lcsm_tensor *lcsm_graph_extend(lcsm_graph *g, lcsm_node *n, lcsm_tensor *in);
 
 /* Makes the graph fail with a sentence, unless it has failed before. Returns NULL. */
 lcsm_tensor *lcsm_graph_fail(lcsm_graph *g, lcsm_status status, const char *fmt, ...)
@@ -85,7 +87,8 @@ lcsm_tensor *lcsm_slice(lcsm_graph *g, lcsm_tensor *x, int axis, ptrdiff_t begin
 lcsm_tensor *lcsm_concat(lcsm_graph *g, lcsm_tensor *const *x, int n);
 /* tokens (...) I32, table [V, D] -> (..., D), times scale. */
 lcsm_tensor *lcsm_embed(lcsm_graph *g, lcsm_tensor *tokens, lcsm_tensor *table, double scale);
-/* x (..., in), w [out, in], b [out] or NULL -> x w^T + b (..., out). */
+/* x (..., in), w [out, in], b [out] or NULL -> x w^T + b (..., out). Several maps of one x by
+ * parameters without b become one node. */
 lcsm_tensor *lcsm_linear(lcsm_graph *g, lcsm_tensor *x, lcsm_tensor *w, lcsm_tensor *b);
 /* b has the shape of a, or is a vector [cols] for every row. */
 lcsm_tensor *lcsm_add(lcsm_graph *g, lcsm_tensor *a, lcsm_tensor *b);

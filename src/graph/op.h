@@ -22,7 +22,7 @@
 
 /* clang-format off */
 #define LCSM_OP_LIST(X)                                                                            \
-    X(embed) X(linear) X(add) X(mul) X(scale) X(lerp) X(sum) X(concat) X(dropout) X(reverse)    \
+    X(embed) X(linear) X(linears) X(add) X(mul) X(scale) X(lerp) X(sum) X(concat) X(dropout) X(reverse)    \
     X(eos) X(activation) X(glu) X(norm) X(conv) X(longconv) X(shift) X(rotate) X(xent)          \
     X(linear_xent) X(attention) X(wkv) X(dplr) X(cscan) X(discretise) X(bilinear) X(affine)     \
     X(divide) X(scale_rows) X(lower_bounds) X(dpfp) X(repeat) X(halves) X(positions) X(decay_rows) \
@@ -36,7 +36,7 @@ typedef enum {
         LCSM_OP_COUNT
 } lcsm_op_id;
 
-enum { LCSM_MAX_IN = 16, LCSM_MAX_OUT = 4, LCSM_MAX_STATE = 4 };
+enum { LCSM_MAX_IN = 16, LCSM_MAX_OUT = 8, LCSM_MAX_STATE = 4 };
 
 #define LCSM_BIT(j) (1u << (j))
 

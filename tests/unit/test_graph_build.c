@@ -186,8 +186,8 @@ TEST(graph_first_failure_wins_and_names_op_scope_and_shapes)
     assert_null(y);
     assert_null(lcsm_scale(f.g, y, 2)); /* nothing looks at y */
     assert_null(lcsm_slice(f.g, y, 9, 9, 9));
-    assert_refused(&f, "layers.3.linear: the rows of x have 5 numbers and those of w 6; x [2, 5]; "
-                       "w [4, 6]");
+    assert_refused(&f, "layers.3.linears: the rows of x have 5 numbers and those of w 6; x [2, 5]; "
+                       "w0 [4, 6]");
 }
 
 TEST(graph_missing_input_is_refused)

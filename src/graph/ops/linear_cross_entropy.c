@@ -61,7 +61,7 @@ static job job_of(const lcsm_call *c, const lcsm_node *n)
     j.stage  = stage_of(j.V, n->in[X]->rows);
     j.block  = block_of(j.V);
     j.blocks = blocks_of(j.V, j.block);
-    j.ld     = blocks_of(j.stage, 16) * 16;
+    j.ld     = (blocks_of(j.stage, 16) | 1) * 16; /* rows 2^n apart would share a cache's sets */
     if (c != NULL) j.targets = c->in[TARGETS].data;
     return j;
 }

@@ -1,0 +1,48 @@
+/*
+ * linears.c - several linear maps of one input: y_j = x w_j^T, w_j [out, in].
+ *
+ *     g_x = sum of g_y_j w_j        g_w_j = g_y_j^T x
+ */
+#include "graph/ops/maps.h"
+
+static lcsm_status shape(lcsm_node *n, lcsm_error *err)
+{
+    int count = 1;
+    while (MAPS_W + count < n->n_in && n->in[MAPS_W + count] != NULL) count++;
+    return maps_shape(n, count, err);
+}
+
+static void forward(const lcsm_call *c)
+{
+    R_(lcsm_maps) m = maps_of(c, false, false);
+    R_(lcsm_maps_fwd)(c->run->threads, kernels_of(c), &m, c->scratch);
+}
+
+static void backward(const lcsm_call *c)
+{
+    R_(lcsm_maps) m = maps_of(c, true, false);
+    R_(lcsm_maps_bwd)(c->run->threads, kernels_of(c), &m, c->scratch);
+}
+
+static const lcsm_op_case TESTS[] = {
+    CASE("one", NULL, {IN(1, 1)}, {IN(1, 1)}),
+    CASE("two", NULL, {IN(2, 3, 5)}, {IN(4, 5)}, {IN(3, 5)}),
+    CASE("five", NULL, {IN(3, 9)}, {IN(4, 9)}, {IN(1, 9)}, {IN(17, 9)}, {IN(2, 9)}, {IN(4, 9)}),
+    CASE("no-rows", NULL, {IN(0, 5)}, {IN(4, 5)}, {IN(2, 5)}),
+    CASE("no-columns", NULL, {IN(3, 0)}, {IN(4, 0)}, {IN(2, 0)}),
+    CASE("no-outputs", NULL, {IN(3, 5)}, {IN(0, 5)}, {IN(2, 5)}),
+    LARGE("sliced", NULL, {IN(259, 67)}, {IN(129, 67)}, {IN(33, 67)}),
+    LARGE("tall", NULL, {IN(4099, 17)}, {IN(33, 17)}, {IN(5, 17)}, {IN(16, 17)}),
+};
+
+const lcsm_op R_(lcsm_op_linears) = {
+    .name       = "linears",
+    .in         = {"x", "w0", "?w1", "?w2", "?w3", "?w4", "?w5", "?w6", "?w7"},
+    .shape      = shape,
+    .forward    = forward,
+    .backward   = backward,
+    .flops      = maps_flops,
+    .bwd_in     = (LCSM_BIT(MAPS_W + LCSM_MAPS) - 1),
+    .overwrites = (LCSM_BIT(MAPS_W + LCSM_MAPS) - 1),
+    CASES(TESTS),
+};
