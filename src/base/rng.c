@@ -7,8 +7,8 @@
 
 static lcsm_u32x4 philox_round(lcsm_u32x4 c, uint32_t key0, uint32_t key1)
 {
-    uint64_t a = (uint64_t)0xD2511F53u * c.v[0];
-    uint64_t b = (uint64_t)0xCD9E8D57u * c.v[2];
+    uint64_t a = (uint64_t)LCSM_PHILOX_M0 * c.v[0];
+    uint64_t b = (uint64_t)LCSM_PHILOX_M1 * c.v[2];
     return (lcsm_u32x4){{
         (uint32_t)(b >> 32) ^ c.v[1] ^ key0,
         (uint32_t)b,
@@ -19,10 +19,10 @@ static lcsm_u32x4 philox_round(lcsm_u32x4 c, uint32_t key0, uint32_t key1)
 
 lcsm_u32x4 lcsm_philox(lcsm_u32x4 counter, uint32_t key0, uint32_t key1)
 {
-    for (int round = 0; round < 10; round++) {
+    for (int round = 0; round < LCSM_PHILOX_ROUNDS; round++) {
         counter = philox_round(counter, key0, key1);
-        key0 += 0x9E3779B9u; /* the golden ratio and sqrt(3) - 1, as fractions of 2^32 */
-        key1 += 0xBB67AE85u;
+        key0 += LCSM_PHILOX_W0;
+        key1 += LCSM_PHILOX_W1;
     }
     return counter;
 }

@@ -13,6 +13,14 @@ typedef struct {
     uint32_t v[4];
 } lcsm_u32x4;
 
+/* Philox's multipliers, what is added to its keys (the golden ratio and sqrt(3) - 1, as fractions
+ * of 2^32), and its rounds. */
+#define LCSM_PHILOX_M0     0xD2511F53u
+#define LCSM_PHILOX_M1     0xCD9E8D57u
+#define LCSM_PHILOX_W0     0x9E3779B9u
+#define LCSM_PHILOX_W1     0xBB67AE85u
+#define LCSM_PHILOX_ROUNDS 10
+
 /* The bare generator: ten rounds over a counter, under a key. */
 lcsm_u32x4 lcsm_philox(lcsm_u32x4 counter, uint32_t key0, uint32_t key1);
 

@@ -13,6 +13,7 @@
 #include "kernel/conv/conv.h"
 #include "kernel/cscan/cscan.h"
 #include "kernel/dplr/dplr.h"
+#include "kernel/drop/drop.h"
 #include "kernel/eos/eos_step.h"
 #include "kernel/ew/ew.h"
 #include "kernel/gemm/gemm.h"
@@ -33,6 +34,7 @@
     X(R_(lcsm_eos_step_kernel) *, eos_step) /* the references have none */                         \
     X(const R_(lcsm_gemm_kernels) *, gemm)                                                         \
     X(const R_(lcsm_ew_kernels) *, ew)                                                             \
+    X(const R_(lcsm_drop_kernels) *, drop)                                                         \
     X(const R_(lcsm_activation) *, activations) /* [LCSM_ACT_COUNT] */                             \
     X(const R_(lcsm_norm_kernels) *, norm)                                                         \
     X(const R_(lcsm_conv_kernels) *, conv)                                                         \

@@ -25,6 +25,7 @@ const R_(lcsm_kernels) K_(lcsm_kernels) = {
     .eos_chunk   = &K_(lcsm_eos_chunk),
     .gemm        = &K_(lcsm_gemm_products),
     .ew          = &K_(lcsm_ew),
+    .drop        = &K_(lcsm_drop_words),
     .eos_scan    = &K_(lcsm_eos_scan),
     .eos_conv    = &K_(lcsm_eos_conv),
     .eos_step    = K_(lcsm_eos_step),

@@ -13,6 +13,7 @@ const R_(lcsm_kernels) K_(lcsm_kernels) = {
     .eos_conv      = &K_(lcsm_eos_recurrent),
     .gemm          = &K_(lcsm_gemm_products),
     .ew            = &K_(lcsm_ew),
+    .drop          = &K_(lcsm_drop_words),
     .activations   = K_(lcsm_activations),
     .norm          = &K_(lcsm_norm_rows),
     .conv          = &K_(lcsm_conv_steps),

@@ -4,8 +4,7 @@
  * Whether element j is kept is a function of (seed, node, j), so backward and a second forward
  * make the same choice without a mask in memory.
  */
-#include "base/rng.h"
-#include "graph/ops/ops.h"
+#include "graph/ops/pieces.h"
 
 static lcsm_status shape(lcsm_node *n, lcsm_error *err)
 {
@@ -26,18 +25,16 @@ typedef struct {
 
 static void drop_rows(const void *arg, ptrdiff_t first, ptrdiff_t count)
 {
-    const job *j       = arg;
-    uint32_t   purpose = (uint32_t)j->c->node->ordinal;
-    for (ptrdiff_t r = first; r < first + count; r++) {
-        const real *x    = row_of(j->from, r);
-        real       *y    = row_of(&j->to, r);
-        uint64_t    at   = (uint64_t)(r * j->to.cols);
-        lcsm_u32x4  word = {{0}};
-        for (ptrdiff_t i = 0; i < j->to.cols; i++, at++) {
-            if (i == 0 || at % 4 == 0) word = lcsm_rng(j->c->run->seed, purpose, at / 4);
-            real v = word.v[at % 4] < j->below ? 0 : j->factor * x[i];
-            y[i]   = j->to.add ? y[i] + v : v;
-        }
+    const job    *j     = arg;
+    bool          whole = is_packed(j->from) && is_packed(&j->to); /* rows are one */
+    R_(lcsm_drop) d     = {.seed    = j->c->run->seed,
+                           .purpose = (uint32_t)j->c->node->ordinal,
+                           .below   = j->below,
+                           .factor  = j->factor};
+    for (ptrdiff_t r = first; r < first + count; r += whole ? count : 1) {
+        d.first = (uint64_t)(r * j->to.cols);
+        kernels_of(j->c)->drop->run(&d, (whole ? count : 1) * j->to.cols, row_of(j->from, r),
+                                    j->to.add, row_of(&j->to, r));
     }
 }
 

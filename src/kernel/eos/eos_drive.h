@@ -14,7 +14,7 @@
 /* The arrays of lcsm_eos_states and lcsm_eos_grads, by operand number, in any number type. */
 typedef struct {
     const real    *operand[EOS_OPERANDS];
-    const real    *m0;
+    const real    *m0; /* backward does not read it, only whether it is NULL */
     const uint8_t *reset;
 } R_(lcsm_eos_arrays);
 
