@@ -86,6 +86,7 @@ typedef struct {
     ptrdiff_t state_size, rank, conv_width, max_length, rpe_layers;
     double    inner_ratio, value_ratio;
     bool      conv_bias, proj_bias;
+    ptrdiff_t eos_token_id;
 } lcsm_model_config;
 
 LCSM_API void        lcsm_model_config_defaults(lcsm_model_config *cfg);

@@ -146,6 +146,41 @@ void lcsm_json_put_null(lcsm_json_writer *w, const char *key)
     lcsm_strbuf_add(&w->text, "null");
 }
 
+static void put_members(lcsm_json_writer *w, json_t *object)
+{
+    const char *name;
+    json_t     *value;
+    json_object_foreach(object, name, value) lcsm_json_put_value(w, name, value);
+}
+
+static void put_elements(lcsm_json_writer *w, json_t *array)
+{
+    for (size_t j = 0; j < json_array_size(array); j++)
+        lcsm_json_put_value(w, NULL, json_array_get(array, j));
+}
+
+void lcsm_json_put_value(lcsm_json_writer *w, const char *key, json_t *value)
+{
+    switch (json_typeof(value)) {
+    case JSON_OBJECT:
+        lcsm_json_open_object(w, key);
+        put_members(w, value);
+        lcsm_json_close(w);
+        break;
+    case JSON_ARRAY:
+        lcsm_json_open_array(w, key);
+        put_elements(w, value);
+        lcsm_json_close(w);
+        break;
+    case JSON_STRING: lcsm_json_put_text(w, key, json_string_value(value)); break;
+    case JSON_INTEGER: lcsm_json_put_int(w, key, json_integer_value(value)); break;
+    case JSON_REAL: lcsm_json_put_real(w, key, json_real_value(value)); break;
+    case JSON_TRUE:
+    case JSON_FALSE: lcsm_json_put_bool(w, key, json_is_true(value)); break;
+    default: lcsm_json_put_null(w, key);
+    }
+}
+
 lcsm_status lcsm_json_writer_finish(lcsm_json_writer *w, lcsm_error *err)
 {
     if (w->depth > 0 || !w->follows) problem(w, "the text is not complete");

@@ -14,6 +14,7 @@
  */
 #ifndef LCSM_FORMAT_JSON_WRITE_H
 #define LCSM_FORMAT_JSON_WRITE_H
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -51,6 +52,7 @@ void lcsm_json_put_real(lcsm_json_writer *w, const char *key, double value); /* 
 void lcsm_json_put_bool(lcsm_json_writer *w, const char *key, bool value);
 void lcsm_json_put_text(lcsm_json_writer *w, const char *key, const char *value); /* UTF-8 */
 void lcsm_json_put_null(lcsm_json_writer *w, const char *key);
+void lcsm_json_put_value(lcsm_json_writer *w, const char *key, json_t *value); /* whatever it is */
 
 /* Ends a pretty text with a line end, and says whether the text is what was asked for: every level
  * closed, every number finite, every text UTF-8. */

@@ -178,6 +178,13 @@ cleanup:
     return st;
 }
 
+/* The token that ends a text: the model's own if it has one, or the tokenizer's. */
+static int32_t end_of(const lcsm_session *s, const lcsm_tokenizer *tok, bool lines)
+{
+    ptrdiff_t own = s->model->cfg.eos_token_id;
+    return own >= 0 && !lines ? (int32_t)own : lcsm_tokenizer_eos(tok);
+}
+
 /* One token: drawn, read, and handed on. */
 static lcsm_status step(lcsm_session *s, const lcsm_tokenizer *tok, lcsm_sampler *sampler,
                         outlet *o, lcsm_generate_end *end, lcsm_error *err)
@@ -189,7 +196,7 @@ static lcsm_status step(lcsm_session *s, const lcsm_tokenizer *tok, lcsm_sampler
                                err));
     LCSM_TRY(lcsm_session_feed(s, &token, 1, NULL, err));
     end->tokens++;
-    bool ends = token == lcsm_tokenizer_eos(tok);
+    bool ends = token == end_of(s, tok, o->opt->lines);
     if (ends && !o->opt->ignore_end && !o->opt->lines) {
         end->reason = LCSM_END_OF_TEXT;
         return LCSM_OK;

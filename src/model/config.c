@@ -64,6 +64,7 @@ static const lcsm_key ROWS[] = {
     REAL("value_ratio",    value_ratio,    0.125, 16,  "1",   "value width by d_model"),
     BOOL("conv_bias",      conv_bias,      "true",  "Mamba's convolution has a bias"),
     BOOL("proj_bias",      proj_bias,      "false", "Mamba's first and last projection have one"),
+    INT ("eos_token_id",   eos_token_id,   -1, 1 << 24, "-1", "the token that ends a text; -1: the tokenizer's"),
 };
 /* clang-format on */
 

@@ -7,6 +7,7 @@
 #include "base/folder.h"
 #include "base/strbuf.h"
 #include "format/json_doc.h"
+#include "format/json_write.h"
 #include "format/run_folder.h"
 #include "model/config.h"
 #include "model/model.h"
@@ -232,10 +233,13 @@ lcsm_status lcsm_model_store(const char *folder, json_t *config, const lcsm_para
 {
     lcsm_status        st;
     lcsm_named_tensor *tensors = NULL;
-    char              *text =
-        config != NULL ? json_dumps(config, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) : NULL;
-    if (text == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "%s: no room for its config", folder);
-    lcsm_run_file json = {.name = LCSM_RUN_CONFIG, .bytes = text, .size = strlen(text)};
+    lcsm_json_writer   w       = lcsm_json_writer_pretty();
+    if (config == NULL)
+        return lcsm_fail(err, LCSM_ERR_MEMORY, "%s: no room for its config", folder);
+    lcsm_json_put_value(&w, NULL, config);
+    LCSM_TRY(lcsm_json_writer_finish(&w, err));
+    lcsm_run_file json = {
+        .name = LCSM_RUN_CONFIG, .bytes = lcsm_strbuf_text(&w.text), .size = w.text.size};
     lcsm_run_file file = {.name = LCSM_RUN_MODEL, .count = params->count};
     LCSM_TRY(lcsm_folder_make(folder, err));
     LCSM_TRY(lcsm_run_store(folder, &json, err));
@@ -244,7 +248,7 @@ lcsm_status lcsm_model_store(const char *folder, json_t *config, const lcsm_para
     LCSM_TRY(lcsm_run_store(folder, &file, err));
 cleanup:
     free(tensors);
-    free(text);
+    lcsm_json_writer_free(&w);
     return st;
 }
 

@@ -304,6 +304,22 @@ cleanup:
     return st;
 }
 
+/* ---- the end of a text ------------------------------------------------------------------ */
+
+/* One number, or a list whose first counts; without a token of this model the tokenizer's rules. */
+static void keep_end(lcsm_model_config *cfg, const lcsm_import_source *src)
+{
+    json_t *id = json_object_get(src->config, "eos_token_id");
+    if (json_is_array(id)) id = json_array_get(id, 0);
+    if (id == NULL) return;
+    json_int_t token = json_is_integer(id) ? json_integer_value(id) : -1;
+    if (token >= 0 && token < cfg->vocab) cfg->eos_token_id = (ptrdiff_t)token;
+    else
+        lcsm_log(&src->ctx->log, LCSM_LOG_WARNING,
+                 "%s: eos_token_id is no token of this model; texts end at the tokenizer's",
+                 src->place);
+}
+
 /* ---- sources ---------------------------------------------------------------------------- */
 
 static lcsm_status reserve(lcsm_import_source *src, size_t count, lcsm_error *err)
@@ -359,6 +375,7 @@ static lcsm_status run(lcsm_import_source *src, lcsm_import_fn *import, const ch
     qsort(src->list, src->count, sizeof *src->list, by_name);
     lcsm_model_config_defaults(&plan.cfg);
     LCSM_TRY(import(&plan, src, err));
+    keep_end(&plan.cfg, src);
     LCSM_TRY(convert(&params, src, &plan, err));
     LCSM_TRY(store(to, &plan, params, tokenizer, err));
     if (result != NULL) {

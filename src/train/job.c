@@ -8,6 +8,7 @@
 
 #include "base/folder.h"
 #include "format/json_doc.h"
+#include "format/json_write.h"
 #include "format/run_folder.h"
 #include "model/config.h"
 #include "train/settings.h"
@@ -22,18 +23,21 @@ static lcsm_status write_config(const lcsm_job *j, const lcsm_train_job *want, l
 {
     lcsm_status st     = LCSM_OK;
     json_t     *object = lcsm_model_config_json(&j->model_cfg);
-    char       *text   = NULL;
     bool        whole  = object != NULL && lcsm_keys_write(&LCSM_TRAIN_KEYS, &j->cfg, object);
     for (size_t k = 0; k < COUNT(PATHS); k++)
         if (whole && j->paths[k] != NULL)
             whole = json_object_set(object, PATHS[k], j->paths[k]) == 0;
-    if (whole) text = json_dumps(object, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
-    json_decref(object);
-    if (text == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for " LCSM_RUN_CONFIG);
-    lcsm_run_file file = {.name = LCSM_RUN_CONFIG, .bytes = text, .size = strlen(text)};
+    lcsm_json_writer w = lcsm_json_writer_pretty();
+    if (!whole) LCSM_TRY(lcsm_fail(err, LCSM_ERR_MEMORY, "no room for " LCSM_RUN_CONFIG));
+    lcsm_json_put_value(&w, NULL, object);
+    LCSM_TRY(lcsm_json_writer_finish(&w, err));
+    const char   *text = lcsm_strbuf_text(&w.text);
+    lcsm_run_file file = {.name = LCSM_RUN_CONFIG, .bytes = text, .size = w.text.size};
     st                 = want->resume ? lcsm_run_store(want->out, &file, err)
                                       : lcsm_run_create(want->out, text, err);
-    free(text);
+cleanup:
+    json_decref(object);
+    lcsm_json_writer_free(&w);
     return st;
 }
 

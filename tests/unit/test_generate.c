@@ -254,6 +254,11 @@ TEST(generate_end_of_text_ends_it_or_is_a_line_end)
     assert_string_equal(lines.text, "bc\nbc");
     write_on(&x, (lcsm_generate_options){.tokens = 2, .ignore_end = true}, &shown);
     assert_string_equal(shown.text, "<|endoftext|>b");
+    x.model->cfg.eos_token_id = 1; /* the model's own: b */
+    sink own                  = {0};
+    end                       = write_on(&x, (lcsm_generate_options){.tokens = 7}, &own);
+    assert_string_equal(own.text, "c<|endoftext|>");
+    assert_int_equal(end.reason, LCSM_END_OF_TEXT);
     lcsm_session_reset(x.s);
     assert_int_equal(
         lcsm_generate_prompt(x.s, x.tok, &(lcsm_generate_options){.lines = true}, "ab\nc", 4, &err),

@@ -179,6 +179,29 @@ TEST(import_mamba_puts_every_number_in_its_place)
     free(w);
 }
 
+/* A number or a list, if it is a token of the model; otherwise the tokenizer's counts. */
+TEST(import_keeps_the_token_that_ends_a_text)
+{
+    static const struct {
+        const char *config;
+        ptrdiff_t   end;
+    } cases[] = {{HF "}", -1},
+                 {HF ",\"eos_token_id\":0}", 0},
+                 {HF ",\"eos_token_id\":[5,0]}", 5},
+                 {HF ",\"eos_token_id\":null}", -1},
+                 {HF ",\"eos_token_id\":100000}", -1},
+                 {HF ",\"eos_token_id\":\"x\"}", -1}};
+    for (size_t j = 0; j < COUNT(cases); j++) {
+        fixture     x;
+        weights    *w = mamba((mamba_kind){0});
+        lcsm_model *m = good(&x, w, cases[j].config, (lcsm_import_options){0});
+        assert_int_equal(m->cfg.eos_token_id, cases[j].end);
+        lcsm_model_free(m);
+        done(&x);
+        free(w);
+    }
+}
+
 /* The same tensors under other configs are the same model. */
 static void assert_same(const weights *a, const char *config_a, const weights *b,
                         const char *config_b)

@@ -113,6 +113,19 @@ static void expect_problem(lcsm_json_writer *w, const char *problem)
     lcsm_json_writer_free(w);
 }
 
+TEST(json_values_of_a_document_are_written_with_the_fewest_digits)
+{
+    static const char text[] = "{\"a\":[0.1,2,true,null],\"b\":{\"c\":\"x\",\"d\":1e-05}}";
+    lcsm_json_writer  w      = lcsm_json_writer_compact();
+    json_t           *value  = json_loads(text, 0, NULL);
+    assert_non_null(value);
+    lcsm_json_put_value(&w, NULL, value);
+    assert_int_equal(lcsm_json_writer_finish(&w, NULL), LCSM_OK);
+    assert_string_equal(lcsm_strbuf_text(&w.text), text);
+    json_decref(value);
+    lcsm_json_writer_free(&w);
+}
+
 TEST(json_that_cannot_be_written_is_refused_at_the_end)
 {
     lcsm_json_writer w = {0};
