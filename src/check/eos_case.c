@@ -222,7 +222,12 @@ double lcsm_eos_loss(const lcsm_eos_problem *p, const lcsm_eos_result *r)
 
 double lcsm_relative_error(const double *a, const double *b, size_t n)
 {
-    double worst = 0, size = 0;
+    return lcsm_error_beside(a, b, n, 0);
+}
+
+double lcsm_error_beside(const double *a, const double *b, size_t n, double size)
+{
+    double worst = 0;
     for (size_t j = 0; j < n; j++) {
         if (!isfinite(a[j])) return INFINITY;
         worst = fmax(worst, fabs(a[j] - b[j]));

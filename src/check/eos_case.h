@@ -65,6 +65,14 @@ lcsm_status lcsm_eos_case_run_f64(const lcsm_context *ctx, const lcsm_eos_proble
 /* The loss of a forward pass: sum(g_y y) + sum(g_m_T m_T). */
 double lcsm_eos_loss(const lcsm_eos_problem *p, const lcsm_eos_result *r);
 
-/* max |a - b| / max |b|; 0 when both are empty or zero, infinite when a is not finite. */
+/* For every static factor the largest value of the running sum that is its gradient, 0 for the
+ * other operands. */
+lcsm_status lcsm_eos_term_sizes(const lcsm_context *ctx, const lcsm_eos_case *c,
+                                const lcsm_eos_problem *p, double size[EOS_OPERANDS],
+                                lcsm_error *err);
+
+/* max |a - b| / max |b|; 0 when both are empty or zero, infinite when a is not finite. With a
+ * size: beside that, if it is larger than max |b|. */
 double lcsm_relative_error(const double *a, const double *b, size_t n);
+double lcsm_error_beside(const double *a, const double *b, size_t n, double size);
 #endif

@@ -70,8 +70,10 @@ static double drift(const lcsm_eos_problem *p)
     return p->plan.is_complex ? 1 + (double)p->plan.T * 0x1p-24 / FORWARD_BOUND : 1;
 }
 
+/* term: sizes of the sums behind gradients, as lcsm_eos_term_sizes has them. */
 static void compare(const lcsm_eos_problem *p, const lcsm_eos_result *got,
-                    const lcsm_eos_result *want, worst *w, const char *where)
+                    const lcsm_eos_result *want, const double term[EOS_OPERANDS], worst *w,
+                    const char *where)
 {
     double unit = drift(p);
     note(&w->output, lcsm_relative_error(got->y, want->y, p->y_size) / unit, w, "y", where);
@@ -80,7 +82,8 @@ static void compare(const lcsm_eos_problem *p, const lcsm_eos_result *got,
         note(&w->gradient, lcsm_relative_error(got->g_m0, want->g_m0, p->m_size) / unit, w, "g_m0",
              where);
     for (int j = 0; j < EOS_OPERANDS; j++)
-        note(&w->gradient, lcsm_relative_error(got->grad[j], want->grad[j], p->size[j]) / unit, w,
+        note(&w->gradient,
+             lcsm_error_beside(got->grad[j], want->grad[j], p->size[j], term[j]) / unit, w,
              lcsm_eos_operand_name(j), where);
 }
 
@@ -171,10 +174,12 @@ static lcsm_status check_forms(const checker *c, const lcsm_eos_case *k, lcsm_eo
     lcsm_eos_result        want = {0}, got = {0};
     lcsm_status            st;
     char                   where[160];
+    double                 term[EOS_OPERANDS];
     LCSM_TRY(lcsm_eos_problem_make(&p, k, n, set, err));
     LCSM_TRY(lcsm_eos_result_make(&want, &p, err));
     LCSM_TRY(lcsm_eos_result_make(&got, &p, err));
     LCSM_TRY(lcsm_eos_case_run_f64(c->ctx, &p, LCSM_FORM_RECURRENT, 0, true, &want, err));
+    LCSM_TRY(lcsm_eos_term_sizes(c->ctx, k, &p, term, err));
     for (size_t f = 0; f < COUNT(FORMS); f++) {
         if (!serves(&p, FORMS[f])) continue;
         for (size_t j = 0; j < COUNT(chunks); j++) {
@@ -183,9 +188,9 @@ static lcsm_status check_forms(const checker *c, const lcsm_eos_case *k, lcsm_eo
                      lcsm_eos_form_name(FORMS[f]), chunks[j], n.T, n.K, n.D,
                      set->reset ? " reset" : "", set->reverse ? " reverse" : "");
             LCSM_TRY(lcsm_eos_case_run_f64(c->ctx, &p, FORMS[f], chunks[j], true, &got, err));
-            compare(&p, &got, &want, in_double, where);
+            compare(&p, &got, &want, term, in_double, where);
             LCSM_TRY(lcsm_eos_case_run_f32(c->ctx, &p, FORMS[f], chunks[j], true, &got, err));
-            compare(&p, &got, &want, in_float, where);
+            compare(&p, &got, &want, term, in_float, where);
         }
     }
 cleanup:
@@ -288,8 +293,10 @@ static lcsm_status check_split(const checker *c, const lcsm_eos_case *k, lcsm_eo
     lcsm_eos_problem p    = {0};
     lcsm_eos_result  want = {0};
     lcsm_status      st;
+    double           term[EOS_OPERANDS];
     LCSM_TRY(lcsm_eos_problem_make(&p, k, n, set, err));
     LCSM_TRY(lcsm_eos_result_make(&want, &p, err));
+    LCSM_TRY(lcsm_eos_term_sizes(c->ctx, k, &p, term, err));
     LCSM_TRY(run(c->ctx, &p, LCSM_FORM_AUTO, 0, true, &want, err));
     const ptrdiff_t every = 1 + n.T / 7;
     for (ptrdiff_t cut = 0; cut <= n.T; cut += every) {
@@ -298,7 +305,7 @@ static lcsm_status check_split(const checker *c, const lcsm_eos_case *k, lcsm_eo
         LCSM_TRY(lcsm_eos_result_make(&got, &p, err));
         st = run_split(c, k, &p, set, cut, run, LCSM_FORM_AUTO, &got, err);
         snprintf(where, sizeof where, "cut at %td of %td", cut, n.T);
-        if (st == LCSM_OK) compare(&p, &got, &want, w, where);
+        if (st == LCSM_OK) compare(&p, &got, &want, term, w, where);
         lcsm_eos_result_free(&got);
         if (st != LCSM_OK) break;
     }
@@ -329,15 +336,17 @@ static lcsm_status check_extreme(const checker *c, const lcsm_eos_case *k, lcsm_
     lcsm_eos_problem p    = {0};
     lcsm_eos_result  want = {0}, got = {0};
     lcsm_status      st;
+    double           term[EOS_OPERANDS];
     LCSM_TRY(lcsm_eos_problem_make(&p, k, n, &set, err));
     LCSM_TRY(lcsm_eos_result_make(&want, &p, err));
     LCSM_TRY(lcsm_eos_result_make(&got, &p, err));
     if (extreme) make_extreme(&p);
     LCSM_TRY(lcsm_eos_case_run_f64(c->ctx, &p, LCSM_FORM_RECURRENT, 0, true, &want, err));
+    LCSM_TRY(lcsm_eos_term_sizes(c->ctx, k, &p, term, err));
     for (size_t f = 0; f < COUNT(FORMS); f++) {
         if (!serves(&p, FORMS[f])) continue;
         LCSM_TRY(lcsm_eos_case_run_f32(c->ctx, &p, FORMS[f], 0, true, &got, err));
-        compare(&p, &got, &want, w, lcsm_eos_form_name(FORMS[f]));
+        compare(&p, &got, &want, term, w, lcsm_eos_form_name(FORMS[f]));
     }
 cleanup:
     lcsm_eos_problem_free(&p);

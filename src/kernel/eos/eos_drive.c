@@ -6,31 +6,27 @@
 #include "base/error.h"
 #include "base/size.h"
 #include "base/thread.h"
+#include "kernel/eos/eos_sums.h"
 
 typedef R_(lcsm_eos_seq)       seq;
 typedef R_(lcsm_eos_seq_grads) seq_grads;
 typedef R_(lcsm_eos_kernels)   form;
+typedef lcsm_eos_place         place;
 
 /* One call, as the tasks see it. */
 typedef struct {
-    const lcsm_eos_plan            *p;
-    const form                     *form;
-    const R_(lcsm_eos_arrays)      *x;
-    const R_(lcsm_eos_grad_arrays) *g;
-    real                           *y, *m_T, *tape;
-    const real                     *y_in, *g_y, *g_m_T, *tape_in;
-    R_(lcsm_eos_step_kernel)       *step;    /* NULL, or what does a single step in place of form */
-    unsigned char                  *scratch; /* of all workers */
-    real                           *partial; /* of all items */
-    real                           *carry;   /* gradients of the memories of all items */
-    size_t                          scratch_bytes, carry_bytes, partial_reals;
-    ptrdiff_t                       first, next; /* steps of a backward pass: first .. next - 1 */
+    const lcsm_eos_plan       *p;
+    R_(lcsm_eos_sums)          to; /* backward: where gradients go, and the steps */
+    const form                *form;
+    const R_(lcsm_eos_arrays) *x;
+    real                      *y, *m_T, *tape;
+    const real                *y_in, *g_y, *g_m_T, *tape_in;
+    R_(lcsm_eos_step_kernel)  *step;    /* NULL, or what does a single step in place of form */
+    unsigned char             *scratch; /* of all workers */
+    real                      *partial; /* of all items */
+    real                      *carry;   /* gradients of the memories of all items */
+    size_t                     scratch_bytes, carry_bytes, partial_reals;
 } call;
-
-/* Where a head's part of an item lies: sequence b, head h, columns d0 .. d0 + D - 1. */
-typedef struct {
-    ptrdiff_t b, h, tile, d0, D;
-} place;
 
 /* Heads of an item. */
 static ptrdiff_t heads_of(const lcsm_eos_plan *p, const form *f)
@@ -96,22 +92,6 @@ static R_(lcsm_view) *view_of(seq *x, int operand)
     return views[operand];
 }
 
-static R_(lcsm_out) *out_of(seq_grads *g, int operand)
-{
-    R_(lcsm_out) *const outs[EOS_OPERANDS] = {
-#define X(name) [EOS_##name] = &g->name,
-        EOS_VIEW_LIST(X)
-#undef X
-    };
-    return outs[operand];
-}
-
-/* The offset of an item's first element; in reversed time that is its last step. */
-static ptrdiff_t origin(const lcsm_eos_plan *p, const lcsm_eos_layout *l, place w)
-{
-    return w.b * l->b + w.h * l->h + w.d0 * l->d + (p->reverse ? (p->T - 1) * l->t : 0);
-}
-
 static seq problem(const lcsm_eos_plan *p, place w)
 {
     seq x       = {.T          = p->T,
@@ -152,10 +132,10 @@ static seq problem_at(const call *c, place w)
     seq                  x = problem(p, w);
     for (int j = 0; j < EOS_OPERANDS; j++)
         if (p->operand[j].present && p->T > 0)
-            view_of(&x, j)->p = c->x->operand[j] + origin(p, &p->operand[j], w);
+            view_of(&x, j)->p = c->x->operand[j] + lcsm_eos_origin(p, &p->operand[j], w);
     x.fresh = c->x->m0 == NULL;
-    x.final = c->g == NULL ? c->m_T == NULL : c->g_m_T == NULL;
-    x.first = c->g != NULL && c->g->m0 == NULL;
+    x.final = c->to.g == NULL ? c->m_T == NULL : c->g_m_T == NULL;
+    x.first = c->to.g != NULL && c->to.g->m0 == NULL;
     if (c->x->reset != NULL) {
         /* A sequence that starts at t ends, in reversed time, before the step t - 1. */
         x.reset       = c->x->reset + w.b * p->T + (p->reverse ? p->T : 0);
@@ -177,16 +157,16 @@ static void problems_at(const call *c, place w, seq x[LCSM_EOS_HEADS])
 /* Only the steps first .. next - 1 of a problem. */
 static void cut_steps(const call *c, seq *x)
 {
-    x->final = x->final && c->next == x->T;
-    x->T     = c->next - c->first;
-    if (c->first == 0) return;
+    x->final = x->final && c->to.next == x->T;
+    x->T     = c->to.next - c->to.first;
+    if (c->to.first == 0) return;
     x->fresh = x->first = false;
     for (int j = 0; j < EOS_OPERANDS; j++) {
         R_(lcsm_view) *v = view_of(x, j);
-        if (v->p != NULL) v->p += c->first * v->t;
+        if (v->p != NULL) v->p += c->to.first * v->t;
     }
     if (x->reset == NULL) return;
-    x->reset += c->first * x->reset_t;
+    x->reset += c->to.first * x->reset_t;
     x->reset_first = true;
 }
 
@@ -229,96 +209,10 @@ static size_t tape_offset(const lcsm_eos_plan *p, place w)
 
 /* ---- shared gradients ------------------------------------------------------------------- */
 
-/* Whether several items add to the same element. */
-static bool shared(const lcsm_eos_plan *p, int operand)
-{
-    const lcsm_eos_layout *l = &p->operand[operand];
-    if (!l->present) return false;
-    bool cut = p->tiles > 1 && !(l->axes & LCSM_AXIS_D);
-    return !(l->axes & LCSM_AXIS_T) || cut;
-}
-
-/* A partial sum is packed: (span or 1) x K x tile without the axes that the operand has not. */
-static R_(lcsm_out) partial_layout(const lcsm_eos_plan *p, int operand)
-{
-    const lcsm_eos_layout *l     = &p->operand[operand];
-    ptrdiff_t              width = l->is_complex ? 2 : 1;
-    if (l->axes & LCSM_AXIS_KK) return (R_(lcsm_out)){NULL, p->K * p->K, p->K, 1};
-    ptrdiff_t    d = l->axes & LCSM_AXIS_D ? p->tile : 1;
-    R_(lcsm_out) o = {.d = l->axes & LCSM_AXIS_D ? width : 0};
-    o.k            = l->axes & LCSM_AXIS_K ? d * width : 0;
-    o.t            = (l->axes & LCSM_AXIS_K ? p->K : 1) * d * width;
-    return o;
-}
-
-static size_t partial_size(const lcsm_eos_plan *p, int operand)
-{
-    if (!shared(p, operand)) return 0;
-    bool token = (p->operand[operand].axes & LCSM_AXIS_T) != 0;
-    return (size_t)partial_layout(p, operand).t * (size_t)(token ? p->span : 1);
-}
-
-static size_t partial_reals(const lcsm_eos_plan *p)
-{
-    size_t n = 0;
-    for (int j = 0; j < EOS_OPERANDS; j++) n += partial_size(p, j);
-    return n;
-}
-
 /* Of an item, one for each of its heads. */
 static size_t item_partials(const call *c, size_t item)
 {
     return item * c->partial_reals * (size_t)heads_of(c->p, c->form);
-}
-
-/* Gradient views of an item: straight into the arrays, or into its partial sums. */
-static seq_grads grads_at(const call *c, place w, real *partial)
-{
-    const lcsm_eos_plan *p = c->p;
-    seq_grads            g = {0};
-    for (int j = 0; j < EOS_OPERANDS; j++) {
-        const lcsm_eos_layout *l = &p->operand[j];
-        size_t                 n = partial_size(p, j);
-        if (l->present && c->g->operand[j] != NULL) {
-            R_(lcsm_out)
-            o = {c->g->operand[j] + origin(p, l, w), p->reverse ? -l->t : l->t, l->k, l->d};
-            o.p += c->first * o.t;
-            if (n > 0) {
-                o   = partial_layout(p, j);
-                o.p = partial;
-                if (!(l->axes & LCSM_AXIS_T)) o.t = 0;
-            }
-            *out_of(&g, j) = o;
-        }
-        partial += n;
-    }
-    return g;
-}
-
-/* Adds the partial sums of a head; its steps run as the item saw them. */
-static void add_partial(const call *c, place w, const real *partial)
-{
-    const lcsm_eos_plan *p = c->p;
-    for (int j = 0; j < EOS_OPERANDS; j++) {
-        const lcsm_eos_layout *l = &p->operand[j];
-        size_t                 n = partial_size(p, j);
-        if (n > 0 && c->g->operand[j] != NULL) {
-            R_(lcsm_out) from   = partial_layout(p, j);
-            bool         matrix = (l->axes & LCSM_AXIS_KK) != 0;
-            ptrdiff_t    steps  = l->axes & LCSM_AXIS_T ? c->next - c->first : 1;
-            ptrdiff_t    width = l->is_complex ? 2 : 1, t_ = p->reverse ? -l->t : l->t;
-            ptrdiff_t    rows = matrix || (l->axes & LCSM_AXIS_K) ? p->K : 1;
-            ptrdiff_t    cols = matrix ? p->K : (l->axes & LCSM_AXIS_D ? w.D : 1);
-            real        *to   = c->g->operand[j] + origin(p, l, w) + c->first * t_;
-            for (ptrdiff_t t = 0; t < steps; t++)
-                for (ptrdiff_t k = 0; k < rows; k++)
-                    for (ptrdiff_t d = 0; d < cols * width; d++) {
-                        /* d counts the numbers of a row: they are contiguous on both sides */
-                        to[t * t_ + k * l->k + d] += partial[t * from.t + k * from.k + d];
-                    }
-        }
-        partial += n;
-    }
 }
 
 static void add_partials(const call *c, size_t item)
@@ -326,7 +220,7 @@ static void add_partials(const call *c, size_t item)
     place       w       = place_of(c->p, c->form, item);
     const real *partial = c->partial + item_partials(c, item);
     for (ptrdiff_t h = 0; h < heads_of(c->p, c->form); h++, w.h++, partial += c->partial_reals)
-        add_partial(c, w, partial);
+        R_(lcsm_eos_add_partial)(&c->to, w, partial);
 }
 
 /* ---- workspaces ------------------------------------------------------------------------- */
@@ -379,7 +273,7 @@ size_t R_(lcsm_eos_bwd_bytes)(const lcsm_eos_plan *p, const R_(lcsm_kernels) *k)
     const form *f     = form_of(p, k);
     size_t      heads = items_of(p, f) * (size_t)heads_of(p, f);
     return bwd_scratch(p, f) * workers_of(p, f) + carry_bytes(p, f) * items_of(p, f)
-         + padded(partial_reals(p) * heads);
+         + padded(R_(lcsm_eos_partial_reals)(p) * heads) + R_(lcsm_eos_sum_bytes)(p);
 }
 
 size_t R_(lcsm_eos_tape_bytes)(const lcsm_eos_plan *p)
@@ -480,21 +374,23 @@ static void bwd_item(void *arg, size_t item, int worker)
     else ws += memory_bytes(x);
 
     memset(partial, 0, item_partials(c, 1) * sizeof(real));
-    R_(lcsm_eos_clear_item)(p, c->g, w.b, w.h, x->heads);
-    if (c->next == p->T) memories_in(c, w, c->g_m_T, x, g_m);
+    if (c->to.next == p->T) {
+        R_(lcsm_eos_clear_item)(p, c->to.g, w.b, w.h, x->heads);
+        memories_in(c, w, c->g_m_T, x, g_m);
+    }
     if (p->T > 0) {
         place v = w;
         for (ptrdiff_t h = 0; h < x->heads; h++, v.h++, partial += c->partial_reals) {
-            g[h] = grads_at(c, v, partial);
+            g[h] = R_(lcsm_eos_grads_at)(&c->to, v, partial);
             cut_steps(c, &x[h]);
         }
-        ptrdiff_t   stride, at = y_of(p, w, &stride) + c->first * stride;
-        size_t      cells = (size_t)(c->first / p->chunk) * R_(lcsm_eos_memory)(x);
+        ptrdiff_t   stride, at = y_of(p, w, &stride) + c->to.first * stride;
+        size_t      cells = (size_t)(c->to.first / p->chunk) * R_(lcsm_eos_memory)(x);
         const real *y     = c->y_in == NULL ? NULL : c->y_in + at;
         c->form->bwd(x, p->chunk, y, stride, c->g_y + at, stride, g_m, g,
                      c->tape_in + tape_offset(p, w) + cells, (real *)(void *)ws);
     }
-    if (c->first == 0) memories_out(c, w, x, g_m, c->g->m0, true);
+    if (c->to.first == 0) memories_out(c, w, x, g_m, c->to.g->m0, true);
 }
 
 void R_(lcsm_eos_bwd)(const lcsm_eos_plan *p, const R_(lcsm_kernels) *k,
@@ -506,7 +402,7 @@ void R_(lcsm_eos_bwd)(const lcsm_eos_plan *p, const R_(lcsm_kernels) *k,
     call           c     = {.p             = p,
                             .form          = f,
                             .x             = x,
-                            .g             = g,
+                            .to            = {.p = p, .g = g},
                             .y_in          = y,
                             .g_y           = g_y,
                             .g_m_T         = g_m_T,
@@ -514,17 +410,21 @@ void R_(lcsm_eos_bwd)(const lcsm_eos_plan *p, const R_(lcsm_kernels) *k,
                             .scratch       = ws,
                             .scratch_bytes = bwd_scratch(p, f),
                             .carry_bytes   = carry_bytes(p, f),
-                            .partial_reals = partial_reals(p)};
+                            .partial_reals = R_(lcsm_eos_partial_reals)(p)};
     unsigned char *after = c.scratch + c.scratch_bytes * workers_of(p, f);
     if (p->span < p->T) c.carry = (real *)(void *)after;
-    c.partial = (real *)(void *)(after + c.carry_bytes * items_of(p, f));
-    c.first   = p->T;
+    after += c.carry_bytes * items_of(p, f);
+    c.to.sums  = (double *)(void *)after;
+    c.partial  = (real *)(void *)(after + R_(lcsm_eos_sum_bytes)(p));
+    c.to.first = p->T;
+    memset(c.to.sums, 0, R_(lcsm_eos_sum_bytes)(p));
     R_(lcsm_eos_clear_rest)(p, g);
     do {
-        c.next  = c.first;
-        c.first = c.next == 0 ? 0 : (c.next - 1) / p->span * p->span;
+        c.to.next  = c.to.first;
+        c.to.first = c.to.next == 0 ? 0 : (c.to.next - 1) / p->span * p->span;
         lcsm_parallel_for(p->threads, items_of(p, f), bwd_item, &c);
         for (size_t item = 0; c.partial_reals > 0 && item < items_of(p, f); item++)
             add_partials(&c, item);
-    } while (c.first > 0);
+    } while (c.to.first > 0);
+    R_(lcsm_eos_add_sums)(&c.to);
 }

@@ -328,9 +328,20 @@ static void choose_chunk(lcsm_eos_plan *p, ptrdiff_t wanted)
     p->chunk = chunk < p->T ? chunk : (p->T > 0 ? p->T : 1);
 }
 
+/* Steps whose terms of a static operand's gradient are summed by the kernel, in its precision. */
+enum { SPAN = 2048 };
+
+static bool any_static(const lcsm_eos_plan *p)
+{
+    for (int j = 0; j < EOS_OPERANDS; j++)
+        if (has(p, j) && !lcsm_eos_has(p, j, T)) return true;
+    return false;
+}
+
 /* Column tiles have sums of their own of gradients by token that all of them add to. They are added
  * up span by span, so that all of these sums take no more than an eighth of the memory of a cell's
- * steps.
+ * steps. The sums of spans are added in double: with static operands no span is long, except in the
+ * convolution, which takes all steps at once.
  */
 static void choose_span(lcsm_eos_plan *p)
 {
@@ -338,11 +349,12 @@ static void choose_span(lcsm_eos_plan *p)
     for (int j = 0; j < EOS_OPERANDS; j++)
         if (has(p, j) && lcsm_eos_has(p, j, T) && !lcsm_eos_has(p, j, D))
             width += p->operand[j].inner;
-    p->span = p->T;
-    if (p->tiles == 1 || width == 0) return;
-    ptrdiff_t cells = cell / (8 * p->tiles * width);
-    cells           = cells > 1 ? cells : 1;
-    if (cells < lcsm_eos_cells(p)) p->span = cells * p->chunk;
+    ptrdiff_t cells = lcsm_eos_cells(p), most = cells;
+    if (any_static(p) && p->form != LCSM_FORM_CONVOLUTION) most = SPAN / p->chunk;
+    if (p->tiles > 1 && width > 0 && cell / (8 * p->tiles * width) < most)
+        most = cell / (8 * p->tiles * width);
+    most    = most > 1 ? most : 1;
+    p->span = most < cells ? most * p->chunk : p->T;
 }
 
 /* Whether the heads of a step lie beside each other in all operands, so that reading them together

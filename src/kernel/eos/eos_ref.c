@@ -16,10 +16,22 @@
 #include <math.h>
 #include <string.h>
 
-typedef R_(lcsm_view)          view;
-typedef R_(lcsm_out)           out;
-typedef R_(lcsm_eos_seq)       seq;
-typedef R_(lcsm_eos_seq_grads) grads;
+typedef R_(lcsm_view)    view;
+typedef R_(lcsm_eos_seq) seq;
+
+/* Where a gradient is added. That of a static operand has a term for every step, row and column
+ * that share it, of either sign: they are added up in double. */
+typedef struct {
+    real     *p;
+    double   *sum; /* instead of p, or NULL */
+    ptrdiff_t t, k, d;
+} out;
+
+typedef struct {
+#define X(name) out name;
+    EOS_VIEW_LIST(X)
+#undef X
+} grads;
 
 typedef struct {
     real re, im;
@@ -50,16 +62,20 @@ static inline cplx at_complex(const view *v, bool complex, ptrdiff_t t, ptrdiff_
 /* A gradient that nobody wants has p = NULL; a broadcast axis sums by itself. */
 static inline void add(const out *v, ptrdiff_t t, ptrdiff_t k, ptrdiff_t d, real x)
 {
-    if (v->p != NULL) v->p[t * v->t + k * v->k + d * v->d] += x;
+    ptrdiff_t j = t * v->t + k * v->k + d * v->d;
+    if (v->sum != NULL) v->sum[j] += (double)x;
+    else if (v->p != NULL) v->p[j] += x;
 }
 
 static inline void add_complex(const out *v, bool complex, ptrdiff_t t, ptrdiff_t k, ptrdiff_t d,
                                cplx x)
 {
-    if (v->p == NULL) return;
-    real *p = v->p + t * v->t + k * v->k + d * v->d;
-    p[0] += x.re;
-    if (complex) p[1] += x.im;
+    out im = *v;
+    add(v, t, k, d, x.re);
+    if (!complex || v->p == NULL) return;
+    if (v->sum != NULL) im.sum++;
+    im.p++;
+    add(&im, t, k, d, x.im);
 }
 
 /* log(sigmoid(x)), finite for every finite x. */
@@ -74,34 +90,47 @@ static inline real sigmoid(real x)
     return (x >= 0 ? 1 : z) / (1 + z);
 }
 
-/* The factors row, col and full of o, with their phases. */
+/* log |o| of all factors but a complement. */
+static real log_size(const seq *x, ptrdiff_t t, ptrdiff_t k, ptrdiff_t d)
+{
+    real a = at(&x->row, t, k, d) + at(&x->col, t, k, d) + at(&x->full, t, k, d);
+    real z = at(&x->u, t, k, d) * at(&x->w, t, k, d);
+    if (x->gen == EOS_GEN_EXP) return a + z;
+    if (x->gen == EOS_GEN_GATE) return a + log_sigmoid(z) / x->tau;
+    return a;
+}
+
+/* All factors of o but a complement, with their phases. */
 static cplx factors(const seq *x, ptrdiff_t t, ptrdiff_t k, ptrdiff_t d)
 {
-    real a   = at(&x->row, t, k, d) + at(&x->col, t, k, d) + at(&x->full, t, k, d);
-    real mag = R_FN(exp)(a);
+    real mag = R_FN(exp)(log_size(x, t, k, d));
     if (!x->is_complex) return (cplx){mag, 0};
     real phi =
         at(&x->row_phase, t, k, d) + at(&x->col_phase, t, k, d) + at(&x->full_phase, t, k, d);
     return (cplx){mag * R_FN(cos)(phi), mag * R_FN(sin)(phi)};
 }
 
-/* The generated factor of o. */
-static real generated(const seq *x, ptrdiff_t t, ptrdiff_t k, ptrdiff_t d)
+/* What a complement takes from 1. */
+static real taken(const seq *x, ptrdiff_t t, ptrdiff_t k, ptrdiff_t d)
 {
-    real z = at(&x->u, t, k, d) * at(&x->w, t, k, d);
-    switch (x->gen) {
-    case EOS_GEN_EXP: return R_FN(exp)(z);
-    case EOS_GEN_GATE: return R_FN(exp)(log_sigmoid(z) / x->tau);
-    case EOS_GEN_COMPLEMENT: return 1 - z;
-    default: return 1;
-    }
+    return x->gen == EOS_GEN_COMPLEMENT ? at(&x->u, t, k, d) * at(&x->w, t, k, d) : 0;
 }
 
-static cplx oscillation(const seq *x, ptrdiff_t t, ptrdiff_t k, ptrdiff_t d)
+/* o m for a real memory. An o near 1 may multiply for thousands of steps, and where it is static
+ * its rounding would add up: m + (o - 1) m has it on a scale of 1 - o. */
+static real decayed(const seq *x, ptrdiff_t t, ptrdiff_t k, ptrdiff_t d, real m)
+{
+    real a = log_size(x, t, k, d), z = taken(x, t, k, d), o = R_FN(exp)(a) * (1 - z);
+    if (!(o > (real)0.5)) return o * m;
+    return m + (R_FN(expm1)(a) * (1 - z) - z) * m;
+}
+
+/* o m for a complex one; with its conjugate for gradients. */
+static cplx turned(const seq *x, ptrdiff_t t, ptrdiff_t k, ptrdiff_t d, real sign, cplx m)
 {
     cplx f = factors(x, t, k, d);
-    real g = generated(x, t, k, d);
-    return (cplx){f.re * g, f.im * g};
+    real r = 1 - taken(x, t, k, d);
+    return mul((cplx){f.re * r, sign * f.im * r}, m);
 }
 
 /* w = psi without the erased part: o_t * m, or O_t m. Planes of K x D. */
@@ -115,11 +144,11 @@ static void oscillate(const seq *x, ptrdiff_t t, const real *m, real *w)
                 w[j] = 0;
                 for (ptrdiff_t c = 0; c < K; c++) w[j] += at(&x->dense, t, k, c) * m[c * D + d];
             } else if (x->is_complex) {
-                cplx v       = mul(oscillation(x, t, k, d), (cplx){m[j], m[plane + j]});
+                cplx v       = turned(x, t, k, d, 1, (cplx){m[j], m[plane + j]});
                 w[j]         = v.re;
                 w[plane + j] = v.im;
             } else {
-                w[j] = oscillation(x, t, k, d).re * m[j];
+                w[j] = decayed(x, t, k, d, m[j]);
             }
         }
 }
@@ -197,7 +226,7 @@ static cplx oscillation_bwd(const seq *x, const grads *g, ptrdiff_t t, ptrdiff_t
                             cplx m_prev, cplx G)
 {
     cplx f = factors(x, t, k, d);
-    real r = generated(x, t, k, d);
+    real r = 1 - taken(x, t, k, d);
     cplx c = conj_mul(mul(f, m_prev), G);
     add(&g->row, t, k, d, c.re * r);
     add(&g->col, t, k, d, c.re * r);
@@ -211,7 +240,8 @@ static cplx oscillation_bwd(const seq *x, const grads *g, ptrdiff_t t, ptrdiff_t
         add(&g->u, t, k, d, g_z * w);
         add(&g->w, t, k, d, g_z * u);
     }
-    return conj_mul((cplx){f.re * r, f.im * r}, G);
+    if (x->is_complex) return turned(x, t, k, d, -1, G);
+    return (cplx){decayed(x, t, k, d, G.re), 0};
 }
 
 /* G'_t -> G_{t-1} and the gradients of o_t; G and P are planes, P receives G_{t-1}. */
@@ -278,10 +308,60 @@ static void expand_bwd(const seq *x, const grads *g, ptrdiff_t t, const real *w,
     }
 }
 
-/* Scratch: m before and after each step of a cell, w_t, and the next G. */
+/* Rows and columns of a static operand's sums, each with room for an imaginary part. */
+static ptrdiff_t rows_of(const seq *x, const view *v)
+{
+    return v->k == 0 ? 1 : x->K;
+}
+
+static ptrdiff_t cols_of(const seq *x, const view *v)
+{
+    if (v->d == 0) return 1;
+    return v == &x->dense ? x->K : x->D;
+}
+
+static size_t sums_of(const seq *x, const view *v)
+{
+    return v->p == NULL || v->t != 0 ? 0 : 2 * (size_t)(rows_of(x, v) * cols_of(x, v));
+}
+
+static size_t all_sums(const seq *x)
+{
+    size_t n = 0;
+#define X(name) n += sums_of(x, &x->name);
+    EOS_VIEW_LIST(X)
+#undef X
+    return n;
+}
+
+/* Scratch: sums, m before and after each step of a cell, w_t, and the next G. */
 static size_t bwd_scratch(const seq *x, ptrdiff_t C)
 {
-    return ((size_t)C + 3) * R_(lcsm_eos_memory)(x);
+    return all_sums(x) * (sizeof(double) / sizeof(real)) + ((size_t)C + 3) * R_(lcsm_eos_memory)(x);
+}
+
+/* The gradient of the operand v goes to its array, or to the sums at *sums, which are taken. */
+static out out_of(const seq *x, const view *v, const R_(lcsm_out) *to, double **sums)
+{
+    out o = {to->p, NULL, to->t, to->k, to->d};
+    if (to->p == NULL || to->t != 0) return o;
+    o.sum = *sums;
+    o.k   = v->k == 0 ? 0 : 2 * cols_of(x, v);
+    o.d   = v->d == 0 ? 0 : 2;
+    *sums += sums_of(x, v);
+    return o;
+}
+
+static void add_sums(const seq *x, const view *v, const out *from, const R_(lcsm_out) *to)
+{
+    if (from->sum == NULL) return;
+    for (ptrdiff_t k = 0; k < rows_of(x, v); k++)
+        for (ptrdiff_t d = 0; d < cols_of(x, v); d++) {
+            const double *sum = from->sum + k * from->k + d * from->d;
+            real         *p   = to->p + k * to->k + d * to->d;
+            p[0] += (real)sum[0];
+            if (sum[1] != 0) p[1] += (real)sum[1]; /* 0 if the operand is real */
+        }
 }
 
 static void bwd_cell(const seq *x, ptrdiff_t t0, ptrdiff_t t1, const real *g_y, ptrdiff_t g_y_t,
@@ -307,15 +387,26 @@ static void bwd_cell(const seq *x, ptrdiff_t t0, ptrdiff_t t1, const real *g_y, 
 }
 
 static void bwd(const seq *x, ptrdiff_t C, const real *y, ptrdiff_t y_t, const real *g_y,
-                ptrdiff_t g_y_t, real *g_m, const grads *g, const real *tape, real *ws)
+                ptrdiff_t g_y_t, real *g_m, const R_(lcsm_eos_seq_grads) *to, const real *tape,
+                real *ws)
 {
-    size_t n = R_(lcsm_eos_memory)(x);
+    size_t  n = R_(lcsm_eos_memory)(x), count = all_sums(x);
+    double *sums = (double *)(void *)ws;
+    grads   g;
     (void)y;
     (void)y_t;
+    memset(sums, 0, count * sizeof(double));
+    ws += count * (sizeof(double) / sizeof(real));
+#define X(name) g.name = out_of(x, &x->name, &to->name, &sums);
+    EOS_VIEW_LIST(X)
+#undef X
     for (ptrdiff_t c = (x->T + C - 1) / C - 1; c >= 0; c--) {
         ptrdiff_t t1 = (c + 1) * C < x->T ? (c + 1) * C : x->T;
-        bwd_cell(x, c * C, t1, g_y, g_y_t, g_m, g, tape + (size_t)c * n, ws);
+        bwd_cell(x, c * C, t1, g_y, g_y_t, g_m, &g, tape + (size_t)c * n, ws);
     }
+#define X(name) add_sums(x, &x->name, &g.name, &to->name);
+    EOS_VIEW_LIST(X)
+#undef X
 }
 
 const R_(lcsm_eos_kernels) K_(lcsm_eos_recurrent) = {fwd_scratch, bwd_scratch, fwd, bwd, false};
