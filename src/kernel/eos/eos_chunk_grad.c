@@ -297,66 +297,84 @@ static void exact_lanes(back *b, ptrdiff_t j, const real *U)
     }
 }
 
+/* Vectors of lanes side by side: a row of theirs is read and written in one go. */
+#define SIDE(v, vecs) _Pragma("GCC unroll 4") for (ptrdiff_t v = 0; v < (vecs); v++)
+
 /* The same from y . g_y - i . g_i, with all flows to the end, straight into g_col (rows `to_t`
- * apart; 0: the sum over the steps is returned). g_i may be NULL. */
-VEC_INLINE vec mild_lanes(const back *b, ptrdiff_t panel, ptrdiff_t j, ptrdiff_t n, const real *U,
-                          const real *X, real *to, ptrdiff_t to_t, real *g_i, ptrdiff_t g_i_t)
+ * apart; 0: the sum over the steps is added). g_i may be NULL. `vecs` vectors of lanes from column
+ * j of the panel on, whole unless n < VW lanes of a single one exist. */
+VEC_INLINE void mild_lanes(const back *b, ptrdiff_t panel, ptrdiff_t j, ptrdiff_t vecs, ptrdiff_t n,
+                           const real *U, const real *X, real *to, ptrdiff_t to_t, real *g_i,
+                           ptrdiff_t g_i_t)
 {
     const lcsm_chunk *c     = &b->c;
     const ptrdiff_t   steps = c->n, it = c->x->i.t, cr = c->col.r, y_t = b->y_t, g_t = b->g_y_t;
     const ptrdiff_t   d = panel * EOS_PANEL + j;
     const real       *y = b->y + c->t * y_t + d, *g = b->g_y + c->t * g_t + d;
-    const real       *i = c->x->i.p + c->t * it + d, *down = c->col.down + j, *end = b->v_end;
-    vec               sum = vload(b->carry_d + j), total = vzero();
-    for (ptrdiff_t r = 0; r < steps; r++)
-        sum += vload(U + r * EOS_PANEL + j) * vload(end + r * EOS_PANEL + j);
-    for (ptrdiff_t r = steps - 1; r >= 0; r--) {
-        vec v = vload(X + r * EOS_PANEL + j) * vload(down + r * cr);
-        sum += lcsm_lanes(y + r * y_t, 1, n) * lcsm_lanes(g + r * g_t, 1, n)
-             - lcsm_lanes(i + r * it, 1, n) * v;
-        total += sum;
-        if (to_t != 0) add_lanes(to + r * to_t, 1, n, sum);
-        if (g_i != NULL) add_lanes(g_i + r * g_i_t, 1, n, v);
-    }
-    return total;
+    const real       *i = c->x->i.p + c->t * it + d, *down = c->col.down + j, *end = b->v_end + j;
+    vec               sum[TILE_VECS], total[TILE_VECS];
+    SIDE(v, vecs) sum[v]   = vload(b->carry_d + j + v * VW);
+    SIDE(v, vecs) total[v] = vzero();
+    U += j;
+    X += j;
+    for (ptrdiff_t r = 0; r < steps * EOS_PANEL; r += EOS_PANEL)
+        SIDE(v, vecs) sum[v] += vload(U + r + v * VW) * vload(end + r + v * VW);
+    for (ptrdiff_t r = steps - 1; r >= 0; r--) SIDE(v, vecs)
+        {
+            ptrdiff_t at  = v * VW;
+            vec       g_v = vload(X + r * EOS_PANEL + at) * vload(down + r * cr + at);
+            sum[v] += lcsm_lanes(y + r * y_t + at, 1, n) * lcsm_lanes(g + r * g_t + at, 1, n)
+                    - lcsm_lanes(i + r * it + at, 1, n) * g_v;
+            total[v] += sum[v];
+            if (to_t != 0) add_lanes(to + r * to_t + at, 1, n, sum[v]);
+            if (g_i != NULL) add_lanes(g_i + r * g_i_t + at, 1, n, g_v);
+        }
+    SIDE(v, vecs) if (to_t == 0) add_lanes(to + v * VW, 1, n, total[v]);
 }
 
-VEC_INLINE void input_lanes(const back *b, ptrdiff_t j, ptrdiff_t n, const real *X, real *g_i,
-                            ptrdiff_t g_i_t)
+VEC_INLINE void input_lanes(const back *b, ptrdiff_t j, ptrdiff_t vecs, ptrdiff_t n, const real *X,
+                            real *g_i, ptrdiff_t g_i_t)
 {
     const lcsm_chunk *c  = &b->c;
     const ptrdiff_t   cr = c->col.r, steps = c->n;
     const real       *down = c->col.log == NULL ? NULL : c->col.down + j;
-    for (ptrdiff_t r = 0; r < steps; r++) {
-        vec v = vload(X + r * EOS_PANEL + j);
-        if (down != NULL) v *= vload(down + r * cr);
-        add_lanes(g_i + r * g_i_t, 1, n, v);
+    for (ptrdiff_t r = 0; r < steps; r++) SIDE(v, vecs)
+        {
+            vec g_v = vload(X + r * EOS_PANEL + j + v * VW);
+            if (down != NULL) g_v *= vload(down + r * cr + v * VW);
+            add_lanes(g_i + r * g_i_t + v * VW, 1, n, g_v);
+        }
+}
+
+/* `vecs` vectors of lanes from column j on. */
+VEC_INLINE void cols_lanes(back *b, ptrdiff_t panel, ptrdiff_t j, ptrdiff_t vecs, ptrdiff_t n,
+                           const real *X)
+{
+    const lcsm_chunk *c = &b->c;
+    const real       *U = b->V + panel * c->C * EOS_PANEL;
+    const out        *o = &b->g->col, *oi = &b->g->i;
+    ptrdiff_t         d   = panel * EOS_PANEL + j;
+    real             *g_i = oi->p == NULL ? NULL : oi->p + c->t * oi->t + d;
+    if (o->p != NULL && !b->exact) {
+        mild_lanes(b, panel, j, vecs, n, U, X, o->p + c->t * o->t + d, o->t, g_i, oi->t);
+        return;
     }
+    for (ptrdiff_t v = 0; o->p != NULL && v < vecs; v++) {
+        exact_lanes(b, j + v * VW, U);
+        add_strip(o, d + v * VW, 1, c, n, b->flow + j + v * VW, EOS_PANEL);
+    }
+    if (g_i != NULL) input_lanes(b, j, vecs, n, X, g_i, oi->t);
 }
 
 void K_(lcsm_chunk_grad_cols)(back *b, ptrdiff_t panel, const real *X)
 {
-    const lcsm_chunk *c = &b->c;
-    const real       *U = b->V + panel * c->C * EOS_PANEL;
-    ptrdiff_t         d = panel * EOS_PANEL, cols = lcsm_chunk_cols(c, panel);
-    const out        *o = &b->g->col, *oi = &b->g->i;
-    for (ptrdiff_t j = 0; j < cols; j += VW) {
-        ptrdiff_t n   = cols - j < VW ? cols - j : VW;
-        real     *g_i = oi->p == NULL ? NULL : oi->p + c->t * oi->t + d + j;
-        if (o->p != NULL && b->exact) {
-            exact_lanes(b, j, U);
-            add_strip(o, d + j, 1, c, n, b->flow + j, EOS_PANEL);
-        } else if (o->p != NULL) {
-            real *to  = o->p + c->t * o->t + d + j;
-            vec   sum = n < VW ? mild_lanes(b, panel, j, n, U, X, to, o->t, g_i, oi->t)
-                               : mild_lanes(b, panel, j, VW, U, X, to, o->t, g_i, oi->t);
-            if (o->t == 0) add_lanes(to, 1, n, sum);
-            continue;
-        }
-        if (g_i == NULL) continue;
-        if (n < VW) input_lanes(b, j, n, X, g_i, oi->t);
-        else input_lanes(b, j, VW, X, g_i, oi->t);
+    ptrdiff_t cols = lcsm_chunk_cols(&b->c, panel);
+    if (cols == EOS_PANEL) {
+        cols_lanes(b, panel, 0, TILE_VECS, VW, X);
+        return;
     }
+    for (ptrdiff_t j = 0; j < cols; j += VW)
+        cols_lanes(b, panel, j, 1, cols - j < VW ? cols - j : VW, X);
 }
 
 /* ---- from M to the end ------------------------------------------------------------------ */

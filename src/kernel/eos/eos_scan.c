@@ -94,8 +94,8 @@ typedef struct {
 static void plan(scan *p, cols *q, const seq *x, real *ws, size_t *used)
 {
     carver c = {ws, 0};
-    K_(lcsm_scan_plan)(p, x, SCAN_BLOCK, VW == 16 ? 4 : 2, VW == 16 ? 4 : 2, &c);
-    size_t line = (size_t)(SCAN_BLOCK * SCAN_GROUP * p->NV * VW);
+    K_(lcsm_scan_plan)(p, x, SCAN_BLOCK, SCAN_BLOCK_TOKEN, VW == 16 ? 4 : 2, VW == 16 ? 4 : 2, &c);
+    size_t line = (size_t)(p->n_max * SCAN_GROUP * p->NV * VW);
     q->i        = carve(&c, line);
     q->b        = p->b != NULL ? carve(&c, line) : NULL;
     q->y        = carve(&c, line);
@@ -181,7 +181,7 @@ static void fwd(const seq *x, ptrdiff_t C, real *m, real *y, ptrdiff_t y_t, real
         ptrdiff_t end = tape != NULL && t / C * C + C < x->T ? t / C * C + C : x->T;
         if (tape != NULL && t % C == 0)
             memcpy(tape + (size_t)(t / C) * size, m, size * sizeof(real));
-        K_(lcsm_scan_block)(&p, t, K_(lcsm_scan_steps)(x, t, end, SCAN_BLOCK), &b);
+        K_(lcsm_scan_block)(&p, t, K_(lcsm_scan_steps)(x, t, end, p.n_max), &b);
         for (ptrdiff_t d0 = 0; d0 < x->D;) {
             group g = K_(lcsm_scan_group)(&p, d0, b.n);
             fwd_group(&p, &q, &b, &g, R_(lcsm_eos_resets)(x, t), m, y + t * y_t, y_t);

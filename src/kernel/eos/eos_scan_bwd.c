@@ -226,7 +226,7 @@ static void plan(work *k, const seq *x, ptrdiff_t C, real *ws, size_t *used)
 {
     carver    c = {ws, 0};
     ptrdiff_t n = C < x->T || x->T == 0 ? C : x->T;
-    K_(lcsm_scan_plan)(&k->p, x, n, VW == 16 ? 4 : 2, 2, &c);
+    K_(lcsm_scan_plan)(&k->p, x, n, n, VW == 16 ? 4 : 2, 2, &c);
     const scan *p    = &k->p;
     size_t      tile = (size_t)(p->R * p->NV * VW), planes = (size_t)p->planes, steps = (size_t)n;
     size_t line = steps * (size_t)(SCAN_GROUP * p->NV * VW), lane = steps * (size_t)(p->R * VW);

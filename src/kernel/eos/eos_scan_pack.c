@@ -67,17 +67,18 @@ static void carve_planes(const scan *p, carver *c, size_t reals, real *to[2])
     to[IM] = p->planes == 2 ? carve(c, reals) : NULL;
 }
 
-void K_(lcsm_scan_plan)(scan *p, const seq *x, ptrdiff_t n_max, ptrdiff_t NV, ptrdiff_t fused_NV,
-                        carver *c)
+void K_(lcsm_scan_plan)(scan *p, const seq *x, ptrdiff_t n, ptrdiff_t n_token, ptrdiff_t NV,
+                        ptrdiff_t fused_NV, carver *c)
 {
-    *p = (scan){.x = x, .n_max = n_max, .NV = x->is_complex ? 1 : x->K == 1 ? 4 : NV};
+    *p = (scan){.x = x, .NV = x->is_complex ? 1 : x->K == 1 ? 4 : NV};
     plan_sizes(p);
     plan_z(p);
     plan_factors(p);
     p->fused = is_fused(p);
     if (p->fused) p->NV = fused_NV;
+    p->n_max = p->token && !p->fused ? n_token : n;
 
-    size_t tiles = (size_t)(p->Kp * p->Dp), line = (size_t)(n_max * p->Kp);
+    size_t tiles = (size_t)(p->Kp * p->Dp), line = (size_t)(p->n_max * p->Kp);
     if (p->z == Z_AC || p->z == Z_BC) p->c_tiles = carve(c, tiles);
     if (!p->token || p->still_factor) carve_planes(p, c, tiles, p->o_tiles);
     if (p->still_factor && x->T >= SCAN_DRIFT && !LCSM_REAL_IS_DOUBLE)
@@ -87,7 +88,7 @@ void K_(lcsm_scan_plan)(scan *p, const seq *x, ptrdiff_t n_max, ptrdiff_t NV, pt
     if (p->z == Z_AC || p->z == Z_AB) p->a_rows = carve(c, line);
     if (is_token(&x->row)) p->g_rows = carve(c, line);
     if (is_token(&x->row_phase)) p->phase_rows = carve(c, line);
-    size_t buffer = (size_t)(n_max * p->R * p->NV * VW);
+    size_t buffer = (size_t)(p->n_max * p->R * p->NV * VW);
     if (p->token) carve_planes(p, c, buffer, p->o_buf);
     if (p->z == Z_ANY) p->z_any = carve(c, buffer);
     p->zeros = carve(c, SCAN_ROWS);

@@ -84,10 +84,10 @@ static void log_still(const scan *p, ptrdiff_t k, ptrdiff_t d, vec *log, vec *ph
 
 #if LCSM_REAL_IS_DOUBLE
 
-static void o_still(vec log, vec phase, vec o[2], vec drift[2])
+static void o_still(vec log, vec phase, bool turns, vec o[2], vec drift[2])
 {
-    vec s, c;
-    vsincos(phase, &s, &c);
+    vec s = vzero(), c = vset1(1);
+    if (turns) vsincos(phase, &s, &c);
     o[RE]     = vexp(log) * c;
     o[IM]     = vexp(log) * s;
     drift[RE] = drift[IM] = vzero();
@@ -96,11 +96,11 @@ static void o_still(vec log, vec phase, vec o[2], vec drift[2])
 #else
 
 /* o / o_hi - 1 = (o - o_hi) conj(o_hi) / |o_hi|^2; 0 where o_hi is. */
-static void o_still(vec log, vec phase, vec o[2], vec drift[2])
+static void o_still(vec log, vec phase, bool turns, vec o[2], vec drift[2])
 {
-    wide x = widen(log), phi = widen(phase), mag, s, c;
+    wide x = widen(log), phi = widen(phase), mag, s = {0}, c = s + 1.0;
     wide_exp(&x, &mag);
-    wide_sincos(&phi, &s, &c);
+    if (turns) wide_sincos(&phi, &s, &c);
     wide re = mag * c, im = mag * s;
     o[RE]   = narrow(re);
     o[IM]   = narrow(im);
@@ -154,7 +154,7 @@ void K_(lcsm_scan_pack_still)(const scan *p)
                 ptrdiff_t at = d0 * p->Kp + k * cut.W + j;
                 vec       log, phase, o[2], drift[2];
                 log_still(p, k, d0 + j, &log, &phase);
-                o_still(log, phase, o, drift);
+                o_still(log, phase, p->planes == 2, o, drift);
                 for (int c = 0; c < p->planes; c++) {
                     vstore(p->o_tiles[c] + at, o[c]);
                     if (p->drift_tiles[c] != NULL) vstore(p->drift_tiles[c] + at, drift[c]);

@@ -34,7 +34,11 @@ typedef R_(lcsm_eos_seq)       seq;
 typedef R_(lcsm_eos_seq_grads) grads;
 
 /* A tile has SCAN_TILE vectors at most. */
-enum { SCAN_ROWS = 4, SCAN_TILE = 16, SCAN_BLOCK = VW == 16 ? 16 : 32, RE = 0, IM = 1 };
+enum { SCAN_ROWS = 4, SCAN_TILE = 16, RE = 0, IM = 1 };
+
+/* Steps of a forward block: more of them load and store the memory less often; but where o goes
+ * through a buffer, that must stay in the first-level cache. */
+enum { SCAN_BLOCK = 32, SCAN_BLOCK_TOKEN = VW == 16 ? 16 : 32 };
 
 /* Fewer steps than this and the rounding of a static o does not add up to anything. */
 enum { SCAN_DRIFT = 128 };
@@ -229,10 +233,11 @@ VEC_INLINE void unit_down(unit *u)
 
 /* ---- eos_scan_pack.c ---- */
 
-/* Reads the operands' kinds and takes scratch for blocks of n_max steps and tiles of NV vectors in
- * a row, fused_NV where o is fused (a complex memory takes 1, a single row 4). */
-void K_(lcsm_scan_plan)(scan *p, const seq *x, ptrdiff_t n_max, ptrdiff_t NV, ptrdiff_t fused_NV,
-                        carver *c);
+/* Reads the operands' kinds and takes scratch for blocks of n steps, n_token where o goes through
+ * its buffer, and tiles of NV vectors in a row, fused_NV where o is fused (a complex memory takes
+ * 1, a single row 4). */
+void K_(lcsm_scan_plan)(scan *p, const seq *x, ptrdiff_t n, ptrdiff_t n_token, ptrdiff_t NV,
+                        ptrdiff_t fused_NV, carver *c);
 /* Fills the tiles. */
 void K_(lcsm_scan_pack)(const scan *p);
 void K_(lcsm_scan_block)(const scan *p, ptrdiff_t t0, ptrdiff_t n, block *b);
