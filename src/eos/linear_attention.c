@@ -37,7 +37,7 @@ lcsm_tensor *lcsm_attention_mixer(const lcsm_mixer *m)
     ptrdiff_t           H     = lcsm_mix_heads(m, m->D % 64 == 0 ? m->D / 64 : 1);
     lcsm_attention_attr a     = {.heads  = H,
                                  .causal = !m->cfg->bidirectional,
-                                 .cache  = m->cfg->bidirectional ? 0 : m->cfg->max_length};
+                                 .cache  = m->whole || m->cfg->bidirectional ? 0 : m->cfg->max_length};
     lcsm_rotate_attr    r     = {.kind = LCSM_ROTATE_HALVES, .heads = H};
     ptrdiff_t           K     = lcsm_mix_even(m, "the width of a head, which is turned in pairs,",
                                               lcsm_mix_split(m, "d_model", m->D, H));
