@@ -95,7 +95,7 @@ static void plan(scan *p, cols *q, const seq *x, real *ws, size_t *used)
 {
     carver c = {ws, 0};
     K_(lcsm_scan_plan)(p, x, SCAN_BLOCK, SCAN_BLOCK_TOKEN, VW == 16 ? 4 : 2, VW == 16 ? 4 : 2, &c);
-    size_t line = (size_t)(p->n_max * SCAN_GROUP * p->NV * VW);
+    size_t line = (size_t)(p->n_max * SCAN_COLUMNS);
     q->i        = carve(&c, line);
     q->b        = p->b != NULL ? carve(&c, line) : NULL;
     q->y        = carve(&c, line);
@@ -151,7 +151,7 @@ static void fwd_group(const scan *p, const cols *q, const block *b, const group 
     view              out_y = {y - b->t0 * y_t, y_t, 0, 1};
     const view *const of[]  = {&p->x->i, p->b, &out_y};
     ahead             next;
-    K_(lcsm_scan_ahead)(p, b, g, of, 3, &next);
+    K_(lcsm_scan_ahead)(p, b, g, false, of, 3, &next);
     K_(lcsm_scan_cols)(p, b, g, &p->x->i, q->i);
     if (p->b != NULL) K_(lcsm_scan_cols)(p, b, g, p->b, q->b);
     memset(q->y, 0, (size_t)g->size * sizeof(real));

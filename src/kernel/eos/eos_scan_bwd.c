@@ -229,10 +229,10 @@ static void plan(work *k, const seq *x, ptrdiff_t C, real *ws, size_t *used)
     K_(lcsm_scan_plan)(&k->p, x, n, n, VW == 16 ? 4 : 2, 2, &c);
     const scan *p    = &k->p;
     size_t      tile = (size_t)(p->R * p->NV * VW), planes = (size_t)p->planes, steps = (size_t)n;
-    size_t line = steps * (size_t)(SCAN_GROUP * p->NV * VW), lane = steps * (size_t)(p->R * VW);
-    bool   complement = p->z != Z_NONE && x->gen == EOS_GEN_COMPLEMENT;
-    bool   gate       = p->z > Z_STILL && x->gen == EOS_GEN_GATE;
-    bool   cols       = p->z == Z_BC || p->z == Z_AB;
+    size_t      line = steps * SCAN_COLUMNS, lane = steps * (size_t)(p->R * VW);
+    bool        complement = p->z != Z_NONE && x->gen == EOS_GEN_COMPLEMENT;
+    bool        gate       = p->z > Z_STILL && x->gen == EOS_GEN_GATE;
+    bool        cols       = p->z == Z_BC || p->z == Z_AB;
 
     k->m  = carve(&c, (steps + 1) * planes * tile);
     k->G  = carve(&c, planes * tile);
@@ -313,6 +313,9 @@ static void bwd_tile(const pass *a, const unit *u, const real *g_y, real *g_i, r
                           .g_b     = g_b,
                           .g_c     = g_c};
 
+    for (ptrdiff_t r = 0; a->tape != NULL && r < p->R; r++) /* the next strip's memory */
+        for (ptrdiff_t j = 0; j < u->cut.W; j += VW)
+            __builtin_prefetch(a->tape + (u->k0 + r) * p->x->D + u->cut.d0 + u->cut.W + j);
     if (p->token && !p->fused) K_(lcsm_scan_gen)(u, complement ? NULL : k->dz);
     if (complement) K_(lcsm_scan_gen_other)(u, k->f);
     K_(lcsm_scan_load)(p, u->cut, u->k0, a->tape, k->m);
@@ -358,12 +361,15 @@ static void add_cols(const scan *p, const block *b, const group *g, const out *t
                      const real *from)
 {
     if (to->p == NULL) return;
+    bool whole = to->d == 1 && g->end <= p->x->D;
     for (ptrdiff_t t = 0; t < b->n; t++)
         for (ptrdiff_t s = 0; s < g->count; s++) {
-            strip cut = g->cut[s];
+            strip       cut  = g->cut[s];
+            const real *line = from + g->at[s] + t * cut.W;
+            real       *at   = to->p + (b->t0 + t) * to->t + cut.d0;
             for (ptrdiff_t j = 0; j < cut.W; j += VW)
-                out_add(p->x, to, b->t0 + t, 0, cut.d0 + j,
-                        vload(from + g->at[s] + t * cut.W + j) * factor);
+                if (whole) vstore(at + j, vload(at + j) + vload(line + j) * factor);
+                else out_add(p->x, to, b->t0 + t, 0, cut.d0 + j, vload(line + j) * factor);
         }
 }
 
@@ -384,7 +390,7 @@ static void bwd_group(const pass *a, const block *b, const group *g, const view 
     ahead             next;
     unit              u[SCAN_GROUP];
 
-    K_(lcsm_scan_ahead)(p, b, g, of, 5, &next);
+    K_(lcsm_scan_ahead)(p, b, g, true, of, 5, &next);
     K_(lcsm_scan_cols)(p, b, g, &x->i, k->i);
     K_(lcsm_scan_cols)(p, b, g, g_y, k->g_y);
     memset(k->g_i, 0, (size_t)g->size * sizeof(real));

@@ -172,7 +172,7 @@ void K_(lcsm_scan_block)(const scan *p, ptrdiff_t t0, ptrdiff_t n, block *b)
 group K_(lcsm_scan_group)(const scan *p, ptrdiff_t d0, ptrdiff_t n)
 {
     group g = {.d0 = d0, .end = d0};
-    for (; g.end < p->x->D && g.count < SCAN_GROUP; g.count++) {
+    for (; g.end < p->x->D && g.count < SCAN_GROUP && g.end - d0 < SCAN_COLUMNS; g.count++) {
         strip cut      = strip_at(p, g.end);
         g.cut[g.count] = cut;
         g.at[g.count]  = g.size;
@@ -197,17 +197,18 @@ void K_(lcsm_scan_cols)(const scan *p, const block *b, const group *g, const vie
     }
 }
 
-void K_(lcsm_scan_ahead)(const scan *p, const block *b, const group *g, const view *const *of,
-                         int views, ahead *a)
+void K_(lcsm_scan_ahead)(const scan *p, const block *b, const group *g, bool back,
+                         const view *const *of, int views, ahead *a)
 {
     const ptrdiff_t line  = 64 / (ptrdiff_t)sizeof(real);
     ptrdiff_t       width = g->end - g->d0, left = p->x->D - g->end;
+    ptrdiff_t       next  = back ? b->t0 - b->n : b->t0 + b->n; /* as many steps, as a rule */
     bool            right = left > 0;
-    *a                    = (ahead){.t0    = right ? b->t0 : b->t0 + b->n,
+    *a                    = (ahead){.t0    = right ? b->t0 : next,
                                     .d0    = right ? g->end : 0,
                                     .turns = p->Kp * width / (p->NV > 1 ? 2 * VW : VW),
                                     .lines = ((right && left < width ? left : width) + line - 1) / line};
-    if (!right && b->t0 + 2 * b->n > p->x->T) return;
+    if (!right && (next < 0 || next + b->n > p->x->T)) return;
     for (int j = 0; j < views; j++)
         if (of[j] != NULL && of[j]->p != NULL && of[j]->d == 1) a->of[a->views++] = *of[j];
 }

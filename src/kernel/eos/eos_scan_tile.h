@@ -90,8 +90,10 @@ typedef struct {
     rows      e[2], s[2], a, g, phase; /* g: the row factor itself, exp(row) */
 } block;
 
-/* Strips that are packed together: their columns of a step follow each other in memory. */
-enum { SCAN_GROUP = 8 };
+/* Strips that are packed together: their columns of a step follow each other in memory. Sums over
+ * columns are folded once for each group, and its columns of a block stay in a second-level cache.
+ */
+enum { SCAN_GROUP = 16, SCAN_COLUMNS = 512 };
 
 typedef struct {
     ptrdiff_t count, d0, end; /* strips; columns d0 .. end - 1, padding included */
@@ -246,9 +248,9 @@ group K_(lcsm_scan_group)(const scan *p, ptrdiff_t d0, ptrdiff_t n);
 /* The block's steps of a (T, D) view, packed: for each strip (n, W). */
 void K_(lcsm_scan_cols)(const scan *p, const block *b, const group *g, const view *v, real *to);
 /* Points to the group that follows g in block b; every view has contiguous columns or is left out.
- */
-void K_(lcsm_scan_ahead)(const scan *p, const block *b, const group *g, const view *const *of,
-                         int views, ahead *a);
+ * After the last group comes the block behind b, or before it in a backward pass. */
+void K_(lcsm_scan_ahead)(const scan *p, const block *b, const group *g, bool back,
+                         const view *const *of, int views, ahead *a);
 /* The steps from t on that make a block: none but the first is reset, all are in one cell of C. */
 ptrdiff_t K_(lcsm_scan_steps)(const seq *x, ptrdiff_t t, ptrdiff_t end, ptrdiff_t n_max);
 /* m (K, D planes) -> a tile (planes, R, W), and back. NULL is an empty memory. */
