@@ -106,13 +106,13 @@ static void transform_input(const work *w, const real *u, ptrdiff_t u_t, ptrdiff
 
 /* ---- forward ----------------------------------------------------------------------------- */
 
+/* The block of u becomes p + i q; that of the block before is in g. */
 static void forward_block(const work *w, real *y, ptrdiff_t y_t, ptrdiff_t t)
 {
     for (ptrdiff_t j = 0; j < w->n; j++) w->u[j] = pair_mul(w->k[j], w->u[j]);
     back(w, w->u);
-    for (ptrdiff_t j = 0; j < w->n && t + j < w->T; j++) put(w, y, y_t, t + j, w->u[j].re, t > 0);
-    for (ptrdiff_t j = 0; j < w->n && t + w->n + j < w->T; j++)
-        put(w, y, y_t, t + w->n + j, w->u[j].im, false);
+    for (ptrdiff_t j = 0; j < w->n && t + j < w->T; j++)
+        put(w, y, y_t, t + j, t > 0 ? w->u[j].re + w->g[j].im : w->u[j].re, false);
 }
 
 void K_(lcsm_longconv_fft)(const R_(lcsm_longconv) *c, real *y, ptrdiff_t y_t, real *ws)
@@ -125,6 +125,9 @@ void K_(lcsm_longconv_fft)(const R_(lcsm_longconv) *c, real *y, ptrdiff_t y_t, r
             for (ptrdiff_t t = 0; t < c->T; t += w.n) {
                 transform_input(&w, c->u + b * c->T * c->u_t, c->u_t, t);
                 forward_block(&w, y + b * c->T * y_t, y_t, t);
+                pair *before = w.g;
+                w.g          = w.u;
+                w.u          = before;
             }
     }
 }
