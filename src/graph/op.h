@@ -69,6 +69,7 @@ typedef struct lcsm_node {
     size_t          both_scratch;        /* bytes, during both at once */
     size_t          own;                 /* bytes that `prepare` fills once, after planning */
     unsigned        bwd_in, bwd_out;     /* from the row; a rule may clear bits */
+    bool            cheap;               /* forward costs less than keeping its result */
     int             n_state;
     lcsm_state_spec state[LCSM_MAX_STATE];
 } lcsm_node;

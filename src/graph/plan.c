@@ -300,7 +300,7 @@ static void count_work(lcsm_plan *p)
         if (s->node == NULL || s->node->op->flops == NULL) continue;
         double flops = s->node->op->flops(s->node);
         if (s->pass == LCSM_PASS_BACKWARD) p->report.bwd_flops += 2 * flops;
-        else p->report.fwd_flops += flops;
+        if (s->pass == LCSM_PASS_FORWARD) p->report.fwd_flops += flops;
     }
 }
 

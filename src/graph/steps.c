@@ -219,6 +219,44 @@ static void add_block_again(lcsm_plan *p, int last)
             add_step(p, LCSM_PASS_RECOMPUTE, lcsm_node_at(p->g, j));
 }
 
+/* ---- cheap results that are computed again ---- */
+
+/* Whether the result of a node need not stay until backward: its inputs do. */
+static bool is_cheap(const lcsm_plan *p, const lcsm_node *n)
+{
+    bool cheap = n->cheap && n->n_out == 1 && n->saved == 0 && n->n_state == 0
+              && n->out[0]->parent == NULL && !n->out[0]->keep && p->wanted[n->index] != 0;
+    for (int i = 0; i < n->n_in && cheap; i++)
+        cheap = n->in[i] == NULL || (n->bwd_in & LCSM_BIT(i)) != 0
+             || lcsm_tensor_root(n->in[i], NULL)->kind != LCSM_TENSOR_COMPUTED;
+    return cheap;
+}
+
+static bool was_again(const lcsm_plan *p, const lcsm_node *n)
+{
+    for (int j = p->n_forward; j < p->n_steps; j++)
+        if (p->steps[j].pass == LCSM_PASS_RECOMPUTE && p->steps[j].node == n) return true;
+    return false;
+}
+
+/* Before a step that reads t: computes it again, and first what it comes from, if that is cheap. */
+static void add_cheap_again(lcsm_plan *p, lcsm_tensor *t)
+{
+    lcsm_tensor *root = lcsm_tensor_root(t, NULL);
+    if (root->kind != LCSM_TENSOR_COMPUTED || p->escapes[root->index]) return;
+    if (!is_cheap(p, root->node) || was_again(p, root->node)) return;
+    for (int i = 0; i < root->node->n_in; i++)
+        if (root->node->in[i] != NULL) add_cheap_again(p, root->node->in[i]);
+    p->again[root->index] = true;
+    add_step(p, LCSM_PASS_RECOMPUTE, root->node);
+}
+
+static void add_needs_again(lcsm_plan *p, const lcsm_node *n)
+{
+    for (int i = 0; i < n->n_in && !p->opt.recompute && !p->opt.separate; i++)
+        if (n->in[i] != NULL && (n->bwd_in & LCSM_BIT(i)) != 0) add_cheap_again(p, n->in[i]);
+}
+
 static void add_backward(lcsm_plan *p)
 {
     const lcsm_graph *g = p->g;
@@ -227,7 +265,9 @@ static void add_backward(lcsm_plan *p)
         lcsm_node *n    = lcsm_node_at(g, j);
         bool       last = j + 1 == g->node_list.count || lcsm_node_at(g, j + 1)->block != n->block;
         if (p->opt.recompute && n->block >= 0 && last) add_block_again(p, j);
-        if (p->wanted[j] != 0) add_step(p, LCSM_PASS_BACKWARD, n)->wanted = p->wanted[j];
+        if (p->wanted[j] == 0) continue;
+        add_needs_again(p, n);
+        add_step(p, LCSM_PASS_BACKWARD, n)->wanted = p->wanted[j];
     }
 }
 

@@ -99,10 +99,17 @@ static lcsm_tensor *random_eos(random_graph *r)
     return lcsm_recurrence(r->g, &o, NULL);
 }
 
+/* Its result is computed again in backward, unless nothing is shared. */
+static lcsm_tensor *random_glu(random_graph *r)
+{
+    lcsm_tensor *a = any(r), *b = any_like(r, a);
+    return lcsm_glu(r->g, LCSM_ACT_SILU, a, b == NULL ? a : b);
+}
+
 static lcsm_tensor *random_op(random_graph *r)
 {
     lcsm_tensor *x = any(r);
-    switch (choose(r, 13)) {
+    switch (choose(r, 15)) {
     case 0: return random_two(r, false);
     case 1: return random_two(r, true);
     case 2: return lcsm_scale(r->g, x, 0.5);
@@ -115,6 +122,8 @@ static lcsm_tensor *random_op(random_graph *r)
     case 9: return random_norm(r);
     case 10: return random_shift(r);
     case 11: return random_eos(r);
+    case 12:
+    case 13: return random_glu(r);
     default: return lcsm_add(r->g, x, x);
     }
 }

@@ -12,6 +12,7 @@ static lcsm_status shape(lcsm_node *n, lcsm_error *err)
     if (!lcsm_shape_equal(&n->in[A]->shape, &n->in[B]->shape))
         return lcsm_fail(err, LCSM_ERR_ARGUMENT, "a and b must have the same shape");
     n->shape[0] = n->in[A]->shape;
+    n->cheap    = true;
     return LCSM_OK;
 }
 

@@ -6,6 +6,9 @@ enum { X, W, B };
 /* Rows whose parts of g_w and g_b are summed into one partial row. */
 enum { BLOCK = 64 };
 
+/* Rows so wide take no longer than it takes to read them. */
+enum { WIDE = 256 };
+
 static ptrdiff_t width(const lcsm_tensor *w)
 {
     return w == NULL ? 0 : w->cols;
@@ -48,6 +51,7 @@ static lcsm_status shape(lcsm_node *n, lcsm_error *err)
     lcsm_status st = check(n, err);
     if (st != LCSM_OK) return st;
     n->shape[0] = n->in[X]->shape;
+    n->cheap    = n->in[X]->cols >= WIDE;
     layout(&a, n, &g_w, &g_b);
     return measured(&a, &n->bwd_scratch, err);
 }
