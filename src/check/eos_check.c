@@ -329,6 +329,14 @@ static void make_extreme(lcsm_eos_problem *p)
         }
 }
 
+/* The delta rule of a model: what is erased is what lies along e_t, so I - e_t b_t^T shrinks. With
+ * unrelated e and b the memory grows at every step, and in a million beyond every number. */
+static void make_contraction(lcsm_eos_problem *p)
+{
+    if (p->size[EOS_erase] > 0 && p->size[EOS_erase] == p->size[EOS_e])
+        memcpy(p->operand[EOS_erase], p->operand[EOS_e], p->size[EOS_e] * sizeof(double));
+}
+
 static lcsm_status check_extreme(const checker *c, const lcsm_eos_case *k, lcsm_eos_sizes n,
                                  bool extreme, worst *w, lcsm_error *err)
 {
@@ -341,6 +349,7 @@ static lcsm_status check_extreme(const checker *c, const lcsm_eos_case *k, lcsm_
     LCSM_TRY(lcsm_eos_result_make(&want, &p, err));
     LCSM_TRY(lcsm_eos_result_make(&got, &p, err));
     if (extreme) make_extreme(&p);
+    else make_contraction(&p);
     LCSM_TRY(lcsm_eos_case_run_f64(c->ctx, &p, LCSM_FORM_RECURRENT, 0, true, &want, err));
     LCSM_TRY(lcsm_eos_term_sizes(c->ctx, k, &p, term, err));
     for (size_t f = 0; f < COUNT(FORMS); f++) {
