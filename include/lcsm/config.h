@@ -70,8 +70,9 @@ typedef struct {
     int  expand_from, shrink_from; /* lcsm_from, of custom models */
     int  oscillation;              /* lcsm_oscillation */
     int  oscillation_k, oscillation_d, oscillation_kd;
-    int  phase;  /* lcsm_phase */
-    int  o_init; /* 0 random, 1 ALiBi */
+    int  phase;      /* lcsm_phase */
+    int  o_init;     /* 0 random, 1 ALiBi */
+    int  theta_init; /* 0 powers of 10000, 1 even */
     bool o_learned;
 
     int       channel_mixer, norm;

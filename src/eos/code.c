@@ -176,6 +176,11 @@ LCSM_FILL(fill_theta)
     lcsm_thetas(count, (size_t)init->a, v);
 }
 
+LCSM_FILL(fill_even_theta)
+{
+    lcsm_thetas_even(count, v);
+}
+
 /* log(a + 1) in row a. */
 LCSM_FILL(fill_log_rows)
 {
@@ -221,7 +226,9 @@ static lcsm_operand factor_part(const lcsm_mixer *m, lcsm_part part, const char 
 
 static lcsm_operand phase_part(const lcsm_mixer *m, int phase, ptrdiff_t K)
 {
-    lcsm_init    init  = {.kind = LCSM_INIT_FILL, .a = (double)m->D, .fill = fill_theta};
+    lcsm_init    init  = {.kind = LCSM_INIT_FILL,
+                          .a    = (double)m->D,
+                          .fill = m->cfg->theta_init == 0 ? fill_theta : fill_even_theta};
     unsigned     fixed = phase == LCSM_PHASE_FIXED ? LCSM_PARAM_FROZEN : LCSM_PARAM_NO_DECAY;
     lcsm_tensor *theta;
     if (phase == LCSM_PHASE_NONE) return (lcsm_operand){0};

@@ -63,6 +63,11 @@ void lcsm_thetas(size_t n, size_t width, double *thetas)
     for (size_t j = 0; j < n; j++) thetas[j] = pow(10000, -2.0 * (double)j / (double)width);
 }
 
+void lcsm_thetas_even(size_t n, double *thetas)
+{
+    for (size_t j = 0; j < n; j++) thetas[j] = PI * ((double)j + 0.5) / (double)n;
+}
+
 void lcsm_hgrn_bounds(size_t layers, size_t D, const double *gamma, double *bounds)
 {
     for (size_t d = 0; d < D; d++) {

@@ -32,6 +32,9 @@ void lcsm_tnl_decays(size_t layer, size_t layers, size_t heads, double *decays);
 /* 10000^(-2 j / width) for j < n: code 11 (n = k, width = D), LRPE (n = width = H k), HGRN. */
 void lcsm_thetas(size_t n, size_t width, double *thetas);
 
+/* pi (j + 1/2) / n: with all frequencies, a sum of cosines can stand out at any one lag. */
+void lcsm_thetas_even(size_t n, double *thetas);
+
 /* HGRN's lower bounds of all layers from gamma (layers, D): the cumulative sum over layers of the
  * softmax over layers, without layer 0's share. */
 void lcsm_hgrn_bounds(size_t layers, size_t D, const double *gamma, double *bounds);

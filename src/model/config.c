@@ -36,6 +36,7 @@ static const lcsm_key ROWS[] = {
     WORD("oscillation.kd", oscillation_kd, "static", "static|fixed", "its matrix part"),
     WORD("phase",          phase,          "none", "none|fixed|learned|data", "makes the memory complex"),
     WORD("o_init",         o_init,         "randn", "randn|alibi", "first values of a static o"),
+    WORD("theta_init",     theta_init,     "powers", "powers|even", "angles of a complex code: 10000^(-2a/d_model), or pi (a + 1/2)/k"),
     BOOL("o_learned",      o_learned,      "true", "false fixes a static o at its ALiBi decays"),
     WORD("channel_mixer",  channel_mixer,  "auto", "auto|glu|sglu|ffn|rwkv|none", "the second half of a block"),
     INT ("hidden",         hidden,         0, 1 << 20, "0",   "its width; 0: 4/3 of d_model for GLU"),
