@@ -77,7 +77,7 @@ if [ "$what" = shakespeare ]; then
     done
 else
     [ -f "$out/tokenizer.json" ] ||
-        "$program" tokenizer train "$text" --vocab 8192 --out "$out/tokenizer.json" --quiet
+        "$program" tokenizer train "$text" --vocab 8192 --out "$out/tokenizer.json" --quiet >&2
     set -- --data "$text" --valid "$valid" --tokenizer "$out/tokenizer.json" "$@"
     # Layers and widths that bring each to the size of gla, 3.3 million parameters.
     row gla --method gla "$@"

@@ -22,7 +22,7 @@ static const char HELP[] =
     "run that fails is recorded (failed.txt) and the others go on. lcsm report makes tables and\n"
     "figures of DIR, also while it runs. NAME may be a folder of your own with a grid.json.\n"
     "\n"
-    "  --scale S         tiny: about a minute, to see that all works; small: an hour or so on two\n"
+    "  --scale S         tiny: about a minute, to see that all works; small: under an hour on two\n"
     "                    processors; paper: exactly the paper's grid, days and weeks. default "
     "tiny\n"
     "  --data PATH       text for language models; may be given several times\n"
