@@ -9,7 +9,7 @@ typedef struct {
 
 VEC_INLINE vec pairs(real even, real odd)
 {
-    vec v;
+    vec v = vzero();
     for (int j = 0; j < VW; j++) v[j] = j % 2 == 0 ? even : odd;
     return v;
 }
