@@ -119,20 +119,6 @@ VEC_INLINE void vput_m(real *p, vec v, ptrdiff_t m, bool add)
     vstore_m(p, add ? vload_m(p, m) + v : v, m);
 }
 
-/* Lanes 1, 0, 3, 2, ... */
-VEC_INLINE vec vswap_pairs(vec v)
-{
-#if VW == 16
-    return __builtin_shufflevector(v, v, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14);
-#elif VW == 8
-    return __builtin_shufflevector(v, v, 1, 0, 3, 2, 5, 4, 7, 6);
-#elif VW == 4
-    return __builtin_shufflevector(v, v, 1, 0, 3, 2);
-#else
-    return __builtin_shufflevector(v, v, 1, 0);
-#endif
-}
-
 /* Through expm1, so that small x keeps its digits. */
 VEC_INLINE vec vtanh(vec x)
 {

@@ -67,7 +67,7 @@ static void apply(const rotate *r, const real *x, real *y)
             ptrdiff_t left = n - j;
             vec a = vload_m(xh + j, left), vc = vload_m(c + j, left), vs = vload_m(s + j, left);
             if (r->kind == LCSM_ROTATE_PAIRS) {
-                vstore_m(yh + j, a * vc + vswap_pairs(a) * vs, left);
+                vstore_m(yh + j, a * vc + vswap(a) * vs, left);
             } else if (r->kind == LCSM_ROTATE_HALVES) {
                 vec b = vload_m(xh + n + j, left);
                 vstore_m(yh + j, a * vc - b * vs, left);
@@ -96,11 +96,11 @@ VEC_INLINE void back_pairs(const rotate *r, const real *c, const real *s, const 
         vec       vc = vload_m(c + j, left), vs = vload_m(s + j, left);
         vec       g = vload_m(g_y + j, left);
         if (g_theta != NULL) {
-            vec a = vload_m(x + j, left), y = a * vc + vswap_pairs(a) * vs;
-            vec cross = vswap_pairs(g) * y;
-            add_theta(g_theta + j / 2, r->position, cross - vswap_pairs(cross), (left + 1) / 2, 2);
+            vec a = vload_m(x + j, left), y = a * vc + vswap(a) * vs;
+            vec cross = vswap(g) * y;
+            add_theta(g_theta + j / 2, r->position, cross - vswap(cross), (left + 1) / 2, 2);
         }
-        if (g_x != NULL) vput_m(g_x + j, g * vc - vswap_pairs(g) * vs, left, add);
+        if (g_x != NULL) vput_m(g_x + j, g * vc - vswap(g) * vs, left, add);
     }
 }
 
