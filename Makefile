@@ -23,7 +23,7 @@ setup: ## install what is missing (Debian-like machines)
 test: setup ## the whole suite: format, layers, tests, sanitizers, Clang, clang-tidy, install
 	@scripts/test
 
-check-full: setup ## the same, and no test left out anywhere
+check-full: setup ## the release build, with every code, method and operand form proved in full
 	@scripts/test --full
 
 demo: ## set up, build, train a small model, run a small experiment, report (minutes)

@@ -18,7 +18,7 @@ target_compile_options(lcsm_flags INTERFACE
     $<$<BOOL:${LCSM_WERROR}>:-Werror>)
 if(LCSM_SANITIZE)
     set(sanitize -fsanitize=${LCSM_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
-    target_compile_options(lcsm_flags INTERFACE ${sanitize} -g -O1)
+    target_compile_options(lcsm_flags INTERFACE ${sanitize} -g1 -O1)
     target_link_options(lcsm_flags INTERFACE ${sanitize})
 endif()
 if(LCSM_FUZZ)

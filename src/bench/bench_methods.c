@@ -91,6 +91,7 @@ static double now_of(const bench *k)
     return k->b->threads[0] == 1 ? lcsm_processor_time() : lcsm_now();
 }
 
+/* Without ctx no optimiser. */
 static lcsm_status update(const bench *k, rig *r, const lcsm_context *ctx, double *seconds)
 {
     double      from = now_of(k);
@@ -102,7 +103,7 @@ static lcsm_status update(const bench *k, rig *r, const lcsm_context *ctx, doubl
     return st;
 }
 
-/* The best of some updates after one that touches all memory; without ctx no optimiser. */
+/* The best of some updates after one that touches all memory. */
 static lcsm_status best_update(const bench *k, rig *r, const lcsm_context *ctx, double *best)
 {
     lcsm_status st = LCSM_OK;
@@ -152,27 +153,42 @@ cleanup:
     return st;
 }
 
-/* Seconds a token of one block on `tokens` tokens in sequences of T. */
-static lcsm_status time_length(const bench *k, ptrdiff_t T, ptrdiff_t tokens, double *a_token)
+/* ---- growth ----------------------------------------------------------------------------- */
+
+/* One block on `tokens` tokens in sequences of T. */
+static lcsm_status rig_length(const bench *k, rig *r, ptrdiff_t T, ptrdiff_t tokens)
 {
-    rig               r;
-    double            best = NAN;
-    lcsm_model_config one  = k->cfg;
-    one.layers             = 1;
-    one.channel_mixer      = LCSM_CHANNEL_NONE;
-    lcsm_status st         = rig_make(&r, k->b->ctx[0], &one, tokens / T, T, true, k->err);
-    if (st != LCSM_OK) return st;
-    st       = best_update(k, &r, NULL, &best);
-    *a_token = best / (double)tokens;
-    rig_free(&r);
-    return st;
+    lcsm_model_config one = k->cfg;
+    one.layers            = 1;
+    one.channel_mixer     = LCSM_CHANNEL_NONE;
+    return rig_make(r, k->b->ctx[0], &one, tokens / T, T, true, k->err);
 }
 
-static lcsm_status time_long(const bench *k, ptrdiff_t T, ptrdiff_t tokens, lcsm_method_speed *out)
+/* Short and long sequences in turns, so that both see the same machine; the best of each. */
+static lcsm_status time_lengths(const bench *k, ptrdiff_t from, ptrdiff_t to, ptrdiff_t tokens,
+                                lcsm_method_speed *out)
 {
-    lcsm_status st   = time_length(k, T, tokens, &out->long_seconds);
-    out->long_length = T;
-    out->growth      = out->long_seconds / out->short_seconds;
+    enum { TURNS = 3 }; /* at least; the first touches all memory and does not count */
+    rig         small = {0}, large = {0};
+    lcsm_status st         = LCSM_OK;
+    double      best_small = INFINITY, best_large = INFINITY, took;
+    LCSM_TRY(rig_length(k, &small, from, tokens));
+    LCSM_TRY(rig_length(k, &large, to, tokens));
+    double end = lcsm_now() + 2 * k->b->options.seconds;
+    for (int turn = 0; turn < TURNS || (turn < 50 && lcsm_now() < end); turn++) {
+        LCSM_TRY(update(k, &small, NULL, &took));
+        if (turn > 0) best_small = fmin(best_small, took);
+        LCSM_TRY(update(k, &large, NULL, &took));
+        if (turn > 0) best_large = fmin(best_large, took);
+    }
+    out->short_length  = from;
+    out->long_length   = to;
+    out->short_seconds = best_small / (double)tokens;
+    out->long_seconds  = best_large / (double)tokens;
+    out->growth        = best_large / best_small;
+cleanup:
+    rig_free(&small);
+    rig_free(&large);
     return st;
 }
 
@@ -182,12 +198,11 @@ static lcsm_status time_growth(const bench *k, lcsm_method_speed *out)
 {
     bool      quick = k->b->options.quick;
     ptrdiff_t from = quick ? QUICK_SHORT : SHORT, to = quick ? QUICK_LONG : LONG;
-    out->short_length = from;
-    lcsm_status st    = time_length(k, from, to, &out->short_seconds);
-    if (out->linear) return st == LCSM_OK ? time_long(k, to, to, out) : st;
-    double next = 0;
+    if (out->linear) return time_lengths(k, from, to, to, out);
+    lcsm_status st   = LCSM_OK;
+    double      next = 0;
     for (ptrdiff_t T = 4 * from; T <= to && next < LONGEST_RUN && st == LCSM_OK; T *= 4) {
-        st   = time_long(k, T, to, out);
+        st   = time_lengths(k, from, T, to, out);
         next = 4 * out->long_seconds * (double)to;
     }
     return st;

@@ -47,7 +47,7 @@ static void put_block(lcsm_strbuf *out, const lcsm_block *b, const char *figures
         return;
     case LCSM_BLOCK_FINDING:
         lcsm_strbuf_printf(out, "- **%s**: ", FINDINGS[b->finding]);
-        put_line(out, "", b->text, b->more[0] != '\0' ? "  \n  " : "");
+        put_line(out, "", b->text, b->more[0] != '\0' ? "\\\n  " : "");
         put_line(out, "", b->more, last ? "\n\n" : "\n");
         return;
     case LCSM_BLOCK_TABLE:

@@ -218,6 +218,7 @@ static lcsm_status build(report *r, const lcsm_report_options *o, lcsm_error *er
     for (size_t j = 0; j < o->count; j++) LCSM_TRY(add_folder(r, o->folders[j], err));
     for (size_t j = 0; j < r->study_count; j++)
         LCSM_TRY(lcsm_section_study(&r->doc, &r->studies[j], err));
+    LCSM_TRY(lcsm_section_together(&r->doc, r->studies, r->study_count, err));
     if (r->record_count > 0) LCSM_TRY(lcsm_section_runs(&r->doc, r->records, r->record_count, err));
     if (r->doc.failed) st = lcsm_fail(err, LCSM_ERR_MEMORY, "no room for the report");
 cleanup:

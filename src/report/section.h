@@ -1,4 +1,4 @@
-/* section.h - the parts of a report: one for each experiment, one for runs on their own. */
+/* section.h - the parts of a report: one for each experiment, one for all, one for single runs. */
 #ifndef LCSM_REPORT_SECTION_H
 #define LCSM_REPORT_SECTION_H
 #include "report/doc.h"
@@ -7,6 +7,11 @@
 lcsm_status lcsm_section_study(lcsm_doc *d, const lcsm_study *s, lcsm_error *err);
 lcsm_status lcsm_section_runs(lcsm_doc *d, const lcsm_record *records, size_t count,
                               lcsm_error *err);
+
+/* Experiments with the same metric and scale in one ranking beside the paper's; nothing if there is
+ * no more than one. */
+lcsm_status lcsm_section_together(lcsm_doc *d, const lcsm_study *studies, size_t count,
+                                  lcsm_error *err);
 
 /* ---- what both show ---- */
 

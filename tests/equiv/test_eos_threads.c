@@ -59,6 +59,7 @@ static void prove_tiles(const char *name, lcsm_eos_setting set)
     assert_int_equal(lcsm_eos_problem_make(&p, eos_case_named(name),
                                            (lcsm_eos_sizes){1, 150, 1, 9, 200}, &set, &err),
                      LCSM_OK);
+    p.desc.tile        = 64; /* by itself the plan would not cut so little work */
     lcsm_eos_desc desc = p.desc;
     desc.form          = LCSM_FORM_AUTO;
     desc.chunk         = 8;

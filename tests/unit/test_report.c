@@ -295,6 +295,44 @@ TEST(report_writes_every_format)
     temp_folder_remove(&f);
 }
 
+/* Two experiments; "b" stands in both of them and is one model. */
+TEST(report_ranks_rows_of_several_experiments_together)
+{
+    static const char fmt[] =
+        "{\"format\": \"lcsm-experiment\", \"name\": \"%s\", \"title\": \"%s\", \"task\": \"lm\", "
+        "\"scale\": \"tiny\", \"metric\": \"accuracy\", \"axes\": [], \"variants\": [\"%s\", "
+        "\"b\"], "
+        "\"paper\": {\"rows\": [{\"label\": \"%s\", \"valid\": %g}, {\"label\": \"b\", \"valid\": "
+        "0.5}]}, \"runs\": [{\"name\": \"x\", \"variant\": 0, \"axes\": [], \"lr\": 1, \"seed\": "
+        "1, "
+        "\"command\": \"\"}, {\"name\": \"y\", \"variant\": 1, \"axes\": [], \"lr\": 1, \"seed\": "
+        "1, "
+        "\"command\": \"\"}]}";
+    temp_folder f = temp_folder_make();
+    char        text[1000], markdown[100];
+    (void)snprintf(text, sizeof text, fmt, "p", "P", "a", "a", 0.25);
+    put(&f, "all/p", "experiment.json", text);
+    put_run(&f, "all/p/runs/x", "{}", EVAL(1, 1, 0.75) END("steps"));
+    put_run(&f, "all/p/runs/y", "{}", EVAL(1, 1, 0.5) END("steps"));
+    (void)snprintf(text, sizeof text, fmt, "q", "Q", "c", "c", 0.75);
+    put(&f, "all/q", "experiment.json", text);
+    put_run(&f, "all/q/runs/x", "{}", EVAL(1, 1, 0.875) END("steps"));
+    put_run(&f, "all/q/runs/y", "{}", EVAL(1, 1, 0.5) END("steps"));
+    (void)snprintf(markdown, sizeof markdown, "%s/r.md", f.path);
+    const char *const   folders[] = {temp_path(&f, "all")};
+    lcsm_report_options o         = {.folders = folders, .count = 1, .markdown = markdown};
+    assert_int_equal(lcsm_report_write(&o, NULL, NULL), LCSM_OK);
+    char *page = written(&f, "r.md");
+    char *here = strstr(page, "## The tables together, accuracy");
+    assert_non_null(here);
+    assert_has(here, "- rows: 3\n- rank correlation with the paper: 0.50\n");
+    assert_has(here, "| c | Q | 0.875 | 1 | 0.750 | 1 |\n"
+                     "| a | P | 0.750 | 2 | 0.250 | 3 |\n"
+                     "| b | P | 0.500 | 3 | 0.500 | 2 |\n");
+    free(page);
+    temp_folder_remove(&f);
+}
+
 TEST(report_of_plain_runs_shows_all_of_them)
 {
     temp_folder         f = temp_folder_make();

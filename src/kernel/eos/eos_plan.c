@@ -357,6 +357,20 @@ static void choose_span(lcsm_eos_plan *p)
     p->span = most < cells ? most * p->chunk : p->T;
 }
 
+/* K D steps of a span from which on it is worth waking the other threads for. */
+enum { SPAN_WORK = 1 << 22 };
+
+/* Column tiles whose spans are too short for that are worse than none. */
+static void choose_cut(lcsm_eos_plan *p, ptrdiff_t wanted)
+{
+    choose_tiles(p, wanted);
+    choose_span(p);
+    if (wanted > 0 || p->tiles == 1 || p->span == p->T) return;
+    if (p->span * p->K * p->D >= SPAN_WORK) return;
+    choose_tiles(p, p->D);
+    choose_span(p);
+}
+
 /* Whether the heads of a step lie beside each other in all operands, so that reading them together
  * reads memory in order. */
 static bool heads_inside(const lcsm_eos_plan *p)
@@ -419,8 +433,7 @@ lcsm_status lcsm_eos_plan_make(lcsm_eos_plan *plan, int threads, const lcsm_eos_
         p.reason = "asked for";
     }
     choose_chunk(&p, desc->chunk);
-    choose_tiles(&p, p.form == LCSM_FORM_RECURRENT && has(&p, EOS_dense) ? p.D : desc->tile);
-    choose_span(&p);
+    choose_cut(&p, p.form == LCSM_FORM_RECURRENT && has(&p, EOS_dense) ? p.D : desc->tile);
     choose_heads(&p);
     *plan = p;
     return LCSM_OK;

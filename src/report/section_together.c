@@ -1,0 +1,117 @@
+/* section_together.c - the tables of several experiments as one: is their order the paper's? */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/rank.h"
+#include "report/section.h"
+
+/* A variant that has both a result and a number of the paper. */
+typedef struct {
+    const lcsm_study *study;
+    size_t            variant;
+    double            ours, paper;
+} row;
+
+typedef struct {
+    row   *rows;
+    size_t count, studies;
+} collection;
+
+/* Tables share rows: the same label with the same number of the paper is one model. */
+static bool is_there(const collection *c, const row *r)
+{
+    for (size_t j = 0; j < c->count; j++)
+        if (c->rows[j].paper == r->paper
+            && strcmp(c->rows[j].study->variants[c->rows[j].variant],
+                      r->study->variants[r->variant])
+                   == 0)
+            return true;
+    return false;
+}
+
+static void collect(collection *c, const lcsm_study *s)
+{
+    size_t before = c->count;
+    for (size_t v = 0; v < s->variant_count; v++) {
+        row r = {s, v, lcsm_study_mean(s, v, NULL), s->paper[v]};
+        if (isfinite(r.ours) && isfinite(r.paper) && !is_there(c, &r)) c->rows[c->count++] = r;
+    }
+    c->studies += c->count > before;
+}
+
+static bool fits(const lcsm_study *a, const lcsm_study *b)
+{
+    return a->metric == b->metric && strcmp(a->scale, b->scale) == 0;
+}
+
+/* Rows from the best to the worst of ours. */
+static void put_rows(lcsm_doc *d, const collection *c, const double *ranks, const double *paper)
+{
+    lcsm_table         t = {0};
+    const lcsm_metric *m = c->rows[0].study->metric;
+    lcsm_table_column(&t, "variant", LCSM_LEFT);
+    lcsm_table_column(&t, "table", LCSM_LEFT);
+    lcsm_table_column(&t, m->label, LCSM_RIGHT);
+    lcsm_table_column(&t, "rank", LCSM_RIGHT);
+    lcsm_table_column(&t, "paper", LCSM_RIGHT);
+    lcsm_table_column(&t, "paper's rank", LCSM_RIGHT);
+    for (size_t twice = 2; twice <= 2 * c->count; twice++) /* equal values share a place: a half */
+        for (size_t j = 0; j < c->count; j++) {
+            const row *r = &c->rows[j];
+            if ((size_t)(2 * ranks[j]) != twice) continue;
+            lcsm_table_cell(&t, "%s", r->study->variants[r->variant]);
+            lcsm_table_cell(&t, "%s", r->study->title);
+            lcsm_table_number(&t, m->digits, r->ours);
+            lcsm_table_cell(&t, "%g", ranks[j]);
+            lcsm_table_number(&t, m->digits, r->paper);
+            lcsm_table_cell(&t, "%g", paper[j]);
+        }
+    lcsm_doc_table(d, &t, "%s", "A row that stands in several tables is counted once.");
+}
+
+static lcsm_status put_collection(lcsm_doc *d, const collection *c, lcsm_error *err)
+{
+    size_t  n    = c->count;
+    double *ours = malloc(4 * n * sizeof *ours), *paper = ours + n, *ranks = paper + n,
+           *paper_ranks = ranks + n;
+    if (ours == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for a table");
+    for (size_t j = 0; j < n; j++) {
+        ours[j]  = c->rows[j].ours;
+        paper[j] = c->rows[j].paper;
+    }
+    bool higher = c->rows[0].study->metric->higher;
+    lcsm_ranks(ranks, ours, n, higher);
+    lcsm_ranks(paper_ranks, paper, n, higher);
+    lcsm_doc_add(d, LCSM_BLOCK_SECTION, "The tables together, %s", c->rows[0].study->metric->label);
+    lcsm_doc_fact(d, "tables", "%zu", c->studies);
+    lcsm_doc_fact(d, "rows", "%zu", n);
+    lcsm_doc_fact(d, "rank correlation with the paper", "%.2f",
+                  lcsm_spearman(ours, paper, n, NULL));
+    put_rows(d, c, ranks, paper_ranks);
+    free(ours);
+    return LCSM_OK;
+}
+
+lcsm_status lcsm_section_together(lcsm_doc *d, const lcsm_study *studies, size_t count,
+                                  lcsm_error *err)
+{
+    enum { FEWEST = 3 }; /* rows that have an order worth a number */
+    lcsm_status st  = LCSM_OK;
+    size_t      all = 0;
+    for (size_t j = 0; j < count; j++) all += studies[j].variant_count;
+    collection c = {.rows = malloc((all + 1) * sizeof *c.rows)};
+    if (c.rows == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for a table");
+    for (size_t j = 0; j < count; j++) {
+        bool first = true;
+        for (size_t k = 0; k < j; k++) first = first && !fits(&studies[k], &studies[j]);
+        if (!first) continue;
+        c.count = c.studies = 0;
+        for (size_t k = j; k < count; k++)
+            if (fits(&studies[k], &studies[j])) collect(&c, &studies[k]);
+        if (c.studies > 1 && c.count >= FEWEST) LCSM_TRY(put_collection(d, &c, err));
+    }
+cleanup:
+    free(c.rows);
+    return st;
+}
