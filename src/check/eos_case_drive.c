@@ -4,6 +4,7 @@
 #include "check/eos_case.h"
 #include "kernel/eos/eos_drive.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 /* All arrays of a run in one block; pointers into it while it lasts. */
@@ -22,6 +23,8 @@ static real *take(real **next, size_t n, const double *from)
     return p;
 }
 
+/* Gradients are added to zeros for some operands and overwrite what is no number for the others, by
+ * turns of the length. */
 static lcsm_status make(arrays *a, const lcsm_eos_problem *p, size_t tape, size_t ws,
                         lcsm_error *err)
 {
@@ -36,6 +39,8 @@ static lcsm_status make(arrays *a, const lcsm_eos_problem *p, size_t tape, size_
         if (p->size[j] == 0) continue;
         a->x.operand[j] = take(&next, p->size[j], p->operand[j]);
         a->g.operand[j] = take(&next, p->size[j], NULL);
+        a->g.set[j]     = (p->desc.T + j) % 2 == 0;
+        for (size_t k = 0; a->g.set[j] && k < p->size[j]; k++) a->g.operand[j][k] = (real)NAN;
     }
     a->y       = take(&next, p->y_size, NULL);
     a->g_y     = take(&next, p->y_size, p->g_y);

@@ -87,7 +87,7 @@ static void make(run *r, int p, bool scattered, int wanted)
         *view_at(&r->x, j) = (view){next, v.t, v.k, v.d};
         r->grad[j]         = next + ROOM;
         if (wanted == OPERANDS || wanted == j)
-            *out_at(&r->g, j) = (out){next + ROOM, v.t, v.k, v.d};
+            *out_at(&r->g, j) = (out){next + ROOM, v.t, v.k, v.d, false};
     }
 }
 

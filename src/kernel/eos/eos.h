@@ -15,13 +15,15 @@
  *   ws    scratch, as many reals as the form's *_scratch says; 64-byte aligned
  *
  * Backward gets g_m = dL/dm_T and leaves dL/dm_0 there. It adds to every gradient whose view is
- * not NULL. Nothing overlaps anything. No kernel stores T x K x D numbers: inside a cell the
- * memory is recomputed from the tape.
+ * not NULL, or overwrites it where `set` says so, which only those in_step are asked to. Nothing
+ * overlaps anything. No kernel stores T x K x D numbers: inside a cell the memory is recomputed
+ * from the tape.
  *
  * A form whose row says in_step takes several heads of one sequence in a call: x and g are arrays
  * of x->heads problems of one shape, m and g_m hold as many memories behind each other, and y, g_y
  * and tape lie y_head and tape_head reals apart. Their rows lie beside each other in memory, so
- * walking all heads cell by cell reads it in order. The other forms get one head.
+ * walking all heads cell by cell reads it in order. They read no m if the problem is fresh and no
+ * g_m if it is final. The other forms get one head.
  *
  * Time O(T K D) for the forms below except the dense product, O(T K K D).
  */
@@ -54,6 +56,7 @@ typedef struct {
 typedef struct {
     real     *p;
     ptrdiff_t t, k, d;
+    bool      set; /* not added to what is there */
 } R_(lcsm_out);
 
 typedef struct {

@@ -281,6 +281,7 @@ static void memory_grad(back *b, ptrdiff_t panel)
                               .bd    = EOS_PANEL,
                               .depth = c->n};
     lcsm_target t = {.c = b->G + panel * c->R * EOS_PANEL, .cr = EOS_PANEL, .op = TILE_ADD};
+    if (c->final) t.op = TILE_SET; /* G is zero, and not there */
     K_(lcsm_chunk_tiles)(c, c->R, TILE_VECS, q, b->readers, &t);
 }
 
@@ -431,8 +432,7 @@ void K_(lcsm_chunk_bwd)(const seq *x, ptrdiff_t C, const real *y, ptrdiff_t y_t,
         b->g_y   = g_y + h * x->y_head;
         b->g_y_t = g_y_t;
         b->g     = g + h;
-        if (x->final) memset(b->G, 0, f[h].memory * sizeof(real));
-        else pack(&b->c, g_m + (size_t)h * n, b->G);
+        if (!x->final) pack(&b->c, g_m + (size_t)h * n, b->G);
     }
     for (ptrdiff_t j = (x->T + C - 1) / C - 1; j >= 0; j--) {
         ptrdiff_t  t = j * C, end = t + C < x->T ? t + C : x->T;
@@ -444,7 +444,7 @@ void K_(lcsm_chunk_bwd)(const seq *x, ptrdiff_t C, const real *y, ptrdiff_t y_t,
             cell(&f[h], t, end, at);
         }
     }
-    for (ptrdiff_t h = 0; h < x->heads; h++)
+    for (ptrdiff_t h = 0; h < x->heads && !x->first; h++)
         for (ptrdiff_t p = 0; p < f[h].b.c.panels; p++) K_(lcsm_chunk_unpack)
     (&f[h].b.c, p, f[h].b.G + p * f[h].b.c.R * EOS_PANEL, g_m + (size_t)h * n);
     vflush_end(mode);

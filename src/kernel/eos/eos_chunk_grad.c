@@ -26,15 +26,21 @@ typedef lcsm_chunk_back  back;
 
 /* ---- adding to the gradients ------------------------------------------------------------ */
 
-/* p[j] += a[j], n lanes at a stride. */
-VEC_INLINE void add_lanes(real *p, ptrdiff_t stride, ptrdiff_t n, vec a)
+VEC_INLINE void add(real *p, vec v, bool set)
+{
+    vstore(p, set ? v : vload(p) + v);
+}
+
+/* p[j] += a[j] or, to set it, p[j] = a[j], n lanes at a stride; at stride 0 their sum. */
+VEC_INLINE void add_lanes(real *p, ptrdiff_t stride, ptrdiff_t n, vec a, bool set)
 {
     if (stride == 1 && n >= VW) {
-        vstore(p, vload(p) + a);
+        add(p, a, set);
     } else if (stride == 1) {
-        vstore_n(p, vload_n(p, n) + a, n);
+        vstore_n(p, set ? a : vload_n(p, n) + a, n);
     } else {
-        for (ptrdiff_t j = 0; j < n && j < VW; j++) p[j * stride] += a[j];
+        for (ptrdiff_t j = 0; j < n && j < VW; j++)
+            p[j * stride] = a[j] + (set && (stride != 0 || j == 0) ? 0 : p[j * stride]);
     }
 }
 
@@ -47,11 +53,12 @@ static void add_strip(const out *o, ptrdiff_t offset, ptrdiff_t stride, const lc
     if (o->t == 0) {
         vec sum = vzero();
         for (ptrdiff_t r = 0; r < c->n; r++) sum += vload(a + r * ar);
-        add_lanes(p, stride, n, sum);
+        add_lanes(p, stride, n, sum, false);
     } else if (stride == 1 && n >= VW) {
-        for (ptrdiff_t r = 0; r < c->n; r++) add_lanes(p + r * o->t, 1, VW, vload(a + r * ar));
+        for (ptrdiff_t r = 0; r < c->n; r++) add(p + r * o->t, vload(a + r * ar), o->set);
     } else {
-        for (ptrdiff_t r = 0; r < c->n; r++) add_lanes(p + r * o->t, stride, n, vload(a + r * ar));
+        for (ptrdiff_t r = 0; r < c->n; r++)
+            add_lanes(p + r * o->t, stride, n, vload(a + r * ar), o->set);
     }
 }
 
@@ -83,15 +90,16 @@ static void strip_of(const back *b, const real *from, bool zero, ptrdiff_t row, 
 typedef struct {
     real     *p;
     ptrdiff_t t;
+    bool      set;
 } target;
 
 static target target_of(const back *b, const out *o, const lanes *l, real *strip)
 {
     const lcsm_chunk *c = &b->c;
     if (o->p != NULL && o->t != 0 && o->k == 1 && l->n >= VW)
-        return (target){o->p + c->t * o->t + l->k, o->t};
+        return (target){o->p + c->t * o->t + l->k, o->t, o->set};
     if (o->k != 0 || l->k == 0) memset(strip, 0, (size_t)(c->n * VW) * sizeof(real));
-    return (target){strip, VW};
+    return (target){strip, VW, false};
 }
 
 /* Adds what a strip has gathered. A scalar's goes on from one vector of lanes to the next. */
@@ -101,11 +109,6 @@ static void add_target(const back *b, const out *o, const lanes *l, const target
     bool last = l->k + VW >= b->c.K;
     if (o->p == NULL || to->p != strip || (o->k == 0 && !last)) return;
     add_strip(o, l->k * o->k, o->k, &b->c, o->k == 0 ? VW : l->n, strip, VW);
-}
-
-VEC_INLINE void add(real *p, vec v)
-{
-    vstore(p, vload(p) + v);
 }
 
 /* One vector of lanes of a real memory. */
@@ -121,7 +124,7 @@ VEC_INLINE void real_lanes(back *b, const lanes *l, bool decays, bool logs, bool
     const target      log   = target_of(b, &b->g->row, l, b->strip[LOG]);
     const target      s     = target_of(b, &b->g->s, l, b->strip[S]);
     const target      g     = target_of(b, &b->g->e, l, b->strip[E]);
-    target            n     = {NULL, 0};
+    target            n     = {0};
     const real        scale = c->x->scale;
     vec               sum   = l->carry[0];
     if (erase) n = target_of(b, &b->g->erase, l, b->strip[S_IM]);
@@ -139,12 +142,12 @@ VEC_INLINE void real_lanes(back *b, const lanes *l, bool decays, bool logs, bool
         if (erase) {
             vec g_n = vload(gn_ + r * Rp) + vload(nM_ + r * VW);
             if (logs) sum += vload(nb_ + r * Rp) * g_n;
-            add(n.p + r * n.t, decays ? -vload(up_ + r * Kp) * g_n : -g_n);
+            add(n.p + r * n.t, decays ? -vload(up_ + r * Kp) * g_n : -g_n, n.set);
         }
-        if (logs) add(log.p + r * log.t, vload(pre_ + r * VW) + sum);
+        if (logs) add(log.p + r * log.t, vload(pre_ + r * VW) + sum, log.set);
         g_e += vload(end_ + r * VW) + q * d;
-        add(s.p + r * s.t, (g_q + e * d) * up);
-        add(g.p + r * g.t, decays ? g_e * vload(down_ + r * Kp) : g_e);
+        add(s.p + r * s.t, (g_q + e * d) * up, s.set);
+        add(g.p + r * g.t, decays ? g_e * vload(down_ + r * Kp) : g_e, g.set);
     }
     if (logs) add_target(b, &b->g->row, l, &log, b->strip[LOG]);
     add_target(b, &b->g->s, l, &s, b->strip[S]);
@@ -182,8 +185,8 @@ static void complex_lanes(back *b, const lanes *l)
     for (ptrdiff_t r = 0; r < c->n; r++) {
         cvec e   = cload(l->e + r * Rp, Kp);
         cvec end = {vload(b->strip[END] + r * VW), vload(b->strip[END_IM] + r * VW)};
-        add(b->strip[LOG] + r * VW, sum);
-        add(b->strip[PHASE] + r * VW, turn);
+        add(b->strip[LOG] + r * VW, sum, false);
+        add(b->strip[PHASE] + r * VW, turn, false);
         sum += dot(e, end);
         turn += cross(e, end);
     }
@@ -202,8 +205,8 @@ static void complex_lanes(back *b, const lanes *l)
         g_q.im += vload(b->strip[Q_M_IM] + at);
         sum += dot(q, g_q) - dot(e, g_e);
         turn -= cross(q, g_q) + cross(e, g_e);
-        add(b->strip[LOG] + at, sum);
-        add(b->strip[PHASE] + at, turn);
+        add(b->strip[LOG] + at, sum, false);
+        add(b->strip[PHASE] + at, turn, false);
 
         g_q.re = (g_q.re + e.re * diag[r]) * up;
         g_q.im = (g_q.im + e.im * diag[r]) * up;
@@ -300,12 +303,11 @@ static void exact_lanes(back *b, ptrdiff_t j, const real *U)
 /* Vectors of lanes side by side: a row of theirs is read and written in one go. */
 #define SIDE(v, vecs) _Pragma("GCC unroll 4") for (ptrdiff_t v = 0; v < (vecs); v++)
 
-/* The same from y . g_y - i . g_i, with all flows to the end, straight into g_col (rows `to_t`
- * apart; 0: the sum over the steps is added). g_i may be NULL. `vecs` vectors of lanes from column
+/* The same from y . g_y - i . g_i, with all flows to the end, straight into g_col (where it has no
+ * steps their sum is added). to_i.p may be NULL. `vecs` vectors of lanes from column
  * j of the panel on, whole unless n < VW lanes of a single one exist. */
 VEC_INLINE void mild_lanes(const back *b, ptrdiff_t panel, ptrdiff_t j, ptrdiff_t vecs, ptrdiff_t n,
-                           const real *U, const real *X, real *to, ptrdiff_t to_t, real *g_i,
-                           ptrdiff_t g_i_t)
+                           const real *U, const real *X, target to, target to_i)
 {
     const lcsm_chunk *c     = &b->c;
     const ptrdiff_t   steps = c->n, it = c->x->i.t, cr = c->col.r, y_t = b->y_t, g_t = b->g_y_t;
@@ -326,14 +328,14 @@ VEC_INLINE void mild_lanes(const back *b, ptrdiff_t panel, ptrdiff_t j, ptrdiff_
             sum[v] += lcsm_lanes(y + r * y_t + at, 1, n) * lcsm_lanes(g + r * g_t + at, 1, n)
                     - lcsm_lanes(i + r * it + at, 1, n) * g_v;
             total[v] += sum[v];
-            if (to_t != 0) add_lanes(to + r * to_t + at, 1, n, sum[v]);
-            if (g_i != NULL) add_lanes(g_i + r * g_i_t + at, 1, n, g_v);
+            if (to.t != 0) add_lanes(to.p + r * to.t + at, 1, n, sum[v], to.set);
+            if (to_i.p != NULL) add_lanes(to_i.p + r * to_i.t + at, 1, n, g_v, to_i.set);
         }
-    SIDE(v, vecs) if (to_t == 0) add_lanes(to + v * VW, 1, n, total[v]);
+    SIDE(v, vecs) if (to.t == 0) add_lanes(to.p + v * VW, 1, n, total[v], false);
 }
 
 VEC_INLINE void input_lanes(const back *b, ptrdiff_t j, ptrdiff_t vecs, ptrdiff_t n, const real *X,
-                            real *g_i, ptrdiff_t g_i_t)
+                            target to)
 {
     const lcsm_chunk *c  = &b->c;
     const ptrdiff_t   cr = c->col.r, steps = c->n;
@@ -342,7 +344,7 @@ VEC_INLINE void input_lanes(const back *b, ptrdiff_t j, ptrdiff_t vecs, ptrdiff_
         {
             vec g_v = vload(X + r * EOS_PANEL + j + v * VW);
             if (down != NULL) g_v *= vload(down + r * cr + v * VW);
-            add_lanes(g_i + r * g_i_t + v * VW, 1, n, g_v);
+            add_lanes(to.p + r * to.t + v * VW, 1, n, g_v, to.set);
         }
 }
 
@@ -353,17 +355,18 @@ VEC_INLINE void cols_lanes(back *b, ptrdiff_t panel, ptrdiff_t j, ptrdiff_t vecs
     const lcsm_chunk *c = &b->c;
     const real       *U = b->V + panel * c->C * EOS_PANEL;
     const out        *o = &b->g->col, *oi = &b->g->i;
-    ptrdiff_t         d   = panel * EOS_PANEL + j;
-    real             *g_i = oi->p == NULL ? NULL : oi->p + c->t * oi->t + d;
+    ptrdiff_t         d    = panel * EOS_PANEL + j;
+    target            to_i = {oi->p == NULL ? NULL : oi->p + c->t * oi->t + d, oi->t, oi->set};
     if (o->p != NULL && !b->exact) {
-        mild_lanes(b, panel, j, vecs, n, U, X, o->p + c->t * o->t + d, o->t, g_i, oi->t);
+        target to = {o->p + c->t * o->t + d, o->t, o->set};
+        mild_lanes(b, panel, j, vecs, n, U, X, to, to_i);
         return;
     }
     for (ptrdiff_t v = 0; o->p != NULL && v < vecs; v++) {
         exact_lanes(b, j + v * VW, U);
         add_strip(o, d + v * VW, 1, c, n, b->flow + j + v * VW, EOS_PANEL);
     }
-    if (g_i != NULL) input_lanes(b, j, vecs, n, X, g_i, oi->t);
+    if (to_i.p != NULL) input_lanes(b, j, vecs, n, X, to_i);
 }
 
 void K_(lcsm_chunk_grad_cols)(back *b, ptrdiff_t panel, const real *X)

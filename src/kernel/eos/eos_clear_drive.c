@@ -5,12 +5,6 @@
 
 typedef R_(lcsm_eos_grad_arrays) grads;
 
-/* Whether an item clears its own part, just before it adds to it: then that lies in the cache. */
-static bool by_item(const lcsm_eos_plan *p, int operand)
-{
-    return p->tiles == 1 && lcsm_eos_has(p, operand, LCSM_AXIS_T);
-}
-
 /* Heads h .. h + heads - 1 of sequence b. */
 static void clear(const lcsm_eos_plan *p, const grads *g, int operand, ptrdiff_t b, ptrdiff_t h,
                   ptrdiff_t heads)
@@ -28,13 +22,14 @@ void R_(lcsm_eos_clear_item)(const lcsm_eos_plan *p, const grads *g, ptrdiff_t b
                              ptrdiff_t heads)
 {
     for (int j = 0; j < EOS_OPERANDS; j++)
-        if (by_item(p, j)) clear(p, g, j, b, h, heads);
+        if (R_(lcsm_eos_of_item)(p, j)) clear(p, g, j, b, h, heads);
 }
 
 void R_(lcsm_eos_clear_rest)(const lcsm_eos_plan *p, const grads *g)
 {
     for (int j = 0; j < EOS_OPERANDS; j++) {
         ptrdiff_t sequences = lcsm_eos_has(p, j, LCSM_AXIS_T) ? p->B : 1;
-        for (ptrdiff_t b = 0; b < sequences && !by_item(p, j); b++) clear(p, g, j, b, 0, p->H);
+        if (R_(lcsm_eos_of_item)(p, j)) continue;
+        for (ptrdiff_t b = 0; b < sequences; b++) clear(p, g, j, b, 0, p->H);
     }
 }

@@ -254,7 +254,7 @@ static void give(const seq *x, const out *to, bool is_complex, ptrdiff_t k, ptrd
 {
     if (to->p == NULL) return;
     out_add(x, to, 0, k, d, g.re);
-    if (is_complex) out_add(x, &(out){to->p + 1, to->t, to->k, to->d}, 0, k, d, g.im);
+    if (is_complex) out_add(x, &(out){to->p + 1, to->t, to->k, to->d, false}, 0, k, d, g.im);
 }
 
 /* z = u w: a factor of log o, or o = f (1 - z). */

@@ -320,6 +320,12 @@ static void step_item(const call *c, place w, const seq *x, real *ws)
     c->step(x, m0, m, m_k, c->y + y_of(p, w, &stride), ws);
 }
 
+/* Whether a memory that nobody gave must be there as zeros. */
+static bool reads_zeros(const call *c)
+{
+    return !c->form->in_step || c->p->T == 0;
+}
+
 static void fwd_item(void *arg, size_t item, int worker)
 {
     const call          *c = arg;
@@ -334,7 +340,7 @@ static void fwd_item(void *arg, size_t item, int worker)
         step_item(c, w, x, m);
         return;
     }
-    memories_in(c, w, c->x->m0, x, m);
+    if (c->x->m0 != NULL || reads_zeros(c)) memories_in(c, w, c->x->m0, x, m);
     if (p->T > 0) {
         ptrdiff_t stride, at = y_of(p, w, &stride);
         c->form->fwd(x, p->chunk, m, c->y + at, stride,
@@ -375,8 +381,8 @@ static void bwd_item(void *arg, size_t item, int worker)
 
     memset(partial, 0, item_partials(c, 1) * sizeof(real));
     if (c->to.next == p->T) {
-        R_(lcsm_eos_clear_item)(p, c->to.g, w.b, w.h, x->heads);
-        memories_in(c, w, c->g_m_T, x, g_m);
+        if (!c->to.sets) R_(lcsm_eos_clear_item)(p, c->to.g, w.b, w.h, x->heads);
+        if (c->g_m_T != NULL || reads_zeros(c)) memories_in(c, w, c->g_m_T, x, g_m);
     }
     if (p->T > 0) {
         place v = w;
@@ -402,7 +408,7 @@ void R_(lcsm_eos_bwd)(const lcsm_eos_plan *p, const R_(lcsm_kernels) *k,
     call           c     = {.p             = p,
                             .form          = f,
                             .x             = x,
-                            .to            = {.p = p, .g = g},
+                            .to            = {.p = p, .g = g, .sets = f->in_step},
                             .y_in          = y,
                             .g_y           = g_y,
                             .g_m_T         = g_m_T,

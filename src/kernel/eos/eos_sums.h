@@ -21,6 +21,7 @@ typedef struct {
     const R_(lcsm_eos_grad_arrays) *g;
     double                         *sums; /* of static operands */
     ptrdiff_t                       first, next;
+    bool                            sets; /* the form can overwrite gradients by token */
 } R_(lcsm_eos_sums);
 
 /* The offset of an item's first element; in reversed time that is its last step. */

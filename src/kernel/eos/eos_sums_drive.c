@@ -30,7 +30,7 @@ static R_(lcsm_out) partial_layout(const lcsm_eos_plan *p, int operand)
 {
     const lcsm_eos_layout *l     = &p->operand[operand];
     ptrdiff_t              width = l->is_complex ? 2 : 1;
-    if (l->axes & LCSM_AXIS_KK) return (R_(lcsm_out)){NULL, p->K * p->K, p->K, 1};
+    if (l->axes & LCSM_AXIS_KK) return (R_(lcsm_out)){NULL, p->K * p->K, p->K, 1, false};
     ptrdiff_t    d = l->axes & LCSM_AXIS_D ? p->tile : 1;
     R_(lcsm_out) o = {.d = l->axes & LCSM_AXIS_D ? width : 0};
     o.k            = l->axes & LCSM_AXIS_K ? d * width : 0;
@@ -62,7 +62,7 @@ seq_grads R_(lcsm_eos_grads_at)(const R_(lcsm_eos_sums) *to, place w, real *part
         if (l->present && to->g->operand[j] != NULL) {
             R_(lcsm_out)
             o = {to->g->operand[j] + lcsm_eos_origin(p, l, w), p->reverse ? -l->t : l->t, l->k,
-                 l->d};
+                 l->d, to->sets && to->g->set[j] && R_(lcsm_eos_of_item)(p, j)};
             o.p += to->first * o.t;
             if (n > 0) {
                 o   = partial_layout(p, j);
