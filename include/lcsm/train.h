@@ -98,7 +98,8 @@ LCSM_API lcsm_status lcsm_trainer_create(lcsm_trainer **out, lcsm_model *model,
 LCSM_API void        lcsm_trainer_free(lcsm_trainer *t);
 
 /* One update from tokens and targets (accumulate, batch_size, seq_len); LCSM_TARGET_NONE targets do
- * not count. reset (the same shape, or NULL) is not 0 where a carried memory starts anew. */
+ * not count, and with the task mqar at most pairs * batch_size of a batch may. reset (the same
+ * shape, or NULL) is not 0 where a carried memory starts anew. */
 LCSM_API lcsm_status lcsm_trainer_step(lcsm_trainer *t, const int32_t *tokens,
                                        const int32_t *targets, const int32_t *reset,
                                        lcsm_update *out, lcsm_error *err);

@@ -202,7 +202,7 @@ static double flops_of_update(const bench *b)
     lcsm_plan_report         r     = lcsm_graph_report(b->trainer->g);
     const lcsm_model_config *m     = &b->model->cfg;
     double                   times = (double)b->trainer->cfg.accumulate;
-    double                   rows  = b->out->tokens_per_update - (double)b->kept;
+    double rows = (double)lcsm_tensor_count(b->trainer->io.targets) * times - (double)b->kept;
     return (r.fwd_flops + r.bwd_flops) * times - 6 * rows * (double)m->vocab * (double)m->d_model;
 }
 

@@ -236,8 +236,15 @@ lcsm_tensor *lcsm_mix_divide(const lcsm_mixer *m, lcsm_tensor *y, lcsm_tensor *d
 
 /* ---- ends ------------------------------------------------------------------------------- */
 
+lcsm_tensor *lcsm_mix_pick(lcsm_graph *g, lcsm_tensor *places, lcsm_tensor *x)
+{
+    if (x == NULL || places == NULL || x->rows == lcsm_tensor_count(places)) return x;
+    return lcsm_embed(g, places, lcsm_reshape(g, x, lcsm_dims(x->rows, x->cols)), 1);
+}
+
 lcsm_tensor *lcsm_mix_bare_end(const lcsm_mixer *m, lcsm_tensor *y)
 {
+    if (m->places != NULL) y = lcsm_mix_pick(m->g, m->places, y);
     if (y == NULL) return NULL;
     lcsm_tensor *w = lcsm_mix_param(m, "norm.weight", lcsm_dims(y->cols), lcsm_init_constant(1), 0);
     lcsm_tensor *b = lcsm_mix_param(m, "norm.bias", lcsm_dims(y->cols), lcsm_init_constant(0), 0);

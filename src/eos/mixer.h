@@ -23,10 +23,11 @@ typedef struct {
     const lcsm_model_config *cfg;
     lcsm_tensor             *x;     /* (B, T, D), normed */
     lcsm_tensor             *reset; /* I32 (B, T), or NULL */
-    ptrdiff_t                B, T, D;
-    bool                     whole; /* every run has whole sequences: nothing is carried */
-    int                      layer, layers;
-    lcsm_tensor            **side; /* NULL, or four places where states leave what the end needs */
+    lcsm_tensor  *places;           /* I32 (B, n), or NULL: nobody reads other rows of the result */
+    ptrdiff_t     B, T, D;
+    bool          whole; /* every run has whole sequences: nothing is carried */
+    int           layer, layers;
+    lcsm_tensor **side; /* NULL, or four places where states leave what the end needs */
 } lcsm_mixer;
 
 typedef lcsm_eos_operands lcsm_states;
@@ -126,7 +127,10 @@ lcsm_tensor *lcsm_mix_denominator(const lcsm_mixer *m, lcsm_states_fn *states);
 lcsm_tensor *lcsm_mix_divide(const lcsm_mixer *m, lcsm_tensor *y, lcsm_tensor *den, double eps,
                              bool at_least);
 
-/* LayerNorm over all channels and the output projection. */
+/* The rows of x (B, T, D) that places (B, n) name, as (B, n, D); x itself if it has no others. */
+lcsm_tensor *lcsm_mix_pick(lcsm_graph *g, lcsm_tensor *places, lcsm_tensor *x);
+
+/* LayerNorm over all channels and the output projection; where places are given, of those rows. */
 lcsm_tensor *lcsm_mix_bare_end(const lcsm_mixer *m, lcsm_tensor *y);
 
 /* norm(y in heads) * silu(gate), projected to D. */

@@ -14,19 +14,27 @@ typedef struct {
     const lcsm_method       *method;
     ptrdiff_t                B, T, D;
     lcsm_tensor             *reset;
+    lcsm_tensor             *places; /* NULL, or (B, labels): where targets are */
     bool                     whole;
     int                      layer, layers;
 } builder;
 
+static bool is_last(const builder *b)
+{
+    return b->layer + 1 == b->layers;
+}
+
 static lcsm_mixer mixer_of(const builder *b, lcsm_tensor *x)
 {
-    return (lcsm_mixer){.g      = b->g,
-                        .cfg    = b->cfg,
-                        .x      = x,
-                        .reset  = b->reset,
-                        .B      = b->B,
-                        .T      = b->T,
-                        .D      = b->D,
+    return (lcsm_mixer){.g     = b->g,
+                        .cfg   = b->cfg,
+                        .x     = x,
+                        .reset = b->reset,
+                        .B     = b->B,
+                        .T     = b->T,
+                        .D     = b->D,
+                        .places =
+                            b->cfg->wiring == LCSM_WIRING_MQAR && is_last(b) ? b->places : NULL,
                         .whole  = b->whole,
                         .layer  = b->layer,
                         .layers = b->layers};
@@ -155,11 +163,22 @@ static lcsm_tensor *lm_block(const builder *b, lcsm_tensor *x)
     return branch(b, x, y);
 }
 
+/* x where targets are, unless only that is left of it. */
+static lcsm_tensor *labelled(const builder *b, lcsm_tensor *x)
+{
+    return b->places == NULL ? x : lcsm_mix_pick(b->g, b->places, x);
+}
+
 /* r is the residual stream, *h the branch that the next layer adds. */
 static lcsm_tensor *mqar_block(const builder *b, lcsm_tensor *r, lcsm_tensor **h)
 {
     if (*h != NULL) r = lcsm_add(b->g, r, *h);
-    r  = lcsm_add(b->g, r, mix(b, norm(b, "norm1", r)));
+    lcsm_tensor *y = mix(b, norm(b, "norm1", r));
+    if (is_last(b)) {
+        r = labelled(b, r);
+        y = labelled(b, y);
+    }
+    r  = lcsm_add(b->g, r, y);
     *h = norm(b, "norm2", r);
     return r;
 }
@@ -207,7 +226,8 @@ static void head(const builder *b, const lcsm_model_want *want, lcsm_tensor *tab
         lcsm_keep(b->g, io->logits);
     }
     if (!want->loss) return;
-    io->targets  = lcsm_input(b->g, "targets", LCSM_I32, lcsm_dims(b->B, b->T));
+    io->targets  = lcsm_input(b->g, "targets", LCSM_I32,
+                              lcsm_dims(b->B, want->labels > 0 ? want->labels : b->T));
     io->loss     = lcsm_linear_cross_entropy(b->g, &a, io->hidden, w, io->targets, details);
     io->row_loss = details[0];
     io->right    = details[1];
@@ -234,9 +254,11 @@ lcsm_status lcsm_model_build(lcsm_graph *g, const lcsm_model_config *cfg, ptrdif
     *io            = (lcsm_model_io){0};
     io->tokens     = lcsm_input(g, "tokens", LCSM_I32, lcsm_dims(B, T));
     if (want->packed) b.reset = io->reset = lcsm_input(g, "reset", LCSM_I32, lcsm_dims(B, T));
+    if (want->labels > 0)
+        b.places = io->places = lcsm_input(g, "places", LCSM_I32, lcsm_dims(B, want->labels));
     lcsm_tensor *x = embedding(&b, io->tokens, &table);
     if (b.method->embed_norm && cfg->flavour == LCSM_FLAVOUR_NATIVE) x = norm(&b, "norm0", x);
-    x          = blocks(&b, x);
+    x          = labelled(&b, blocks(&b, x));
     io->hidden = final_norm(&b, x);
     lcsm_keep(g, io->hidden);
     head(&b, want, table, io);

@@ -22,11 +22,15 @@ typedef struct {
     bool    last;   /* of these only the last step's, (B, 1, V) */
     bool    loss;   /* from a targets input, with details */
     int32_t ignore; /* a target that does not count */
+    /* 0, or: only B * labels steps have targets, those whose rows (b T + t) are in a places input.
+     * The others are left out as soon as no step reads its neighbours any more. */
+    ptrdiff_t labels;
 } lcsm_model_want;
 
 typedef struct {
     lcsm_tensor *tokens, *targets, *reset; /* I32 (B, T) inputs; NULL if not wanted */
-    lcsm_tensor *hidden;                   /* (B, T, D) before the head */
+    lcsm_tensor *places;                   /* I32 (B, labels) input; then targets are so too */
+    lcsm_tensor *hidden;                   /* (B, T or labels, D) before the head */
     lcsm_tensor *logits, *loss;
     lcsm_tensor *row_loss, *right; /* details of the loss */
 } lcsm_model_io;

@@ -15,6 +15,7 @@ static lcsm_status build(lcsm_trainer *t, lcsm_error *err)
     const lcsm_train_config *c    = &t->cfg;
     lcsm_model_want          want = {
                  .packed = c->carried, .whole = !c->carried, .loss = true, .ignore = LCSM_TARGET_NONE};
+    if (c->task == LCSM_TASK_MQAR) want.labels = c->pairs;
     lcsm_plan_options plan = {.train = true, .recompute = c->recompute, .both = true};
     lcsm_adamw_config adam = lcsm_train_adamw(c);
     lcsm_status       st   = LCSM_OK;
@@ -83,15 +84,37 @@ static int64_t count(const int32_t *targets, size_t n)
     return kept;
 }
 
-static void load(lcsm_trainer *t, const int32_t *tokens, const int32_t *targets,
-                 const int32_t *reset)
+/* The targets that count and their rows; what is left of the places has a target that does not. */
+static lcsm_status load_labels(lcsm_trainer *t, const int32_t *targets, lcsm_error *err)
+{
+    int32_t *places = t->io.places->data, *kept = t->io.targets->data;
+    size_t   room = (size_t)lcsm_tensor_count(t->io.places), n = 0;
+    for (size_t j = 0; j < batch(t); j++) {
+        if (targets[j] == LCSM_TARGET_NONE) continue;
+        if (n == room)
+            return lcsm_fail(err, LCSM_ERR_ARGUMENT,
+                             "more than %zu targets count in a batch of %td with pairs = %td", room,
+                             t->cfg.batch_size, t->cfg.pairs);
+        places[n] = (int32_t)j;
+        kept[n++] = targets[j];
+    }
+    for (; n < room; n++) {
+        places[n] = 0;
+        kept[n]   = LCSM_TARGET_NONE;
+    }
+    return LCSM_OK;
+}
+
+static lcsm_status load(lcsm_trainer *t, const int32_t *tokens, const int32_t *targets,
+                        const int32_t *reset, lcsm_error *err)
 {
     size_t bytes = batch(t) * sizeof(int32_t);
     memcpy(t->io.tokens->data, tokens, bytes);
+    if (t->io.reset != NULL && reset != NULL) memcpy(t->io.reset->data, reset, bytes);
+    if (t->io.reset != NULL && reset == NULL) memset(t->io.reset->data, 0, bytes);
+    if (t->io.places != NULL) return load_labels(t, targets, err);
     memcpy(t->io.targets->data, targets, bytes);
-    if (t->io.reset == NULL) return;
-    if (reset != NULL) memcpy(t->io.reset->data, reset, bytes);
-    else memset(t->io.reset->data, 0, bytes);
+    return LCSM_OK;
 }
 
 /* The first op whose result is not finite, found by running again. */
@@ -157,11 +180,11 @@ lcsm_status lcsm_trainer_step(lcsm_trainer *t, const int32_t *tokens, const int3
     lcsm_tally sum = {0};
     double     lr  = rate(t);
     for (ptrdiff_t j = 0; j < t->cfg.accumulate; j++) {
-        size_t  at    = (size_t)j * n;
-        int64_t kept  = count(targets + at, n);
-        double  share = all == 0 ? 1 : (double)kept / (double)all;
-        load(t, tokens + at, targets + at, reset == NULL ? NULL : reset + at);
-        lcsm_status st = run_batch(t, j, kept == 0 ? 1 : share, &sum, err);
+        size_t      at    = (size_t)j * n;
+        int64_t     kept  = count(targets + at, n);
+        double      share = all == 0 ? 1 : (double)kept / (double)all;
+        lcsm_status st = load(t, tokens + at, targets + at, reset == NULL ? NULL : reset + at, err);
+        if (st == LCSM_OK) st = run_batch(t, j, kept == 0 ? 1 : share, &sum, err);
         if (st != LCSM_OK) return st;
     }
     double from = t->watch == NULL ? 0 : lcsm_now();
@@ -183,8 +206,8 @@ lcsm_status lcsm_trainer_step(lcsm_trainer *t, const int32_t *tokens, const int3
 lcsm_status lcsm_trainer_evaluate(lcsm_trainer *t, const int32_t *tokens, const int32_t *targets,
                                   lcsm_tally *sum, lcsm_error *err)
 {
-    load(t, tokens, targets, NULL);
-    lcsm_status st = lcsm_graph_forward(t->g, NULL, err);
+    lcsm_status st = load(t, tokens, targets, NULL, err);
+    if (st == LCSM_OK) st = lcsm_graph_forward(t->g, NULL, err);
     if (st == LCSM_OK) lcsm_tally_add(sum, &t->io);
     return st;
 }

@@ -1,6 +1,7 @@
 /* test_trainer.c - one update at a time: what is learned, what counts, what is refused. */
 #include <lcsm/train.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/rng.h"
@@ -17,14 +18,16 @@ typedef struct {
     int32_t           tokens[2 * B * T], targets[2 * B * T];
 } rig;
 
-static rig rig_make(ptrdiff_t batch, ptrdiff_t accumulate)
+static rig rig_of(ptrdiff_t batch, ptrdiff_t accumulate, const char *method, int wiring, int task)
 {
     rig               r = {0};
     lcsm_model_config m;
     lcsm_model_config_defaults(&m);
-    m.vocab = VOCAB, m.d_model = 16, m.layers = 2, m.heads = 2;
+    m.vocab = VOCAB, m.d_model = 16, m.layers = 2, m.heads = 2, m.wiring = wiring;
+    (void)snprintf(m.method, sizeof m.method, "%s", method);
     lcsm_train_config_defaults(&r.cfg);
     r.cfg.batch_size = batch, r.cfg.seq_len = T, r.cfg.accumulate = accumulate;
+    r.cfg.task = task, r.cfg.pairs = 2;
     r.cfg.warmup = 0, r.cfg.steps = 100, r.cfg.lr = 0.01;
     assert_int_equal(lcsm_context_create(&r.ctx, NULL, NULL), LCSM_OK);
     assert_int_equal(lcsm_model_create(&r.model, r.ctx, &m, 1, NULL), LCSM_OK);
@@ -34,6 +37,11 @@ static rig rig_make(ptrdiff_t batch, ptrdiff_t accumulate)
         r.targets[j] = (r.tokens[j] + 3) % VOCAB;
     }
     return r;
+}
+
+static rig rig_make(ptrdiff_t batch, ptrdiff_t accumulate)
+{
+    return rig_of(batch, accumulate, "gla", LCSM_WIRING_LM, LCSM_TASK_LM);
 }
 
 static void rig_free(rig *r)
@@ -65,6 +73,19 @@ TEST(trainer_learns_a_rule_of_tokens)
     rig_free(&r);
 }
 
+/* Sums in another order: a few units in the last place of the largest. */
+static void assert_same_gradients(const rig *one, const rig *two)
+{
+    const lcsm_params *p = one->model->params;
+    const float       *g = p->grads, *h = two->model->params->grads;
+    double             largest = 0, apart = 0;
+    for (size_t j = 0; j < p->block; j++) {
+        largest = fmax(largest, fabs((double)g[j]));
+        apart   = fmax(apart, fabs((double)g[j] - (double)h[j]));
+    }
+    assert_true(apart < 2e-6 * largest);
+}
+
 /* Two batches of B with different numbers of targets are one batch of 2 B: the sums are the same
  * but for the order of adding floats. AdamW's first step is lr times the sign of a gradient, which
  * may differ where the gradient is as small as its rounding, so the gradients are compared. */
@@ -78,16 +99,41 @@ TEST(trainer_accumulates_the_mean_over_all_targets)
     assert_int_equal(a.tokens, 2 * B * T - B * T / 2);
     assert_int_equal(b.tokens, a.tokens);
     assert_true(fabs(a.loss - b.loss) < 1e-6 * a.loss);
-    const lcsm_params *p = one.model->params, *q = two.model->params;
-    const float       *g = p->grads, *h = q->grads;
-    double             largest = 0, apart = 0;
-    for (size_t j = 0; j < p->block; j++) {
-        largest = fmax(largest, fabs((double)g[j]));
-        apart   = fmax(apart, fabs((double)g[j] - (double)h[j]));
-    }
-    assert_true(apart < 2e-6 * largest);
+    assert_same_gradients(&one, &two);
     rig_free(&one);
     rig_free(&two);
+}
+
+/* Recall computes its last layers where a label is, and nowhere else; the other trainer computes
+ * all steps and ignores most of them. */
+static void prove_labels(const char *method, int wiring)
+{
+    rig         some = rig_of(B, 1, method, wiring, LCSM_TASK_MQAR);
+    rig         all  = rig_of(B, 1, method, wiring, LCSM_TASK_LM);
+    lcsm_update a, b;
+    lcsm_error  err = {0};
+    for (size_t j = 0; j < B * T; j++) /* 2, 3, 2 and 0 of a sequence */
+        if (j / T == 3 || j < 4 || j % T < 2 || j % T % 2 == 0 || j == 2 * T + 5)
+            some.targets[j] = all.targets[j] = LCSM_TARGET_NONE;
+    assert_int_equal(lcsm_trainer_step(some.trainer, some.tokens, some.targets, NULL, &a, NULL), 0);
+    assert_int_equal(lcsm_trainer_step(all.trainer, all.tokens, all.targets, NULL, &b, NULL), 0);
+    assert_true(a.tokens == 7 && b.tokens == 7);
+    assert_true(fabs(a.loss - b.loss) < 1e-6 * a.loss);
+    assert_same_gradients(&some, &all);
+    for (size_t j = 0; j < B * T; j++) some.targets[j] = 1;
+    assert_int_equal(lcsm_trainer_step(some.trainer, some.tokens, some.targets, NULL, &a, &err),
+                     LCSM_ERR_ARGUMENT);
+    assert_non_null(strstr(err.text, "more than 8 targets"));
+    rig_free(&some);
+    rig_free(&all);
+}
+
+TEST(trainer_of_recall_computes_only_what_labels_need)
+{
+    prove_labels("m1", LCSM_WIRING_MQAR);
+    prove_labels("retnet", LCSM_WIRING_MQAR);
+    prove_labels("gla", LCSM_WIRING_MQAR_PLAIN);
+    prove_labels("rwkv4", LCSM_WIRING_LM);
 }
 
 TEST(trainer_without_targets_learns_nothing_and_is_finite)
