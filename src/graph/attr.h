@@ -16,8 +16,9 @@ typedef struct {
     double scale;
 } lcsm_embed_attr;
 
+/* Row r times factor gamma^r; 0 < gamma <= 1. */
 typedef struct {
-    double factor;
+    double factor, gamma;
 } lcsm_scale_attr;
 
 typedef struct {
@@ -129,6 +130,6 @@ typedef struct {
 
 typedef struct {
     double gamma; /* 0 < gamma <= 1 */
-} lcsm_decay_rows_attr;
+} lcsm_toeplitz_attr;
 
 #endif

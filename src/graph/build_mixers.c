@@ -68,12 +68,12 @@ lcsm_tensor *lcsm_positions(lcsm_graph *g, const lcsm_positions_attr *a, lcsm_te
 
 lcsm_tensor *lcsm_decay_rows(lcsm_graph *g, lcsm_tensor *x, double gamma)
 {
-    return first_of(lcsm_graph_add(g, LCSM_OP_decay_rows, &(lcsm_decay_rows_attr){gamma}, &x, 1));
+    return first_of(lcsm_graph_add(g, LCSM_OP_scale, &(lcsm_scale_attr){1, gamma}, &x, 1));
 }
 
 lcsm_discrete lcsm_toeplitz(lcsm_graph *g, lcsm_tensor *t, double gamma)
 {
-    return discrete_of(lcsm_graph_add(g, LCSM_OP_toeplitz, &(lcsm_decay_rows_attr){gamma}, &t, 1));
+    return discrete_of(lcsm_graph_add(g, LCSM_OP_toeplitz, &(lcsm_toeplitz_attr){gamma}, &t, 1));
 }
 
 lcsm_tensor *lcsm_affine(lcsm_graph *g, lcsm_tensor *x, double a, double b)

@@ -57,7 +57,7 @@ lcsm_tensor *lcsm_mul(lcsm_graph *g, lcsm_tensor *a, lcsm_tensor *b)
 
 lcsm_tensor *lcsm_scale(lcsm_graph *g, lcsm_tensor *x, double factor)
 {
-    return first(lcsm_graph_add(g, LCSM_OP_scale, &(lcsm_scale_attr){factor}, &x, 1));
+    return first(lcsm_graph_add(g, LCSM_OP_scale, &(lcsm_scale_attr){factor, 1}, &x, 1));
 }
 
 lcsm_tensor *lcsm_lerp(lcsm_graph *g, lcsm_tensor *a, lcsm_tensor *b, lcsm_tensor *w)

@@ -34,9 +34,9 @@ static void layout(pieces *p, const lcsm_node *n, job *j)
 
 static lcsm_status shape(lcsm_node *n, lcsm_error *err)
 {
-    const lcsm_decay_rows_attr *a = n->attr;
-    pieces                      p = {0};
-    job                         j = job_of(n);
+    const lcsm_toeplitz_attr *a = n->attr;
+    pieces                    p = {0};
+    job                       j = job_of(n);
     if (!(a->gamma > 0 && a->gamma <= 1))
         return lcsm_fail(err, LCSM_ERR_ARGUMENT, "gamma is %g, want more than 0 and at most 1",
                          a->gamma);
@@ -77,8 +77,8 @@ static void forward_channel(void *arg, size_t item, int worker)
 
 static void forward(const lcsm_call *c)
 {
-    const lcsm_decay_rows_attr *a = c->node->attr;
-    job                         j = start(c);
+    const lcsm_toeplitz_attr *a = c->node->attr;
+    job                       j = start(c);
     for (ptrdiff_t k = 0; k < j.K; k++) {
         ((real *)c->out[LOG].data)[k]   = (real)log(a->gamma);
         ((real *)c->out[PHASE].data)[k] = (real)lcsm_toeplitz_phase((size_t)j.n, (size_t)k);
@@ -116,7 +116,7 @@ static double flops(const lcsm_node *n)
     return 5 * (double)j.D * (double)j.n * log2((double)j.n + 1);
 }
 
-#define DECAY(gamma) (&(lcsm_decay_rows_attr){gamma})
+#define DECAY(gamma) (&(lcsm_toeplitz_attr){gamma})
 
 static const lcsm_op_case TESTS[] = {
     CASE("odd", DECAY(0.99), {IN(7, 17)}),      CASE("even", DECAY(0.9), {IN(4, 3)}),
@@ -128,7 +128,7 @@ static const lcsm_op_case TESTS[] = {
 const lcsm_op R_(lcsm_op_toeplitz) = {
     .name      = "toeplitz",
     .in        = {"t"},
-    .attr_size = sizeof(lcsm_decay_rows_attr),
+    .attr_size = sizeof(lcsm_toeplitz_attr),
     .shape     = shape,
     .forward   = forward,
     .backward  = backward,
