@@ -17,7 +17,7 @@
 enum { X, W, TARGETS };
 
 /* Classes of a group are so many blocks; rows of a slice of g_x. */
-enum { GROUP = 8, SLICE = 128 };
+enum { GROUP = 8, SLICE = GEMM_ROWS };
 
 typedef struct {
     const lcsm_call   *c;

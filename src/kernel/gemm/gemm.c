@@ -23,10 +23,10 @@ enum { VECS = 2, HEIGHT = 6, WIDE = 2, WIDE_HEIGHT = 6 };
 #endif
 
 /* The loops over a tile are unrolled, or the compiler keeps it in memory. */
-#define UNROLL _Pragma("GCC unroll 9")
+#define UNROLL _Pragma("GCC unroll 27")
 
-/* Reals of a cache line. */
-enum { LINE = 64 / sizeof(real) };
+/* Reals of a cache line; steps of a tile from one request for a line to the next. */
+enum { LINE = 64 / sizeof(real), ASK_STEPS = 4 };
 
 _Static_assert(GEMM_COLS % (VECS * VW) == 0 && GEMM_COLS % (WIDE * VW) == 0, "whole panels");
 _Static_assert(16 % VW == 0, "padding");
@@ -123,11 +123,11 @@ static void pack_columns(const gemm *x, ptrdiff_t i0, ptrdiff_t mc, ptrdiff_t k0
 /* ---- tiles ---- */
 
 /* Element (i, k) of the tile of A is a[i * ar + k * ad]; C has `left` columns here. What will be
- * read soon lies at `soon`: a line of it is asked for every few steps. */
+ * read soon lies at `soon`: every few steps one of its lines, soon_step apart, is asked for. */
 typedef struct {
     ptrdiff_t   depth;
     const real *a, *b, *soon;
-    ptrdiff_t   ar, ad;
+    ptrdiff_t   ar, ad, soon_step;
     real       *c;
     ptrdiff_t   cr, left;
     bool        add;
@@ -139,6 +139,25 @@ VEC_INLINE void put(const tile *t, int i, int j, vec sum)
     ptrdiff_t left = t->left - j * VW;
     if (left >= VW) vstore(to, t->add ? vload(to) + sum : sum);
     else vstore_n(to, t->add ? vload_n(to, left) + sum : sum, left);
+}
+
+/* The whole tile; what holds for all of it is asked once. */
+VEC_INLINE void put_all(int rows, int vecs, const tile *t, const vec *s)
+{
+    real     *c  = t->c;
+    ptrdiff_t cr = t->cr;
+    if (t->left < vecs * VW) {
+        UNROLL for (int n = 0; n < rows * vecs; n++) put(t, n / vecs, n % vecs, s[n]);
+    } else if (t->add) {
+        UNROLL for (int n = 0; n < rows * vecs; n++)
+        {
+            real *to = c + n / vecs * cr + n % vecs * VW;
+            vstore(to, vload(to) + s[n]);
+        }
+    } else {
+        UNROLL for (int n = 0; n < rows * vecs; n++)
+            vstore(c + n / vecs * cr + n % vecs * VW, s[n]);
+    }
 }
 
 /* The products of one step. */
@@ -153,29 +172,27 @@ VEC_INLINE void step(int rows, int vecs, const real *const *q, ptrdiff_t ar, con
     }
 }
 
+/* C is asked for row by row on the way: all at once its lines would take the place of those of the
+ * panel in the processor's queue of misses. */
 VEC_INLINE void run_tile(int rows, int vecs, const tile *t)
 {
     vec         s[HEIGHT * VECS];
-    ptrdiff_t   ar = t->ar, ad = t->ad;
-    const real *q[3] = {t->a, t->a + 3 * ar, t->a + 6 * ar}, *b = t->b, *soon = t->soon;
-    UNROLL for (int i = 0; i < rows; i++)
-    {
-        __builtin_prefetch(t->c + i * t->cr, 1);
-        __builtin_prefetch(t->c + i * t->cr + vecs * VW - 1, 1);
-        if (vecs > 2) __builtin_prefetch(t->c + i * t->cr + VW, 1);
-        if (vecs > 3) __builtin_prefetch(t->c + i * t->cr + 2 * VW, 1);
-        UNROLL for (int j = 0; j < vecs; j++) s[i * vecs + j] = vzero();
+    ptrdiff_t   ar = t->ar, ad = t->ad, soon_step = t->soon_step;
+    ptrdiff_t   k = t->depth, part = t->depth / (rows + 1);
+    const real *q[3] = {t->a, t->a + 3 * ar, t->a + 6 * ar}, *b = t->b, *c = t->c, *soon = t->soon;
+    UNROLL for (int n = 0; n < rows * vecs; n++) s[n] = vzero();
+    for (int i = 0; i <= rows; i++, c += t->cr) {
+        ptrdiff_t end = i < rows ? k - part : 0;
+        for (int j = 0; j < vecs && i < rows; j++) __builtin_prefetch(c + j * VW, 1);
+        if (i < rows) __builtin_prefetch(c + vecs * VW - 1, 1);
+        for (; k > end; k--) {
+            if (k % ASK_STEPS == 0) __builtin_prefetch(soon, 0, 2), soon += soon_step;
+            step(rows, vecs, q, ar, b, s);
+            for (int g = 0; g < 3; g++) q[g] += ad;
+            b += vecs * VW;
+        }
     }
-    for (ptrdiff_t k = t->depth; k > 0; k--) {
-        if (k % 4 == 0) __builtin_prefetch(soon, 0, 2), soon += LINE;
-        step(rows, vecs, q, ar, b, s);
-        for (int g = 0; g < 3; g++) q[g] += ad;
-        b += vecs * VW;
-    }
-    UNROLL for (int i = 0; i < rows; i++)
-    {
-        UNROLL for (int j = 0; j < vecs; j++) put(t, i, j, s[i * vecs + j]);
-    }
+    put_all(rows, vecs, t, s);
 }
 
 typedef void tile_run(const tile *t);
@@ -206,15 +223,53 @@ static tile_run *const RUNS[WIDE][HEIGHT] = {{NAMES_6(1)}, {NAMES_6(2)}};
 
 /* ---- blocks ---- */
 
+/* The part of A that the next block reads. Tiles that know of nothing nearer ask for it, each for
+ * `group` lines, one below the other. */
+typedef struct {
+    const real *at;
+    ptrdiff_t   rows, lines, step; /* lines of a row, reals from row to row */
+    ptrdiff_t   group, asked;      /* requests so far */
+} later;
+
 typedef struct {
     const gemm *x;
     ptrdiff_t   k0, kc, i0, mc, tiles;
     const real *a;           /* A where it lies, or packed columns */
     ptrdiff_t   row, ar, ad; /* to the tile of a row; strides in a tile, ad 0: its height */
+    later       then;
 } block;
 
+static later block_after(const block *b)
+{
+    const gemm *x = b->x;
+    ptrdiff_t   i = b->i0 + GEMM_ROWS, k = b->k0, m, kc;
+    if (i >= x->M) i = 0, k += GEMM_DEPTH;
+    if (k >= x->K) return (later){.lines = 0};
+    m  = least(x->M - i, GEMM_ROWS);
+    kc = least(x->K - k, GEMM_DEPTH);
+    return (later){
+        .at    = x->ta ? x->A + k * x->lda + i : x->A + i * x->lda + k,
+        .rows  = x->ta ? kc : m,
+        .lines = ((x->ta ? m : kc) + LINE - 1) / LINE,
+        .step  = x->lda,
+        .group = b->kc / ASK_STEPS,
+    };
+}
+
+static bool ask_later(later *l, tile *t)
+{
+    ptrdiff_t first;
+    if (l->lines == 0 || l->group == 0) return false;
+    first = l->asked / l->lines * l->group;
+    if (first >= l->rows) return false;
+    t->soon      = l->at + first * l->step + l->asked % l->lines * LINE;
+    t->soon_step = l->step;
+    l->asked++;
+    return true;
+}
+
 /* The rows of a block with the panel of columns j .. j + n - 1; the next panel follows it. */
-static void sweep(const block *b, const real *panel, ptrdiff_t j, ptrdiff_t n)
+static void sweep(block *b, const real *panel, ptrdiff_t j, ptrdiff_t n)
 {
     const gemm      *x    = b->x;
     tile_run *const *runs = RUNS[pad(n) / VW - 1];
@@ -224,12 +279,14 @@ static void sweep(const block *b, const real *panel, ptrdiff_t j, ptrdiff_t n)
     t.add                      = x->add || b->k0 > 0;
     t.ar                       = b->ar;
     for (ptrdiff_t q = 0, first = 0, last; q < b->tiles; q++, first = last) {
-        last   = first + b->mc / b->tiles + (q < b->mc % b->tiles);
-        t.a    = b->a + first * b->row;
-        t.ad   = b->ad > 0 ? b->ad : last - first;
-        t.c    = x->C + (b->i0 + first) * x->ldc + j;
-        t.soon = rows_next ? t.a + 2 * HEIGHT * b->row : soon < end ? soon : next;
-        soon += b->kc / 4 * LINE;
+        last        = first + b->mc / b->tiles + (q < b->mc % b->tiles);
+        t.a         = b->a + first * b->row;
+        t.ad        = b->ad > 0 ? b->ad : last - first;
+        t.c         = x->C + (b->i0 + first) * x->ldc + j;
+        t.soon      = rows_next ? t.a + 2 * HEIGHT * b->row : soon;
+        t.soon_step = LINE;
+        if (!rows_next && soon >= end && !ask_later(&b->then, &t)) t.soon = next;
+        soon += b->kc / ASK_STEPS * LINE;
         runs[last - first - 1](&t);
     }
 }
@@ -256,6 +313,7 @@ static void block_run(const gemm *x, ptrdiff_t k0, ptrdiff_t kc, ptrdiff_t i0, c
     block     b = {.x = x, .k0 = k0, .kc = kc, .i0 = i0, .mc = least(x->M - i0, GEMM_ROWS)};
     ptrdiff_t N = pad(x->N);
     b.tiles     = (b.mc + height - 1) / height;
+    b.then      = block_after(&b);
     place_a(&b, x->ta && N > vecs * VW, ws);
     for (ptrdiff_t j = 0; j < x->N; j += vecs * VW)
         sweep(&b, packed + k0 * N + j * kc, j, least(x->N - j, vecs * VW));

@@ -40,7 +40,7 @@ extern const R_(lcsm_gemm_kernels) K_(lcsm_gemm_products);
 
 /* Rows and depth that are worked on at a time, columns of a piece. GEMM_COLS is a multiple of
  * every panel's width in any set. */
-enum { GEMM_ROWS = 192, GEMM_DEPTH = 256, GEMM_COLS = 192, GEMM_DOT_ROWS = 4 };
+enum { GEMM_ROWS = 144, GEMM_DEPTH = 256, GEMM_COLS = 192, GEMM_DOT_ROWS = 4 };
 
 static inline ptrdiff_t lcsm_gemm_depths(ptrdiff_t K)
 {
