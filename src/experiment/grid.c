@@ -118,6 +118,7 @@ static lcsm_status make_run(lcsm_grid_run *r, const lcsm_grid *g, const place *p
     lcsm_status             st      = LCSM_OK;
     const lcsm_grid_source *s       = p->source;
     const json_t           *variant = json_array_get(s->variants, p->variant);
+    const json_t           *rate    = json_array_get(s->rates, p->lr);
     const json_t           *at      = json_object_get(json_object_get(variant, "at"), g->scale);
     *r                              = (lcsm_grid_run){.variant  = p->variant,
                                                       .settings = json_object(),
@@ -130,6 +131,7 @@ static lcsm_status make_run(lcsm_grid_run *r, const lcsm_grid *g, const place *p
     LCSM_TRY(merge(r->settings, variant, err));
     LCSM_TRY(merge(r->settings, at, err));
     LCSM_TRY(add_points(r, g, p, err));
+    if (json_is_object(rate)) LCSM_TRY(merge(r->settings, rate, err));
     LCSM_TRY(set_number(r->settings, "lr", r->lr, err));
     LCSM_TRY(set_number(r->settings, "seed", r->seed, err));
     name_run(r, g);
@@ -209,6 +211,7 @@ lcsm_status lcsm_grid_open(lcsm_grid *out, const lcsm_experiment_options *option
                                options->lr_count, COUNT(source.lr)));
         memcpy(source.lr, options->lr, options->lr_count * sizeof source.lr[0]);
         source.lr_count = options->lr_count;
+        source.rates    = NULL;
     }
     if (options->seeds > 0) source.seeds = options->seeds;
     LCSM_TRY(expand(out, &source, options->only, err));

@@ -9,7 +9,8 @@
  *                          "lr": [...], "seeds": 2, "tokenizer": 4096}, "small": ..., "paper":
  * ...}}
  *
- * A point of an axis is a number for its key, or an object that sets other keys along with it.
+ * A point of an axis, or a rate, is a number for its key, or an object that sets other keys along
+ * with it: {"lr": 0.01, "weight_decay": 0.1}.
  * "tokenizer" is the vocabulary of a BPE tokenizer that is trained on the data.
  */
 #ifndef LCSM_EXPERIMENT_GRID_H

@@ -75,6 +75,14 @@ lcsm_status lcsm_grid_load(lcsm_grid *g, const char *name, lcsm_error *err)
 
 /* ---- members ------------------------------------------------------------------------------- */
 
+/* A point of an axis: a number, or an object in which the number has the axis's key. */
+static lcsm_status read_point(double *out, lcsm_json point, const char *key, double least,
+                              double most, lcsm_error *err)
+{
+    lcsm_json value = json_is_object(point.value) ? lcsm_json_need(&point, key) : point;
+    return lcsm_json_get_real(out, value, least, most, err);
+}
+
 static lcsm_status read_axes(lcsm_grid *g, lcsm_grid_source *out, const lcsm_json *scale,
                              lcsm_error *err)
 {
@@ -88,10 +96,9 @@ static lcsm_status read_axes(lcsm_grid *g, lcsm_grid_source *out, const lcsm_jso
             return lcsm_json_fail(&axes, err, "at most %d axes", LCSM_GRID_AXES);
         LCSM_TRY(lcsm_json_get_array(&points, a, 1, 1000, err));
         for (size_t j = 0; j < lcsm_json_count(&points); j++) {
-            lcsm_json p     = lcsm_json_item(&points, j);
-            lcsm_json value = json_is_object(p.value) ? lcsm_json_need(&p, a.key) : p;
-            double    number;
-            LCSM_TRY(lcsm_json_get_real(&number, value, -INFINITY, INFINITY, err));
+            double number;
+            LCSM_TRY(
+                read_point(&number, lcsm_json_item(&points, j), a.key, -INFINITY, INFINITY, err));
         }
         out->axes[g->axis_count] = a.value;
         g->axes[g->axis_count++] = a.key;
@@ -105,9 +112,15 @@ static lcsm_status read_rates(lcsm_grid_source *out, const lcsm_json *scale, lcs
     lcsm_status st = LCSM_OK;
     lcsm_json   list;
     LCSM_TRY(lcsm_json_get_array(&list, lcsm_json_need(scale, "lr"), 1, COUNT(out->lr), err));
-    for (; out->lr_count < lcsm_json_count(&list); out->lr_count++)
-        LCSM_TRY(lcsm_json_get_real(&out->lr[out->lr_count], lcsm_json_item(&list, out->lr_count),
-                                    0, 1e3, err));
+    for (size_t j = 0; j < lcsm_json_count(&list); j++) {
+        lcsm_json item = lcsm_json_item(&list, j);
+        LCSM_TRY(read_point(&out->lr[j], item, "lr", 0, 1e3, err));
+        for (size_t i = 0; i < j; i++)
+            if (out->lr[i] == out->lr[j]) /* runs are told apart by it */
+                return lcsm_json_fail(&item, err, "another rate: %g stands before it", out->lr[j]);
+        out->lr_count++;
+    }
+    out->rates = list.value;
     out->seeds = 1;
     LCSM_TRY(lcsm_json_get_size(&out->seeds, lcsm_json_may(scale, "seeds"), 1, 1000, err));
 cleanup:

@@ -8,6 +8,7 @@ typedef struct {
     const json_t *fixed, *scale_fixed, *variants;
     const json_t *axes[LCSM_GRID_AXES]; /* arrays */
     double        lr[64];
+    const json_t *rates; /* array of them, as it stands; NULL: given on the command line */
     size_t        lr_count, seeds;
 } lcsm_grid_source;
 

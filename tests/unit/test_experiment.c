@@ -95,10 +95,11 @@ TEST(options_take_the_place_of_the_scale)
 
 /* ---- files of one's own -------------------------------------------------------------------- */
 
-#define GRID(variants, fixed, more)                                                                \
+#define RATES(variants, fixed, lr, more)                                                           \
     "{\"title\": \"T\", \"task\": \"mqar\", \"metric\": \"accuracy\", \"variants\": " variants     \
-    ", \"scales\": {\"tiny\": {\"fixed\": " fixed ", \"lr\": [0.1]" more "}}}"
-#define TWO "[{\"label\": \"a\", \"code\": \"1-1-1-0\"}, {\"label\": \"b\", \"code\": \"1-0-1-0\"}]"
+    ", \"scales\": {\"tiny\": {\"fixed\": " fixed ", \"lr\": [" lr "]" more "}}}"
+#define GRID(variants, fixed, more) RATES(variants, fixed, "0.1", more)
+#define TWO                         "[{\"label\": \"a\", \"code\": \"1-1-1-0\"}, {\"label\": \"b\", \"code\": \"1-0-1-0\"}]"
 
 TEST(wrong_grids_are_refused_with_the_place)
 {
@@ -112,6 +113,9 @@ TEST(wrong_grids_are_refused_with_the_place)
         {GRID(TWO, "{}", ", \"axess\": {}"), "did you mean \"axes\"?"},
         {GRID(TWO, "{}", ", \"axes\": {\"d_model\": [\"x\"]}"), "scales.tiny.axes.d_model[0]"},
         {GRID(TWO, "{}", ", \"axes\": {\"d_model\": [{\"pairs\": 1}]}"), "d_model is missing"},
+        {RATES(TWO, "{}", "0.1, {\"lr\": 0.1}", ""), "want another rate: 0.1 stands before it"},
+        {RATES(TWO, "{}", "{\"weight_decay\": 1}", ""), "lr is missing"},
+        {RATES(TWO, "{}", "{\"lr\": 1, \"decay\": 1}", ""), "decay is not a known key"},
         {"{\"title\": \"T\"}", "task is missing"},
         {"{", "grid.json"},
     };
@@ -124,6 +128,30 @@ TEST(wrong_grids_are_refused_with_the_place)
         assert_int_not_equal(lcsm_grid_open(&g, &o, &err), LCSM_OK);
         if (strstr(err.text, cases[j][1]) == NULL) fail_msg("%zu: %s", j, err.text);
     }
+    temp_folder_remove(&f);
+}
+
+TEST(a_rate_may_bring_other_settings)
+{
+    static const char grid[] =
+        RATES(TWO, "{\"weight_decay\": 0.5}", "0.1, {\"lr\": 0.2, \"weight_decay\": 0.3}", "");
+    const double            rate = 0.2;
+    temp_folder             f    = temp_folder_make();
+    lcsm_experiment_options o    = {.name = f.path, .scale = "tiny"};
+    lcsm_grid               g;
+    temp_write(&f, "grid.json", grid, strlen(grid));
+    assert_int_equal(lcsm_grid_open(&g, &o, NULL), LCSM_OK);
+    assert_int_equal(g.run_count, 4);
+    assert_near(g.runs[0].train.weight_decay, 0.5, 0);
+    assert_near(g.runs[1].train.weight_decay, 0.3, 0);
+    assert_near(g.runs[1].train.lr, 0.2, 0);
+    lcsm_grid_free(&g);
+    o.lr       = &rate; /* rates of the command line bring nothing */
+    o.lr_count = 1;
+    assert_int_equal(lcsm_grid_open(&g, &o, NULL), LCSM_OK);
+    assert_int_equal(g.run_count, 2);
+    assert_near(g.runs[0].train.weight_decay, 0.5, 0);
+    lcsm_grid_free(&g);
     temp_folder_remove(&f);
 }
 

@@ -111,6 +111,8 @@ static void pack_columns(const gemm *x, ptrdiff_t i0, ptrdiff_t mc, ptrdiff_t k0
     for (ptrdiff_t k = 0; k < kc; k++) {
         const real *from = x->A + (k0 + k) * x->lda + i0;
         real       *t    = to;
+        for (ptrdiff_t j = 0; j < mc && k + 6 < kc; j += LINE)
+            __builtin_prefetch(from + 6 * x->lda + j);
         for (ptrdiff_t j = 0; j < tiles; j++) {
             ptrdiff_t n = low + (j < high);
             put_few(t + k * n, from, n);
