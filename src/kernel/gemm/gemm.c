@@ -18,12 +18,11 @@ typedef R_(lcsm_gemm) gemm;
  * shape of their own: three vectors and one would waste half. */
 #if VW == 16
 enum { VECS = 3, HEIGHT = 9, WIDE = 4, WIDE_HEIGHT = 6 };
+#define ROWS TILE_ROWS_9
 #else
 enum { VECS = 2, HEIGHT = 6, WIDE = 2, WIDE_HEIGHT = 6 };
+#define ROWS TILE_ROWS_6
 #endif
-
-/* The loops over a tile are unrolled, or the compiler keeps it in memory. */
-#define UNROLL _Pragma("GCC unroll 27")
 
 /* Reals of a cache line; steps of a tile from one request for a line to the next. */
 enum { LINE = 64 / sizeof(real), ASK_STEPS = 4 };
@@ -135,66 +134,78 @@ typedef struct {
     bool        add;
 } tile;
 
-VEC_INLINE void put(const tile *t, int i, int j, vec sum)
+/* Vector j of row i is written; what holds for the whole tile is asked once. */
+typedef enum { PUT, PUT_ADD, PUT_PART } put_kind;
+
+VEC_INLINE void put(put_kind kind, const tile *t, int i, int j, vec sum)
 {
     real     *to   = t->c + i * t->cr + j * VW;
     ptrdiff_t left = t->left - j * VW;
-    if (left >= VW) vstore(to, t->add ? vload(to) + sum : sum);
+    if (kind == PUT) vstore(to, sum);
+    else if (kind == PUT_ADD) vstore(to, vload(to) + sum);
+    else if (left >= VW) vstore(to, t->add ? vload(to) + sum : sum);
     else vstore_n(to, t->add ? vload_n(to, left) + sum : sum, left);
-}
-
-/* The whole tile; what holds for all of it is asked once. */
-VEC_INLINE void put_all(int rows, int vecs, const tile *t, const vec *s)
-{
-    real     *c  = t->c;
-    ptrdiff_t cr = t->cr;
-    if (t->left < vecs * VW) {
-        UNROLL for (int n = 0; n < rows * vecs; n++) put(t, n / vecs, n % vecs, s[n]);
-    } else if (t->add) {
-        UNROLL for (int n = 0; n < rows * vecs; n++)
-        {
-            real *to = c + n / vecs * cr + n % vecs * VW;
-            vstore(to, vload(to) + s[n]);
-        }
-    } else {
-        UNROLL for (int n = 0; n < rows * vecs; n++)
-            vstore(c + n / vecs * cr + n % vecs * VW, s[n]);
-    }
-}
-
-/* The products of one step. */
-VEC_INLINE void step(int rows, int vecs, const real *const *q, ptrdiff_t ar, const real *b, vec *s)
-{
-    vec row[WIDE];
-    UNROLL for (int j = 0; j < vecs; j++) row[j] = vload(b + j * VW);
-    UNROLL for (int i = 0; i < rows; i++)
-    {
-        vec e = vset1(q[i / 3][i % 3 * ar]);
-        UNROLL for (int j = 0; j < vecs; j++) s[i * vecs + j] += e * row[j];
-    }
 }
 
 /* C is asked for row by row on the way: all at once its lines would take the place of those of the
  * panel in the processor's queue of misses. */
 VEC_INLINE void run_tile(int rows, int vecs, const tile *t)
 {
-    vec         s[HEIGHT * VECS];
     ptrdiff_t   ar = t->ar, ad = t->ad, soon_step = t->soon_step;
     ptrdiff_t   k = t->depth, part = t->depth / (rows + 1);
-    const real *q[3] = {t->a, t->a + 3 * ar, t->a + 6 * ar}, *b = t->b, *c = t->c, *soon = t->soon;
-    UNROLL for (int n = 0; n < rows * vecs; n++) s[n] = vzero();
+    const real *q0 = t->a, *q1 = q0 + 3 * ar, *q2 = q0 + 6 * ar;
+    const real *b = t->b, *c = t->c, *soon = t->soon;
+#define Y(v, j)    vec v = vzero();
+#define X(i, g, o) TILE_ROW(Y, i)
+    ROWS(X)
+#undef X
+#undef Y
     for (int i = 0; i <= rows; i++, c += t->cr) {
         ptrdiff_t end = i < rows ? k - part : 0;
         for (int j = 0; j < vecs && i < rows; j++) __builtin_prefetch(c + j * VW, 1);
         if (i < rows) __builtin_prefetch(c + vecs * VW - 1, 1);
         for (; k > end; k--) {
+            vec b0 = vload(b), b1 = b0, b2 = b0, b3 = b0;
             if (k % ASK_STEPS == 0) __builtin_prefetch(soon, 0, 2), soon += soon_step;
-            step(rows, vecs, q, ar, b, s);
-            for (int g = 0; g < 3; g++) q[g] += ad;
+            if (vecs > 1) b1 = vload(b + VW);
+            if (vecs > 2) b2 = vload(b + 2 * VW);
+            if (vecs > 3) b3 = vload(b + 3 * VW);
+#define Y(v, j)                                                                                    \
+    if (j < vecs) v += e * b##j;
+#define X(i, g, o)                                                                                 \
+    if (i < rows) {                                                                                \
+        vec e = vset1(q##g[o * ar]);                                                               \
+        TILE_ROW(Y, i)                                                                             \
+    }
+            ROWS(X)
+#undef X
+#undef Y
+            q0 += ad, q1 += ad, q2 += ad;
             b += vecs * VW;
         }
     }
-    put_all(rows, vecs, t, s);
+#define Y(v, j)                                                                                    \
+    if (j < vecs) put(KIND, t, row, j, v);
+#define X(i, g, o)                                                                                 \
+    if (i < rows) {                                                                                \
+        int row = i;                                                                               \
+        TILE_ROW(Y, i)                                                                             \
+    }
+    if (t->left < vecs * VW) {
+#define KIND PUT_PART
+        ROWS(X)
+#undef KIND
+    } else if (t->add) {
+#define KIND PUT_ADD
+        ROWS(X)
+#undef KIND
+    } else {
+#define KIND PUT
+        ROWS(X)
+#undef KIND
+    }
+#undef X
+#undef Y
 }
 
 typedef void tile_run(const tile *t);

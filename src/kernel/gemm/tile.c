@@ -16,20 +16,11 @@
 #define TILE_BODY VEC_INLINE
 #endif
 
-/* X(row, g, o): every row of the highest tile. Row 3g + o of A is addressed as row o of the g-th
- * pointer, so that a few pointers and one stride reach all of them. ROWS_n: the rows of tiles n
- * vectors wide. */
-#define ROWS_6(X) X(0, 0, 0) X(1, 0, 1) X(2, 0, 2) X(3, 1, 0) X(4, 1, 1) X(5, 1, 2)
 #if VW == 16
-#define ROWS_9(X)  ROWS_6(X) X(6, 2, 0) X(7, 2, 1) X(8, 2, 2)
-#define ROWS_14(X) ROWS_9(X) X(9, 3, 0) X(10, 3, 1) X(11, 3, 2) X(12, 4, 0) X(13, 4, 1)
-#define ROWS       ROWS_14
+#define ROWS TILE_ROWS_14
 #else
-#define ROWS ROWS_6
+#define ROWS TILE_ROWS_6
 #endif
-
-/* The vectors of a row: Y(vector, its number). */
-#define VECS(Y, i) Y(s##i, 0) Y(t##i, 1) Y(u##i, 2) Y(w##i, 3)
 
 /* Writes one vector of C. */
 TILE_BODY void put(real *p, vec sum, lcsm_tile_op op, const lcsm_target *t, ptrdiff_t row,
@@ -51,7 +42,7 @@ TILE_BODY void tile(int rows, int vecs, ptrdiff_t first, ptrdiff_t tiles, const 
     real           *c  = t->c + first * cr;
     for (; tiles > 0; tiles--, first += rows, c += rows * cr) {
 #define Y(v, j)    vec v = vzero();
-#define X(i, g, o) VECS(Y, i)
+#define X(i, g, o) TILE_ROW(Y, i)
         ROWS(X)
 #undef X
 #undef Y
@@ -83,7 +74,7 @@ TILE_BODY void tile(int rows, int vecs, ptrdiff_t first, ptrdiff_t tiles, const 
 #define X(i, g, o)                                                                                 \
     if (i < rows) {                                                                                \
         vec e = vset1(q##g[o * ar]);                                                               \
-        VECS(Y, i)                                                                                 \
+        TILE_ROW(Y, i)                                                                             \
     }
                         ROWS(X)
 #undef X
@@ -101,7 +92,7 @@ TILE_BODY void tile(int rows, int vecs, ptrdiff_t first, ptrdiff_t tiles, const 
     if (i < rows) {                                                                                \
         real     *to  = c + i * cr;                                                                \
         ptrdiff_t row = first + i;                                                                 \
-        VECS(Y, i)                                                                                 \
+        TILE_ROW(Y, i)                                                                             \
     }
         switch (t->op) {
 #define OP TILE_SET
@@ -150,9 +141,10 @@ ROWS(X2)
 #define X4(i, g, o) TILE_FN(i, 4)
 #define N3(i, g, o) tile_##i##_3,
 #define N4(i, g, o) tile_##i##_4,
-ROWS_9(X3)
-ROWS_6(X4)
-static tile_fn *const TILES[TILE_VECS][14] = {{ROWS(N1)}, {ROWS(N2)}, {ROWS_9(N3)}, {ROWS_6(N4)}};
+TILE_ROWS_9(X3)
+TILE_ROWS_6(X4)
+static tile_fn *const TILES[TILE_VECS][14] = {
+    {ROWS(N1)}, {ROWS(N2)}, {TILE_ROWS_9(N3)}, {TILE_ROWS_6(N4)}};
 #else
 static tile_fn *const TILES[TILE_VECS][6] = {{ROWS(N1)}, {ROWS(N2)}};
 #endif

@@ -24,6 +24,14 @@
 #endif
 #define TILE_COLS (TILE_VECS * VW)
 
+/* A tile as named variables, which compilers keep in registers as they do not an array. X(row, g,
+ * o): every row of a tile. Row 3g + o of A is addressed as row o of the g-th pointer, so that a few
+ * pointers and one stride reach all of them. TILE_ROW: the vectors of a row, Y(vector, number). */
+#define TILE_ROWS_6(X)  X(0, 0, 0) X(1, 0, 1) X(2, 0, 2) X(3, 1, 0) X(4, 1, 1) X(5, 1, 2)
+#define TILE_ROWS_9(X)  TILE_ROWS_6(X) X(6, 2, 0) X(7, 2, 1) X(8, 2, 2)
+#define TILE_ROWS_14(X) TILE_ROWS_9(X) X(9, 3, 0) X(10, 3, 1) X(11, 3, 2) X(12, 4, 0) X(13, 4, 1)
+#define TILE_ROW(Y, i)  Y(s##i, 0) Y(t##i, 1) Y(u##i, 2) Y(w##i, 3)
+
 /* The most rows of a tile that is vecs vectors wide. */
 static inline ptrdiff_t lcsm_tile_height(int vecs)
 {
