@@ -155,31 +155,15 @@ VEC_INLINE void run_tile(int rows, int vecs, const tile *t)
     ptrdiff_t   k = t->depth, part = t->depth / (rows + 1);
     const real *q0 = t->a, *q1 = q0 + 3 * ar, *q2 = q0 + 6 * ar;
     const real *b = t->b, *c = t->c, *soon = t->soon;
-#define Y(v, j)    vec v = vzero();
-#define X(i, g, o) TILE_ROW(Y, i)
-    ROWS(X)
-#undef X
-#undef Y
+    ROWS(TILE_ZERO)
     for (int i = 0; i <= rows; i++, c += t->cr) {
         ptrdiff_t end = i < rows ? k - part : 0;
         for (int j = 0; j < vecs && i < rows; j++) __builtin_prefetch(c + j * VW, 1);
         if (i < rows) __builtin_prefetch(c + vecs * VW - 1, 1);
         for (; k > end; k--) {
-            vec b0 = vload(b), b1 = b0, b2 = b0, b3 = b0;
             if (k % ASK_STEPS == 0) __builtin_prefetch(soon, 0, 2), soon += soon_step;
-            if (vecs > 1) b1 = vload(b + VW);
-            if (vecs > 2) b2 = vload(b + 2 * VW);
-            if (vecs > 3) b3 = vload(b + 3 * VW);
-#define Y(v, j)                                                                                    \
-    if (j < vecs) v += e * b##j;
-#define X(i, g, o)                                                                                 \
-    if (i < rows) {                                                                                \
-        vec e = vset1(q##g[o * ar]);                                                               \
-        TILE_ROW(Y, i)                                                                             \
-    }
-            ROWS(X)
-#undef X
-#undef Y
+            TILE_LOAD(b)
+            ROWS(TILE_STEP)
             q0 += ad, q1 += ad, q2 += ad;
             b += vecs * VW;
         }

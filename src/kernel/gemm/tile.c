@@ -41,11 +41,7 @@ TILE_BODY void tile(int rows, int vecs, ptrdiff_t first, ptrdiff_t tiles, const 
     const ptrdiff_t cr = t->cr;
     real           *c  = t->c + first * cr;
     for (; tiles > 0; tiles--, first += rows, c += rows * cr) {
-#define Y(v, j)    vec v = vzero();
-#define X(i, g, o) TILE_ROW(Y, i)
-        ROWS(X)
-#undef X
-#undef Y
+        ROWS(TILE_ZERO)
         for (const lcsm_product *q = p; q < p + count; q++) {
             ptrdiff_t   ar = q->ar, ad = q->ad, bd = q->bd, blocks = q->blocks;
             const real *a = q->a + first * ar, *b = q->b;
@@ -65,20 +61,8 @@ TILE_BODY void tile(int rows, int vecs, ptrdiff_t first, ptrdiff_t tiles, const 
                     left -= n;
                     if (t->ahead != NULL) lcsm_ahead_more(t->ahead);
                     for (; n > 0; n--) {
-                        vec b0 = vload(b), b1 = b0, b2 = b0, b3 = b0;
-                        if (vecs > 1) b1 = vload(b + VW);
-                        if (vecs > 2) b2 = vload(b + 2 * VW);
-                        if (vecs > 3) b3 = vload(b + 3 * VW);
-#define Y(v, j)                                                                                    \
-    if (j < vecs) v += e * b##j;
-#define X(i, g, o)                                                                                 \
-    if (i < rows) {                                                                                \
-        vec e = vset1(q##g[o * ar]);                                                               \
-        TILE_ROW(Y, i)                                                                             \
-    }
-                        ROWS(X)
-#undef X
-#undef Y
+                        TILE_LOAD(b)
+                        ROWS(TILE_STEP)
                         q0 += ad, q1 += ad, q2 += ad, q3 += ad, q4 += ad;
                         b += bd;
                     }

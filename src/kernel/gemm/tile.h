@@ -32,6 +32,23 @@
 #define TILE_ROWS_14(X) TILE_ROWS_9(X) X(9, 3, 0) X(10, 3, 1) X(11, 3, 2) X(12, 4, 0) X(13, 4, 1)
 #define TILE_ROW(Y, i)  Y(s##i, 0) Y(t##i, 1) Y(u##i, 2) Y(w##i, 3)
 
+/* For X: the sums, and the products of one step with its row of B, which TILE_LOAD declares. `rows`
+ * and `vecs` are the tile's, q0, q1 ... point to A, whose rows are ar apart. */
+#define TILE_NONE(v, j)    vec v = vzero();
+#define TILE_ZERO(i, g, o) TILE_ROW(TILE_NONE, i)
+#define TILE_LOAD(b)                                                                               \
+    vec b0 = vload(b), b1 = b0, b2 = b0, b3 = b0;                                                  \
+    if (vecs > 1) b1 = vload((b) + VW);                                                            \
+    if (vecs > 2) b2 = vload((b) + 2 * VW);                                                        \
+    if (vecs > 3) b3 = vload((b) + 3 * VW);
+#define TILE_TERM(v, j)                                                                            \
+    if (j < vecs) v += e * b##j;
+#define TILE_STEP(i, g, o)                                                                         \
+    if (i < rows) {                                                                                \
+        vec e = vset1(q##g[o * ar]);                                                               \
+        TILE_ROW(TILE_TERM, i)                                                                     \
+    }
+
 /* The most rows of a tile that is vecs vectors wide. */
 static inline ptrdiff_t lcsm_tile_height(int vecs)
 {
