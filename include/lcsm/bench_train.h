@@ -31,6 +31,7 @@ typedef struct {
     double      tokens_per_update, examples;  /* an update's */
     double      flops_per_token;              /* useful ones: forward, and twice that backward */
     double      gflops, peak_gflops, gb_read; /* of the best update; what the machine can do */
+    double      beside; /* an update's fraction of the peak during it, the one in the middle */
     size_t      parameters, values, gradients, moments; /* a count, then bytes */
     size_t arena, live, unshared; /* bytes of values and gradients under way; at least; at most */
     size_t max_rss;               /* bytes of the process, its most */

@@ -13,15 +13,19 @@
 
 enum { MIN_UPDATES = 3, MAX_UPDATES = 1000 };
 
+/* Seconds of an update from one look at the peak to the next. */
+#define LOOK_EVERY 0.05
+
 typedef struct {
     lcsm_context     *ctx;
     lcsm_model       *model;
     lcsm_trainer     *trainer;
     lcsm_probe_bench *probe;
     int32_t          *tokens, *targets;
-    int64_t           kept; /* targets that count */
-    double            took[MAX_UPDATES];
-    lcsm_bench_update now, *out; /* shares of the update under way; the best */
+    int64_t           kept;                                   /* targets that count */
+    double            took[MAX_UPDATES], beside[MAX_UPDATES]; /* seconds, GFLOP/s of the peak */
+    double            looked_at, looks, look_work; /* looks at the peak: seconds, operations */
+    lcsm_bench_update now, *out;                   /* shares of the update under way; the best */
 } bench;
 
 /* ---- settings ----------------------------------------------------------------------------- */
@@ -101,10 +105,24 @@ static void add_share(lcsm_bench_update *u, const char *op, double forward, doub
     u->shares[j].backward += backward;
 }
 
+/* The peak between the steps of an update: a machine that others use, or whose clock changes, has
+ * another one every second. The time it takes is not the update's. */
+static void look_at_peak(bench *b)
+{
+    double from = lcsm_now(), rate, took;
+    if (from < b->looked_at + LOOK_EVERY) return;
+    rate         = lcsm_probe_rate(b->probe, LCSM_RATE_FMA, b->out->threads);
+    b->looked_at = lcsm_now();
+    took         = b->looked_at - from;
+    b->looks += took;
+    b->look_work += rate * took;
+}
+
 static void watch_step(void *user, const char *what, bool backward, double seconds)
 {
     bench *b = user;
     add_share(&b->now, what, backward ? 0 : seconds, backward ? seconds : 0);
+    look_at_peak(b);
 }
 
 static int by_time(const void *a, const void *b)
@@ -151,22 +169,53 @@ static lcsm_status timed_update(bench *b, lcsm_error *err)
     lcsm_bench_update *o = b->out;
     probe(b);
     b->now.share_count = 0;
+    b->looks = b->look_work = b->looked_at = 0;
+    look_at_peak(b);
+    double      outside = b->looks;
     double      from = lcsm_now(), used = lcsm_processor_time();
     lcsm_status st   = update(b, err);
-    double      took = lcsm_now() - from;
+    double      all  = lcsm_now() - from;
+    double      took = all - (b->looks - outside);
     if (st != LCSM_OK) return st;
-    b->took[o->updates++] = took;
+    b->took[o->updates]     = took;
+    b->beside[o->updates++] = b->look_work / b->looks * 1e-9;
     if (o->updates > 1 && took >= o->seconds) return st;
     o->seconds = took;
-    o->share   = (lcsm_processor_time() - used) / (took * o->threads);
+    o->share   = (lcsm_processor_time() - used) / (all * o->threads);
     keep_shares(b, took);
     return st;
+}
+
+/* The plan counts the head for every row; rows without a target cost nothing. */
+static double flops_of_update(const bench *b)
+{
+    lcsm_plan_report         r     = lcsm_graph_report(b->trainer->g);
+    const lcsm_model_config *m     = &b->model->cfg;
+    double                   times = (double)b->trainer->cfg.accumulate;
+    double rows = (double)lcsm_tensor_count(b->trainer->io.targets) * times - (double)b->kept;
+    return (r.fwd_flops + r.bwd_flops) * times - 6 * rows * (double)m->vocab * (double)m->d_model;
 }
 
 static int by_size(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
+}
+
+static double median(double *v, int n)
+{
+    qsort(v, (size_t)n, sizeof *v, by_size);
+    return v[n / 2];
+}
+
+/* The fraction of each update is of the peak that was seen during it. */
+static void summarise(bench *b)
+{
+    lcsm_bench_update *o     = b->out;
+    double             flops = flops_of_update(b);
+    for (int j = 0; j < o->updates; j++) b->beside[j] = flops / b->took[j] * 1e-9 / b->beside[j];
+    o->beside = median(b->beside, o->updates);
+    o->median = median(b->took, o->updates);
 }
 
 /* The probes of the machine, which come after this, have memory of their own. */
@@ -182,29 +231,18 @@ static lcsm_status measure(bench *b, double seconds, lcsm_error *err)
     const lcsm_watch watch = {watch_step, b};
     LCSM_TRY(update(b, err)); /* touches all memory */
     read_rss(b->out);
-    LCSM_TRY(lcsm_probe_create(&b->probe, b->ctx, 1e-3, err));
+    LCSM_TRY(lcsm_probe_create(&b->probe, b->ctx, 4e-3, err));
     b->trainer->watch = &watch;
     double end        = lcsm_now() + (seconds > 0 ? seconds : 10);
     for (int j = 0; j < MIN_UPDATES || (j < MAX_UPDATES && lcsm_now() < end); j++)
         LCSM_TRY(timed_update(b, err));
-    qsort(b->took, (size_t)b->out->updates, sizeof b->took[0], by_size);
-    b->out->median = b->took[b->out->updates / 2];
+    summarise(b);
 cleanup:
     b->trainer->watch = NULL;
     return st;
 }
 
 /* ---- what follows ------------------------------------------------------------------------- */
-
-/* The plan counts the head for every row; rows without a target cost nothing. */
-static double flops_of_update(const bench *b)
-{
-    lcsm_plan_report         r     = lcsm_graph_report(b->trainer->g);
-    const lcsm_model_config *m     = &b->model->cfg;
-    double                   times = (double)b->trainer->cfg.accumulate;
-    double rows = (double)lcsm_tensor_count(b->trainer->io.targets) * times - (double)b->kept;
-    return (r.fwd_flops + r.bwd_flops) * times - 6 * rows * (double)m->vocab * (double)m->d_model;
-}
 
 static void report(const bench *b)
 {

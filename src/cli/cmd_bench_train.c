@@ -23,8 +23,13 @@ static const char HELP[] =
     "\n"
     "Rates are of the best update; the median stands beside it. The fraction of the peak counts\n"
     "useful operations only: two for a weight and token forward and four backward, whatever is\n"
-    "computed twice; and the peak is that of fused multiply-adds on registers, measured between\n"
-    "the updates with as many threads.\n"
+    "computed twice. The peak is that of fused multiply-adds on registers with as many threads: "
+    "the\n"
+    "best seen between updates; and for each update that of the same moments, looked at every 50 "
+    "ms\n"
+    "between its steps (the fraction of the update in the middle, \"fraction_beside\"), since "
+    "others\n"
+    "may share the machine.\n"
     "\n"
     "  lcsm bench train --seconds 30\n"
     "  lcsm bench train --batch_size 1 --seq_len 8192\n"
@@ -49,9 +54,10 @@ static void print_text(const lcsm_bench_update *u, bool examples)
     printf("%.1f %s/s (median %.1f), %.2f ms an update, best of %d; %d thread%s, %s\n",
            count / u->seconds, examples ? "examples" : "tokens", count / u->median,
            u->seconds * 1e3, u->updates, u->threads, u->threads == 1 ? "" : "s", u->isa);
-    printf("%.2f MFLOP a token, %.1f GFLOP/s of %.1f: %.3f of the peak; %.1f GB/s read\n",
+    printf("%.2f MFLOP a token, %.1f GFLOP/s of %.1f: %.3f of the peak, %.3f of the peak during "
+           "the update; %.1f GB/s read\n",
            u->flops_per_token * 1e-6, u->gflops, u->peak_gflops, u->gflops / u->peak_gflops,
-           u->gb_read);
+           u->beside, u->gb_read);
     if (u->share < 0.95)
         printf("its threads had a processor %.0f %% of the time\n", 100 * u->share);
     printf("%.2f M parameters; memory: values %.1f MB, gradients %.1f MB, moments %.1f MB, arena "
@@ -86,14 +92,14 @@ static void print_json(const lcsm_bench_update *u)
                                              s->forward, "backward", s->backward, "share",
                                              (s->forward + s->backward) / u->seconds));
     }
-    json_t *all =
-        json_pack("{s:s, s:i, s:f, s:f, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:o, s:o}",
-                  "isa", u->isa, "threads", u->threads, "seconds", u->seconds, "median_seconds",
-                  u->median, "updates", u->updates, "processor_share", u->share,
-                  "tokens_per_second", u->tokens_per_update / u->seconds, "examples_per_second",
-                  u->examples / u->seconds, "flops_per_token", u->flops_per_token, "gflops",
-                  u->gflops, "peak_gflops", u->peak_gflops, "fraction_of_peak",
-                  u->gflops / u->peak_gflops, "loss", u->loss, "memory", memory_of(u), "ops", ops);
+    json_t *all = json_pack(
+        "{s:s, s:i, s:f, s:f, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:o, s:o}", "isa",
+        u->isa, "threads", u->threads, "seconds", u->seconds, "median_seconds", u->median,
+        "updates", u->updates, "processor_share", u->share, "tokens_per_second",
+        u->tokens_per_update / u->seconds, "examples_per_second", u->examples / u->seconds,
+        "flops_per_token", u->flops_per_token, "gflops", u->gflops, "peak_gflops", u->peak_gflops,
+        "fraction_of_peak", u->gflops / u->peak_gflops, "fraction_beside", u->beside, "loss",
+        u->loss, "memory", memory_of(u), "ops", ops);
     json_dumpf(all, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(8));
     fputc('\n', stdout);
     json_decref(all);
