@@ -4,13 +4,16 @@
  *
  * Rows that do not count are dropped first and cost nothing. The others are taken in stages. Of a
  * stage the logits lie by class, z (V, rows): so the products read w where it lies, and the rows
- * are the lanes of the exponentials. Forward takes blocks of classes on all threads, each keeps the
- * largest logit and the sum of exponentials of every row, and these are joined in order. Backward
- * takes groups of blocks: from the exponentials g (group, rows), then g x to g_w by blocks, and
- * g^T w to g_x by rows. So every sum has one order, whatever the threads.
+ * are the lanes of the exponentials. These are taken from the row's logit at its target, or, if
+ * others are so much larger that their sum could overflow, once more from its largest logit.
  *
- * Backward computes the logits a second time. Forward and backward at once keep the exponentials of
- * a stage instead.
+ * Groups of blocks of classes are worked on by all threads: each block gives exponentials, and
+ * their sum for every row; then g_x += exponentials^T w by rows. The sums of a row come last, so
+ * g_x is divided by them in the end, and for g_w = exponentials x the rows of x are divided
+ * first. The one of the target is subtracted apart. Every sum has one order, whatever the threads.
+ *
+ * Forward and backward at once keep the exponentials of a stage; backward alone computes the
+ * logits a second time, but knows the sums.
  */
 #include "graph/ops/loss.h"
 
@@ -19,19 +22,24 @@ enum { X, W, TARGETS };
 /* Classes of a group are so many blocks; rows of a slice of g_x. */
 enum { GROUP = 8, SLICE = GEMM_ROWS };
 
+/* exp of this times any vocabulary is a float. */
+#define FAR_ABOVE 60
+
 typedef struct {
     const lcsm_call   *c;
     const int32_t     *targets;
     kept               k;
     ptrdiff_t          V, D, stage, block, blocks, ld; /* ld of z, of which a row is a class */
     real              *x, *g_x;                        /* gathered rows, and their gradients */
+    real              *x_scaled;                       /* the rows times their scales */
     real              *x_classes, *x_depth;            /* x packed for x w^T and for g x */
     real              *w;                              /* classes of a group, packed for g^T w */
     real              *z;                              /* of a group, of each worker, or all */
     bool               whole;                          /* z is that of all classes */
-    real              *scale;                          /* of the rows, for each worker */
-    R_(lcsm_xent_row) *part;                           /* by block and row */
-    real              *ws;                             /* for products, of each worker */
+    bool               want_x, want_w;
+    real              *scale; /* exponentials to gradients, by row */
+    R_(lcsm_xent_row) *part;  /* by block and row */
+    real              *ws;    /* for products, of each worker */
     size_t             ws_size;
     ptrdiff_t          at, n;  /* rows of the list that are under way */
     ptrdiff_t          b0, nb; /* and blocks of classes */
@@ -89,12 +97,13 @@ static void layout_backward(pieces *p, const lcsm_node *n, bool whole, job *j)
     ptrdiff_t group = at_most(GROUP, j->blocks);
     if (whole) kept_scratch(p, n->in[X]->rows, &j->k);
     layout_common(p, n, j);
-    j->whole   = whole;
-    j->g_x     = take_reals(p, j->stage, j->D);
-    j->x_depth = take_reals(p, 1, (ptrdiff_t)lcsm_gemm_packed(j->D, j->stage));
-    j->w       = take_reals(p, 1, (ptrdiff_t)lcsm_gemm_packed(j->D, group * j->block));
-    j->z       = take_reals(p, (whole ? j->blocks : group) * j->block, j->ld);
-    j->scale   = take_reals(p, n->threads, j->ld);
+    j->whole    = whole;
+    j->g_x      = take_reals(p, j->stage, j->D);
+    j->x_scaled = take_reals(p, j->stage, j->D);
+    j->x_depth  = take_reals(p, 1, (ptrdiff_t)lcsm_gemm_packed(j->D, j->stage));
+    j->w        = take_reals(p, 1, (ptrdiff_t)lcsm_gemm_packed(j->D, group * j->block));
+    j->z        = take_reals(p, (whole ? j->blocks : group) * j->block, j->ld);
+    j->scale    = take_reals(p, 1, j->stage);
 }
 
 static lcsm_status shape(lcsm_node *n, lcsm_error *err)
@@ -126,14 +135,14 @@ static ptrdiff_t classes_of(const job *j, ptrdiff_t block)
     return at_most(j->V - block * j->block, j->block);
 }
 
-/* What is packed: x^T (D, n) for logits, x (n, D) for g_w. */
+/* What is packed: x^T (D, n) for logits, x times its scales (n, D) for g_w. */
 static R_(lcsm_gemm) packed_x(const job *j, bool classes)
 {
     return (R_(lcsm_gemm)){.tb    = classes,
                            .N     = classes ? j->n : j->D,
                            .K     = classes ? j->D : j->n,
                            .alpha = 1,
-                           .B     = j->x,
+                           .B     = classes ? j->x : j->x_scaled,
                            .ldb   = j->D};
 }
 
@@ -166,69 +175,173 @@ static void pack_depth(void *arg, size_t item, int worker)
 }
 
 /* The rows under way, one after the other, and packed. */
-static void begin_stage(job *j, ptrdiff_t at, bool classes, bool depth)
+static void begin_stage(job *j, ptrdiff_t at)
 {
-    const lcsm_mat *x       = &j->c->in[X];
-    int             threads = j->c->run->threads;
-    j->at                   = at;
-    j->n                    = at_most(*j->k.count - at, j->stage);
+    const lcsm_mat *x = &j->c->in[X];
+    j->at             = at;
+    j->n              = at_most(*j->k.count - at, j->stage);
     for (ptrdiff_t i = 0; i < j->n; i++)
         memcpy(j->x + i * j->D, row_of(x, j->k.row[at + i]), (size_t)j->D * sizeof(real));
-    if (classes) lcsm_parallel_for(threads, (size_t)lcsm_gemm_pieces(j->n, j->D), pack_classes, j);
-    if (depth) lcsm_parallel_for(threads, (size_t)lcsm_gemm_pieces(j->D, j->n), pack_depth, j);
+    lcsm_parallel_for(j->c->run->threads, (size_t)lcsm_gemm_pieces(j->n, j->D), pack_classes, j);
 }
 
-/* z = exp(logits - their maximum) of a block of classes. */
-static void exps_of_block(const job *j, ptrdiff_t block, real *z, real *at_target, int worker)
+static ptrdiff_t target_of(const job *j, ptrdiff_t i)
 {
-    const lcsm_mat *w     = &j->c->in[W];
-    ptrdiff_t       first = block * j->block;
-    R_(lcsm_gemm)   p     = packed_x(j, true);
-    p.M                   = classes_of(j, block);
-    p.A                   = row_of(w, first);
-    p.lda                 = w->ld;
-    p.C                   = z;
-    p.ldc                 = j->ld;
+    return j->targets[j->k.row[j->at + i]];
+}
+
+/* x_i w_target */
+static void from_targets(job *j)
+{
+    const lcsm_mat *w = &j->c->in[W];
+    for (ptrdiff_t i = 0; i < j->n; i++) {
+        R_(lcsm_gemm)
+        p = {.tb    = true,
+             .M     = 1,
+             .N     = 1,
+             .K     = j->D,
+             .alpha = 1,
+             .A     = j->x + i * j->D,
+             .B     = row_of(w, target_of(j, i)),
+             .C     = j->k.from + j->at + i,
+             .lda   = j->D,
+             .ldb   = w->ld,
+             .ldc   = 1};
+        kernels_of(j->c)->gemm->dots(&p);
+    }
+}
+
+/* ---- groups of classes ---- */
+
+static real *z_of(const job *j, ptrdiff_t block, int worker)
+{
+    ptrdiff_t at = j->whole ? block : j->want_x || j->want_w ? block - j->b0 : worker;
+    return j->z + at * j->block * j->ld;
+}
+
+/* z = exp(logits - from) of a block of classes. */
+static void exps_of_block(const job *j, ptrdiff_t block, real *z, int worker)
+{
+    const lcsm_mat *w         = &j->c->in[W];
+    ptrdiff_t       first     = block * j->block;
+    real           *at_target = j->k.at_target;
+    R_(lcsm_gemm)   p         = packed_x(j, true);
+    p.M                       = classes_of(j, block);
+    p.A                       = row_of(w, first);
+    p.lda                     = w->ld;
+    p.C                       = z;
+    p.ldc                     = j->ld;
     kernels_of(j->c)->gemm->run(&p, j->x_classes, worker_ws(j, worker));
     for (ptrdiff_t i = 0; i < j->n && at_target != NULL; i++) {
-        ptrdiff_t target = j->targets[j->k.row[j->at + i]] - first;
+        ptrdiff_t target = target_of(j, i) - first;
         if (target >= 0 && target < p.M) at_target[j->at + i] = z[target * j->ld + i];
     }
-    kernels_of(j->c)->xent->exps(first, p.M, j->n, z, j->ld, j->part + block * j->stage);
+    kernels_of(j->c)->xent->exps(first, p.M, j->n, j->k.from + j->at, z, j->ld,
+                                 j->part + block * j->stage);
+}
+
+/* g_w of a block of classes += exponentials x, less x where a class is the target. */
+static void add_g_w(const job *j, ptrdiff_t block, int worker)
+{
+    const lcsm_mat *g = &j->c->g_in[W], *x = &j->c->in[X];
+    ptrdiff_t       first = block * j->block;
+    R_(lcsm_gemm)   p     = packed_x(j, false);
+    p.M                   = classes_of(j, block);
+    p.A                   = z_of(j, block, worker);
+    p.lda                 = j->ld;
+    p.C                   = row_of(g, first);
+    p.ldc                 = g->ld;
+    p.add                 = g->add || j->at > 0;
+    kernels_of(j->c)->gemm->run(&p, j->x_depth, worker_ws(j, worker));
+    for (ptrdiff_t i = 0; i < j->n; i++) {
+        ptrdiff_t target = target_of(j, i);
+        if (target < first || target >= first + p.M) continue;
+        kernels_of(j->c)->ew->scale(j->D, -loss_weight(j->c, &j->k, j->at + i),
+                                    row_of(x, j->k.row[j->at + i]), true, row_of(g, target));
+    }
+}
+
+/* A block of the group, or a piece of its classes that is packed. */
+static void group_item(void *arg, size_t item, int worker)
+{
+    const job *j     = arg;
+    ptrdiff_t  block = j->b0 + (ptrdiff_t)item;
+    if ((ptrdiff_t)item < j->nb) {
+        exps_of_block(j, block, z_of(j, block, worker), worker);
+        if (j->want_w && !j->whole) add_g_w(j, block, worker);
+    } else {
+        R_(lcsm_gemm) p = packed_w(j);
+        kernels_of(j->c)->gemm->pack(&p, (ptrdiff_t)item - j->nb, j->w);
+    }
+}
+
+/* g_x of a slice of rows += exponentials^T w. */
+static void add_g_x(void *arg, size_t item, int worker)
+{
+    const job    *j     = arg;
+    ptrdiff_t     first = (ptrdiff_t)item * SLICE;
+    R_(lcsm_gemm) p     = packed_w(j);
+    p.ta                = true;
+    p.M                 = at_most(j->n - first, SLICE);
+    p.A                 = z_of(j, j->b0, worker) + first;
+    p.lda               = j->ld;
+    p.C                 = j->g_x + first * j->D;
+    p.ldc               = j->D;
+    p.add               = j->b0 > 0;
+    kernels_of(j->c)->gemm->run(&p, j->w, worker_ws(j, worker));
+}
+
+static void all_groups(job *j)
+{
+    int threads = j->c->run->threads;
+    for (j->b0 = 0; j->b0 < j->blocks; j->b0 += GROUP) {
+        j->nb               = at_most(j->blocks - j->b0, GROUP);
+        R_(lcsm_gemm) p     = packed_w(j);
+        size_t        parts = j->want_x ? (size_t)lcsm_gemm_pieces(p.N, p.K) : 0;
+        lcsm_parallel_for(threads, (size_t)j->nb + parts, group_item, j);
+        if (j->want_x) lcsm_parallel_for(threads, (size_t)blocks_of(j->n, SLICE), add_g_x, j);
+    }
 }
 
 /* ---- forward ---- */
 
-static void forward_block(void *arg, size_t item, int worker)
-{
-    const job *j = arg;
-    ptrdiff_t  z = (j->whole ? (ptrdiff_t)item : worker) * j->block * j->ld;
-    exps_of_block(j, (ptrdiff_t)item, j->z + z, j->k.at_target, worker);
-}
-
-/* The blocks of rows first .. first + count - 1, joined. */
+/* The blocks of rows first .. first + count - 1, joined in the place of the first. */
 static void join_rows(const void *arg, ptrdiff_t first, ptrdiff_t count)
 {
     const job *j = arg;
     for (ptrdiff_t i = first; i < first + count; i++) {
-        R_(lcsm_xent_row) all = j->part[i];
-        for (ptrdiff_t b = 1; b < j->blocks; b++)
-            if (j->part[b * j->stage + i].max > all.max) all = j->part[b * j->stage + i];
-        all.sum = 0;
-        for (ptrdiff_t b = 0; b < j->blocks; b++) {
+        R_(lcsm_xent_row) *all = &j->part[i];
+        for (ptrdiff_t b = 1; b < j->blocks; b++) {
             const R_(lcsm_xent_row) *one = &j->part[b * j->stage + i];
-            all.sum += one->sum * R_FN(exp)(one->max - all.max);
+            if (one->max > all->max) all->max = one->max, all->best = one->best;
+            all->sum += one->sum;
         }
-        keep_result(&j->k, j->at + i, &all);
+        j->k.lse[j->at + i]  = j->k.from[j->at + i] + R_FN(log)(all->sum);
+        j->k.best[j->at + i] = all->best;
     }
 }
 
-static void stage_forward(job *j, ptrdiff_t at, bool depth)
+/* Rows with a logit far above what their exponentials were taken from take them from it. */
+static bool go_up(const job *j)
 {
-    int threads = j->c->run->threads;
-    begin_stage(j, at, true, depth);
-    lcsm_parallel_for(threads, (size_t)j->blocks, forward_block, j);
-    lcsm_parallel_rows(threads, j->n, 64 * j->blocks, join_rows, j);
+    bool any = false;
+    for (ptrdiff_t i = 0; i < j->n; i++) {
+        real *from = &j->k.from[j->at + i];
+        if (!(j->part[i].max > *from + FAR_ABOVE)) continue;
+        *from = j->part[i].max;
+        any   = true;
+    }
+    return any;
+}
+
+static void stage_forward(job *j, ptrdiff_t at)
+{
+    begin_stage(j, at);
+    from_targets(j);
+    do {
+        all_groups(j);
+        lcsm_parallel_rows(j->c->run->threads, j->n, 8 * j->blocks, join_rows, j);
+    } while (go_up(j));
 }
 
 static void forward(const lcsm_call *c)
@@ -238,105 +351,53 @@ static void forward(const lcsm_call *c)
     layout_forward(&scratch, c->node, &j);
     if (c->saved != NULL) kept_layout(&saved, c->in[X].rows, &j.k);
     if (!keep_rows(c, j.targets, c->in[X].rows, j.V, &j.k)) return;
-    for (ptrdiff_t at = 0; at < *j.k.count; at += j.stage) stage_forward(&j, at, false);
+    for (ptrdiff_t at = 0; at < *j.k.count; at += j.stage) stage_forward(&j, at);
     loss_outputs(c, j.targets, &j.k);
 }
 
 /* ---- backward ---- */
 
-/* Exponentials to gradients of the logits of a block. */
-static void gradients_of_block(const job *j, ptrdiff_t block, real *z, real *scale)
+/* The gradients of a row's logits are its exponentials times this, less the weight at the target.
+ * The rows of x times that are packed. */
+static void scale_x(job *j)
 {
-    const lcsm_loss_attr    *a     = j->c->node->attr;
-    const R_(lcsm_xent_row) *part  = j->part + block * j->stage;
-    ptrdiff_t                first = block * j->block, classes = classes_of(j, block);
+    const lcsm_loss_attr *a = j->c->node->attr;
     for (ptrdiff_t i = 0; i < j->n; i++) {
-        real lse = j->k.lse[j->at + i];
-        scale[i] = loss_weight(j->c, &j->k, j->at + i) * (1 + 2 * (real)a->z * lse)
-                 * R_FN(exp)(part[i].max - lse);
+        real lse    = j->k.lse[j->at + i];
+        j->scale[i] = loss_weight(j->c, &j->k, j->at + i) * (1 + 2 * (real)a->z * lse)
+                    * R_FN(exp)(j->k.from[j->at + i] - lse);
+        kernels_of(j->c)->ew->scale(j->D, j->scale[i], j->x + i * j->D, false,
+                                    j->x_scaled + i * j->D);
     }
-    kernels_of(j->c)->xent->times(classes, j->n, scale, z, j->ld);
-    for (ptrdiff_t i = 0; i < j->n; i++) {
-        ptrdiff_t target = j->targets[j->k.row[j->at + i]] - first;
-        if (target >= 0 && target < classes)
-            z[target * j->ld + i] -= loss_weight(j->c, &j->k, j->at + i);
-    }
+    if (j->want_w)
+        lcsm_parallel_for(j->c->run->threads, (size_t)lcsm_gemm_pieces(j->D, j->n), pack_depth, j);
 }
 
-/* g_w of a block of classes += g x. */
-static void add_g_w(const job *j, ptrdiff_t block, const real *z, int worker)
+static void whole_item(void *arg, size_t item, int worker)
 {
-    const lcsm_mat *g = &j->c->g_in[W];
-    R_(lcsm_gemm)   p = packed_x(j, false);
-    p.M               = classes_of(j, block);
-    p.A               = z;
-    p.lda             = j->ld;
-    p.C               = row_of(g, block * j->block);
-    p.ldc             = g->ld;
-    p.add             = g->add || j->at > 0;
-    kernels_of(j->c)->gemm->run(&p, j->x_depth, worker_ws(j, worker));
-}
-
-/* A block of the group, or a piece of its classes that is packed. */
-static void group_item(void *arg, size_t item, int worker)
-{
-    const job *j = arg;
-    ptrdiff_t  q = (ptrdiff_t)item, block = j->b0 + q;
-    real      *z = j->z + (j->whole ? block : q) * j->block * j->ld;
-    if (q >= j->nb) {
-        R_(lcsm_gemm) p = packed_w(j);
-        kernels_of(j->c)->gemm->pack(&p, q - j->nb, j->w);
-        return;
-    }
-    if (!j->whole) exps_of_block(j, block, z, NULL, worker);
-    gradients_of_block(j, block, z, j->scale + (ptrdiff_t)worker * j->ld);
-    if (j->c->g_in[W].data != NULL) add_g_w(j, block, z, worker);
-}
-
-/* g_x of a slice of rows += g^T w. */
-static void add_g_x(void *arg, size_t item, int worker)
-{
-    const job    *j     = arg;
-    ptrdiff_t     first = (ptrdiff_t)item * SLICE;
-    R_(lcsm_gemm) p     = packed_w(j);
-    p.ta                = true;
-    p.M                 = at_most(j->n - first, SLICE);
-    p.A                 = j->z + (j->whole ? j->b0 * j->block * j->ld : 0) + first;
-    p.lda               = j->ld;
-    p.C                 = j->g_x + first * j->D;
-    p.ldc               = j->D;
-    p.add               = j->b0 > 0;
-    kernels_of(j->c)->gemm->run(&p, j->w, worker_ws(j, worker));
+    add_g_w(arg, (ptrdiff_t)item, worker);
 }
 
 static void scatter(const job *j)
 {
-    const lcsm_mat *g = &j->c->g_in[X];
-    for (ptrdiff_t i = 0; i < j->n; i++)
-        kernels_of(j->c)->ew->scale(g->cols, 1, j->g_x + i * g->cols, g->add,
-                                    row_of(g, j->k.row[j->at + i]));
-}
-
-static void stage_back(job *j)
-{
-    int  threads = j->c->run->threads;
-    bool want_x  = j->c->g_in[X].data != NULL;
-    for (j->b0 = 0; j->b0 < j->blocks; j->b0 += GROUP) {
-        j->nb               = at_most(j->blocks - j->b0, GROUP);
-        R_(lcsm_gemm) p     = packed_w(j);
-        size_t        parts = want_x ? (size_t)lcsm_gemm_pieces(p.N, p.K) : 0;
-        lcsm_parallel_for(threads, (size_t)j->nb + parts, group_item, j);
-        if (want_x) lcsm_parallel_for(threads, (size_t)blocks_of(j->n, SLICE), add_g_x, j);
+    const lcsm_mat         *g = &j->c->g_in[X], *w = &j->c->in[W];
+    const R_(lcsm_kernels) *k = kernels_of(j->c);
+    for (ptrdiff_t i = 0; i < j->n; i++) {
+        real *row = row_of(g, j->k.row[j->at + i]);
+        k->ew->scale(j->D, j->scale[i], j->g_x + i * j->D, g->add, row);
+        k->ew->scale(j->D, -loss_weight(j->c, &j->k, j->at + i), row_of(w, target_of(j, i)), true,
+                     row);
     }
-    if (want_x) scatter(j);
 }
 
-/* Gradients that no row adds to. */
-static void begin_back(const job *j)
+/* What gradients are wanted; those that no row adds to. */
+static void begin_back(job *j)
 {
     const lcsm_mat *g_x = &j->c->g_in[X], *g_w = &j->c->g_in[W];
-    if (g_x->data != NULL && !g_x->add) clear_left_out(&j->k, g_x);
-    if (g_w->data != NULL && !g_w->add && *j->k.count == 0) clear_rows(g_w);
+    j->want_x = g_x->data != NULL;
+    j->want_w = g_w->data != NULL;
+    if (j->want_x && !g_x->add) clear_left_out(&j->k, g_x);
+    if (j->want_w && !g_w->add && *j->k.count == 0) clear_rows(g_w);
 }
 
 static void backward(const lcsm_call *c)
@@ -347,8 +408,10 @@ static void backward(const lcsm_call *c)
     layout_backward(&scratch, c->node, false, &j);
     begin_back(&j);
     for (ptrdiff_t at = 0; at < *j.k.count; at += j.stage) {
-        begin_stage(&j, at, true, true);
-        stage_back(&j);
+        begin_stage(&j, at);
+        scale_x(&j);
+        all_groups(&j);
+        if (j.want_x) scatter(&j);
     }
 }
 
@@ -360,8 +423,10 @@ static void both(const lcsm_call *c)
     if (!keep_rows(c, j.targets, c->in[X].rows, j.V, &j.k)) return;
     begin_back(&j);
     for (ptrdiff_t at = 0; at < *j.k.count; at += j.stage) {
-        stage_forward(&j, at, true);
-        stage_back(&j);
+        stage_forward(&j, at);
+        scale_x(&j);
+        if (j.want_w) lcsm_parallel_for(c->run->threads, (size_t)j.blocks, whole_item, &j);
+        if (j.want_x) scatter(&j);
     }
     loss_outputs(c, j.targets, &j.k);
 }
@@ -379,6 +444,8 @@ static const lcsm_op_case TESTS[] = {
     CASE("all-ignored", LOSS(0, 0, true), {IN(3, 3)}, {IN(4, 3)}, {IN(3), .lo = 0, .hi = 1}),
     CASE("details", LOSS(-100, 0, true), {IN(2, 3, 5)}, {IN(17, 5)}, {IN(2, 3), .lo = 0, .hi = 17}),
     CASE("z", LOSS(2, 0.01, true), {IN(3, 9)}, {IN(33, 9)}, {IN(3), .lo = 0, .hi = 33}),
+    CASE("far", LOSS(-100, 0, true), {IN(9, 4), .lo = -9, .hi = 9}, {IN(7, 4), .lo = -9, .hi = 9},
+         {IN(9), .lo = 0, .hi = 7}),
     CASE("one", LOSS(-100, 0, false), {IN(1, 1)}, {IN(1, 1)}, {IN(1), .lo = 0, .hi = 1}),
     CASE("no-rows", LOSS(-100, 0, true), {IN(0, 3)}, {IN(4, 3)}, {IN(0), .lo = 0, .hi = 3}),
     LARGE("large", LOSS(2, 0, true), {IN(3, 199, 33)}, {IN(1031, 33)},

@@ -13,11 +13,12 @@
 
 enum { LOSS_MEAN, LOSS_ROWS, LOSS_RIGHT };
 
-/* The rows that count. The first three are for backward too. */
+/* The rows that count. The first four are for backward too. */
 typedef struct {
     int64_t *count;
     int64_t *row; /* their numbers, in order */
     real    *lse;
+    real    *from;      /* what exponentials are taken from, where it is not lse */
     real    *at_target; /* the logit */
     int64_t *best;      /* where the largest logit is */
 } kept;
@@ -27,6 +28,7 @@ static inline void kept_layout(pieces *a, ptrdiff_t rows, kept *k)
     k->count = take(a, 1, 1, sizeof *k->count);
     k->row   = take(a, rows, 1, sizeof *k->row);
     k->lse   = take_reals(a, rows, 1);
+    k->from  = take_reals(a, rows, 1);
 }
 
 static inline void kept_scratch(pieces *a, ptrdiff_t rows, kept *k)

@@ -57,27 +57,24 @@ static void soft(ptrdiff_t n, real lse, real scale, const real *z, real *g, bool
 /* ---- columns ---- */
 
 /* vecs vectors of columns, of which `left` are there. */
-VEC_INLINE void exps_of(int vecs, ptrdiff_t left, ptrdiff_t base, ptrdiff_t nv, real *z,
-                        ptrdiff_t ld, R_(lcsm_xent_row) *columns)
+VEC_INLINE void exps_of(int vecs, ptrdiff_t left, ptrdiff_t base, ptrdiff_t nv, const real *from,
+                        real *z, ptrdiff_t ld, R_(lcsm_xent_row) *columns)
 {
-    vec  max[WIDE], sum[WIDE];
+    vec  max[WIDE], sum[WIDE], less[WIDE];
     ivec best[WIDE];
     for (int q = 0; q < vecs; q++) {
         max[q]  = vset1(-(real)INFINITY);
         sum[q]  = vzero();
         best[q] = (ivec){0};
+        less[q] = vload_m(from + q * VW, left - q * VW);
     }
     for (ptrdiff_t v = 0; v < nv; v++)
         for (int q = 0; q < vecs; q++) {
-            vec  x      = vload_m(z + v * ld + q * VW, left - q * VW);
-            ivec larger = x > max[q];
-            best[q]     = (best[q] & ~larger) | ((ireal)v & larger);
-            max[q]      = vmax(max[q], x);
-        }
-    for (ptrdiff_t v = 0; v < nv; v++)
-        for (int q = 0; q < vecs; q++) {
             real *p = z + v * ld + q * VW;
-            vec   e = vexp(vload_m(p, left - q * VW) - max[q]);
+            vec   x = vload_m(p, left - q * VW), e = vexp(x - less[q]);
+            ivec  larger = x > max[q];
+            best[q]      = (best[q] & ~larger) | ((ireal)v & larger);
+            max[q]       = vmax(max[q], x);
             sum[q] += e;
             vstore_m(p, e, left - q * VW);
         }
@@ -87,22 +84,13 @@ VEC_INLINE void exps_of(int vecs, ptrdiff_t left, ptrdiff_t base, ptrdiff_t nv, 
                 (R_(lcsm_xent_row)){max[q][l], sum[q][l], base + (ptrdiff_t)best[q][l]};
 }
 
-static void exps(ptrdiff_t base, ptrdiff_t nv, ptrdiff_t n, real *z, ptrdiff_t ld,
+static void exps(ptrdiff_t base, ptrdiff_t nv, ptrdiff_t n, const real *from, real *z, ptrdiff_t ld,
                  R_(lcsm_xent_row) *columns)
 {
     ptrdiff_t j = 0;
     for (; j + WIDE * VW <= n; j += WIDE * VW)
-        exps_of(WIDE, WIDE * VW, base, nv, z + j, ld, columns + j);
-    for (; j < n; j += VW) exps_of(1, n - j, base, nv, z + j, ld, columns + j);
+        exps_of(WIDE, WIDE * VW, base, nv, from + j, z + j, ld, columns + j);
+    for (; j < n; j += VW) exps_of(1, n - j, base, nv, from + j, z + j, ld, columns + j);
 }
 
-static void times(ptrdiff_t nv, ptrdiff_t n, const real *scale, real *z, ptrdiff_t ld)
-{
-    for (ptrdiff_t v = 0; v < nv; v++)
-        for (ptrdiff_t j = 0; j < n; j += VW) {
-            real *p = z + v * ld + j;
-            vstore_m(p, vload_m(p, n - j) * vload_m(scale + j, n - j), n - j);
-        }
-}
-
-const R_(lcsm_xent_kernels) K_(lcsm_xent_rows) = {scan, soft, exps, times};
+const R_(lcsm_xent_kernels) K_(lcsm_xent_rows) = {scan, soft, exps};

@@ -11,9 +11,8 @@
  *
  * Blocks of logits may also lie the other way: n columns, each the nv logits of a row, ld apart.
  *
- * exps   z = exp(z - max) in each column; gives its maximum, the sum of those exponentials, and
- *        which of the logits is the first largest, counted from base
- * times  z *= scale, one number a column
+ * exps   z = exp(z - from), one `from` a column; gives the largest logit of a column, the sum of
+ *        those exponentials, and which of the logits is the first largest, counted from base
  *
  * A NaN among the logits makes the sum NaN. Time O(n).
  */
@@ -31,9 +30,8 @@ typedef struct {
 typedef struct {
     void (*scan)(R_(lcsm_xent_row) *row, ptrdiff_t base, ptrdiff_t n, const real *z);
     void (*soft)(ptrdiff_t n, real lse, real scale, const real *z, real *g, bool add);
-    void (*exps)(ptrdiff_t base, ptrdiff_t nv, ptrdiff_t n, real *z, ptrdiff_t ld,
+    void (*exps)(ptrdiff_t base, ptrdiff_t nv, ptrdiff_t n, const real *from, real *z, ptrdiff_t ld,
                  R_(lcsm_xent_row) *columns);
-    void (*times)(ptrdiff_t nv, ptrdiff_t n, const real *scale, real *z, ptrdiff_t ld);
 } R_(lcsm_xent_kernels);
 
 extern const R_(lcsm_xent_kernels) K_(lcsm_xent_rows);

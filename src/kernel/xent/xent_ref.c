@@ -18,26 +18,21 @@ static void soft(ptrdiff_t n, real lse, real scale, const real *z, real *g, bool
     for (ptrdiff_t j = 0; j < n; j++) g[j] = (add ? g[j] : 0) + scale * R_FN(exp)(z[j] - lse);
 }
 
-static void exps(ptrdiff_t base, ptrdiff_t nv, ptrdiff_t n, real *z, ptrdiff_t ld,
+static void exps(ptrdiff_t base, ptrdiff_t nv, ptrdiff_t n, const real *from, real *z, ptrdiff_t ld,
                  R_(lcsm_xent_row) *columns)
 {
     for (ptrdiff_t j = 0; j < n; j++) {
         R_(lcsm_xent_row) *c = &columns[j];
         *c                   = R_(lcsm_xent_empty)();
-        for (ptrdiff_t v = 0; v < nv; v++)
-            if (z[v * ld + j] > c->max) {
-                c->max  = z[v * ld + j];
+        for (ptrdiff_t v = 0; v < nv; v++) {
+            real *p = z + v * ld + j;
+            if (*p > c->max) {
+                c->max  = *p;
                 c->best = base + v;
             }
-        for (ptrdiff_t v = 0; v < nv; v++)
-            c->sum += z[v * ld + j] = R_FN(exp)(z[v * ld + j] - c->max);
+            c->sum += *p = R_FN(exp)(*p - from[j]);
+        }
     }
 }
 
-static void times(ptrdiff_t nv, ptrdiff_t n, const real *scale, real *z, ptrdiff_t ld)
-{
-    for (ptrdiff_t v = 0; v < nv; v++)
-        for (ptrdiff_t j = 0; j < n; j++) z[v * ld + j] *= scale[j];
-}
-
-const R_(lcsm_xent_kernels) K_(lcsm_xent_rows) = {scan, soft, exps, times};
+const R_(lcsm_xent_kernels) K_(lcsm_xent_rows) = {scan, soft, exps};
