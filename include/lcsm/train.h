@@ -2,7 +2,7 @@
  * lcsm/train.h - train a model: settings, one update at a time, or a whole run into a folder.
  *
  *     lcsm_train_config_defaults(&cfg);
- *     lcsm_trainer_create(&t, model, &cfg, NULL, err);
+ *     lcsm_trainer_create(&t, model, &cfg, 1000, err);
  *     for (...) lcsm_trainer_step(t, tokens, targets, NULL, &update, err);
  *
  * lcsm_train does the rest too: it reads text, cuts it into blocks, evaluates, keeps the best

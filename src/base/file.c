@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -118,14 +119,20 @@ static lcsm_status write_all(int fd, const unsigned char *data, size_t size, con
     return LCSM_OK;
 }
 
+/* A name that no other writer has. One that a process with our number left behind is passed over.
+ */
 lcsm_status lcsm_file_writer_open(lcsm_file_writer *w, const char *path, lcsm_error *err)
 {
-    w->open    = false;
-    int length = snprintf(w->temporary, sizeof w->temporary, "%s.tmp.%ld", path, (long)getpid());
-    if (length < 0 || (size_t)length >= sizeof w->temporary)
-        return lcsm_fail(err, LCSM_ERR_IO, "the path %.80s... is too long", path);
+    static atomic_uint writers;
+    w->open = false;
+    do {
+        int length = snprintf(w->temporary, sizeof w->temporary, "%s.tmp.%ld.%u", path,
+                              (long)getpid(), atomic_fetch_add(&writers, 1));
+        if (length < 0 || (size_t)length >= sizeof w->temporary)
+            return lcsm_fail(err, LCSM_ERR_IO, "the path %.80s... is too long", path);
+        w->fd = open(w->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    } while (w->fd < 0 && errno == EEXIST);
     memcpy(w->path, path, strlen(path) + 1);
-    w->fd = open(w->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (w->fd < 0) return lcsm_fail_io(err, w->temporary, "create");
     w->open = true;
     return LCSM_OK;

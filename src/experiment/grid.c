@@ -2,10 +2,12 @@
 #include "experiment/grid.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/size.h"
 #include "experiment/catalogue.h"
 #include "experiment/grid_read.h"
 #include "report/escape.h"
@@ -38,18 +40,6 @@ static lcsm_status set_number(json_t *to, const char *key, double value, lcsm_er
     bool    whole  = fabs(value) < 1e15 && floor(value) >= value;
     json_t *number = whole ? json_integer((json_int_t)value) : json_real(value);
     return json_object_set_new(to, key, number) == 0 ? LCSM_OK : no_room(err);
-}
-
-const char *lcsm_setting_text(char text[64], const json_t *value)
-{
-    text[0] = '\0';
-    if (json_is_string(value)) (void)snprintf(text, 64, "%s", json_string_value(value));
-    if (json_is_integer(value))
-        (void)snprintf(text, 64, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
-    if (json_is_real(value)) (void)snprintf(text, 64, "%.10g", json_real_value(value));
-    if (json_is_boolean(value))
-        (void)snprintf(text, 64, "%s", json_is_true(value) ? "true" : "false");
-    return text;
 }
 
 /* Tries every setting in the tables of models and of training. */
@@ -177,11 +167,14 @@ static lcsm_status expand(lcsm_grid *g, const lcsm_grid_source *source, const ch
 {
     lcsm_status st    = LCSM_OK;
     place       p     = {.source = source};
-    size_t      count = g->variant_count * source->lr_count * source->seeds;
-    for (size_t j = 0; j < g->axis_count; j++) count *= json_array_size(source->axes[j]);
-    if (count > LCSM_GRID_RUNS)
+    size_t      count = g->variant_count;
+    bool        fits  = lcsm_size_mul(count, source->lr_count, &count)
+             && lcsm_size_mul(count, source->seeds, &count);
+    for (size_t j = 0; j < g->axis_count; j++)
+        fits = fits && lcsm_size_mul(count, json_array_size(source->axes[j]), &count);
+    if (!fits || count > LCSM_GRID_RUNS)
         return lcsm_fail(err, LCSM_ERR_CONFIG, "%s: %zu runs are too many, want at most %d",
-                         g->name, count, LCSM_GRID_RUNS);
+                         g->name, fits ? count : SIZE_MAX, LCSM_GRID_RUNS);
     g->runs = calloc(count, sizeof *g->runs);
     if (g->runs == NULL) return no_room(err);
     do {
@@ -193,6 +186,29 @@ static lcsm_status expand(lcsm_grid *g, const lcsm_grid_source *source, const ch
         st = lcsm_fail(err, LCSM_ERR_ARGUMENT, "%s has no variant \"%s\"; its first is \"%s\"",
                        g->name, only, g->variants[0]);
 cleanup:
+    return st;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Runs of one name would be trained in one folder. */
+static lcsm_status check_names(const lcsm_grid *g, lcsm_error *err)
+{
+    lcsm_status  st    = LCSM_OK;
+    const char **names = malloc((g->run_count + 1) * sizeof *names);
+    if (names == NULL) return no_room(err);
+    for (size_t j = 0; j < g->run_count; j++) names[j] = g->runs[j].name;
+    qsort(names, g->run_count, sizeof *names, by_name);
+    for (size_t j = 1; j < g->run_count && st == LCSM_OK; j++)
+        if (strcmp(names[j - 1], names[j]) == 0)
+            st = lcsm_fail(err, LCSM_ERR_CONFIG,
+                           "%s: two runs are named %s; labels, points and rates must differ in six "
+                           "digits",
+                           g->name, names[j]);
+    free(names);
     return st;
 }
 
@@ -215,6 +231,7 @@ lcsm_status lcsm_grid_open(lcsm_grid *out, const lcsm_experiment_options *option
     }
     if (options->seeds > 0) source.seeds = options->seeds;
     LCSM_TRY(expand(out, &source, options->only, err));
+    LCSM_TRY(check_names(out, err));
 cleanup:
     if (st != LCSM_OK) lcsm_grid_free(out);
     return st;

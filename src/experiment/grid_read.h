@@ -22,7 +22,4 @@ lcsm_status lcsm_grid_read(lcsm_grid *g, lcsm_grid_source *out, const char *scal
 lcsm_status lcsm_setting_apply(lcsm_model_config *model, lcsm_train_config *train, const char *key,
                                const char *value, lcsm_error *err);
 
-/* A value of a setting as a flag has it. */
-const char *lcsm_setting_text(char text[64], const json_t *value);
-
 #endif

@@ -81,13 +81,20 @@ static lcsm_status out_of_range(const char *place, const lcsm_key *k, double fou
                      k->name, found, whole ? "a whole number " : "", k->min, k->max, near);
 }
 
-static lcsm_status set_number(const char *place, const lcsm_key *k, void *field, double value,
-                              lcsm_error *err)
+static lcsm_status check_number(const char *place, const lcsm_key *k, double value, lcsm_error *err)
 {
     bool whole = k->type == LCSM_KEY_INT;
     if (!(value >= k->min && value <= k->max) || (whole && value != floor(value)))
         return out_of_range(place, k, value, err);
-    if (whole) *(ptrdiff_t *)field = (ptrdiff_t)value;
+    return LCSM_OK;
+}
+
+static lcsm_status set_number(const char *place, const lcsm_key *k, void *field, double value,
+                              lcsm_error *err)
+{
+    lcsm_status st = check_number(place, k, value, err);
+    if (st != LCSM_OK) return st;
+    if (k->type == LCSM_KEY_INT) *(ptrdiff_t *)field = (ptrdiff_t)value;
     else *(double *)field = value;
     return LCSM_OK;
 }
@@ -143,6 +150,37 @@ void lcsm_keys_defaults(const lcsm_keys *keys, void *settings)
 {
     for (size_t j = 0; j < keys->count; j++)
         (void)set_from_text("", &keys->rows[j], settings, keys->rows[j].standard, NULL);
+}
+
+static lcsm_status check_choice(const lcsm_key *k, int index, lcsm_error *err)
+{
+    int words = 1;
+    for (const char *w = k->words; *w != 0; w++) words += *w == '|';
+    if (index >= 0 && index < words) return LCSM_OK;
+    return lcsm_fail(err, LCSM_ERR_CONFIG, "%s is number %d of %s, want 0..%d", k->name, index,
+                     k->words, words - 1);
+}
+
+static lcsm_status check_field(const lcsm_key *k, const void *field, lcsm_error *err)
+{
+    switch (k->type) {
+    case LCSM_KEY_INT: return check_number("", k, (double)*(const ptrdiff_t *)field, err);
+    case LCSM_KEY_REAL: return check_number("", k, *(const double *)field, err);
+    case LCSM_KEY_CHOICE: return check_choice(k, *(const int *)field, err);
+    case LCSM_KEY_TEXT:
+        if (memchr(field, 0, LCSM_KEY_TEXT_SIZE) != NULL) return LCSM_OK;
+        return lcsm_fail(err, LCSM_ERR_CONFIG, "%s has no end, want at most %d letters", k->name,
+                         LCSM_KEY_TEXT_SIZE - 1);
+    default: return LCSM_OK;
+    }
+}
+
+lcsm_status lcsm_keys_check(const lcsm_keys *keys, const void *settings, lcsm_error *err)
+{
+    lcsm_status st = LCSM_OK;
+    for (size_t j = 0; j < keys->count && st == LCSM_OK; j++)
+        st = check_field(&keys->rows[j], (const char *)settings + keys->rows[j].offset, err);
+    return st;
 }
 
 static lcsm_status unknown(const lcsm_keys *keys, const char *place, const char *name,

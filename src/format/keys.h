@@ -62,6 +62,10 @@ void lcsm_keys_defaults(const lcsm_keys *keys, void *settings);
 lcsm_status lcsm_keys_set(const lcsm_keys *keys, void *settings, const char *name, const char *text,
                           lcsm_error *err);
 
+/* Whether every number is in its range, every choice one of its words, every text ended: for
+ * structs that a program filled by itself. */
+lcsm_status lcsm_keys_check(const lcsm_keys *keys, const void *settings, lcsm_error *err);
+
 /* From a JSON object; members that `others` (if not NULL) knows are skipped, unknown ones are
  * errors that name the nearest key. place is the file for messages. */
 lcsm_status lcsm_keys_read(const lcsm_keys *keys, const lcsm_keys *others, void *settings,

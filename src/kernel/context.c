@@ -9,7 +9,6 @@
 /* The tables are types of their own variants; here they are only made and freed. */
 struct lcsm_kernels_f32 *lcsm_kernels_new_f32(unsigned cpu);
 struct lcsm_kernels_f64 *lcsm_kernels_new_f64(unsigned cpu);
-#include "kernel/cpu.h"
 
 enum { MAX_THREADS = 1024 };
 

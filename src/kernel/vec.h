@@ -43,6 +43,14 @@ typedef uint32_t uvec __attribute__((vector_size(VW * sizeof(real)))); /* sums t
 
 #define VEC_INLINE static inline __attribute__((always_inline, unused))
 
+/* Before a loop over a small constant count: unrolled, so that arrays of vectors become registers.
+ */
+#ifdef __clang__
+#define VEC_UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define VEC_UNROLL _Pragma("GCC unroll 16")
+#endif
+
 VEC_INLINE vec vload(const real *p)
 {
     vec v;

@@ -99,10 +99,13 @@ ptrdiff_t lcsm_model_config_layers(const lcsm_model_config *cfg)
     return code ? lcsm_code_depth(&c) : 10;
 }
 
-/* A code or a method that exists; what only the sizes can show comes from the builders. */
+/* Ranges, and a code or a method that exists; what only the sizes can show comes from the builders.
+ */
 lcsm_status lcsm_model_config_check(const lcsm_model_config *cfg, lcsm_error *err)
 {
     lcsm_code_states c;
+    lcsm_status      st = lcsm_keys_check(&LCSM_MODEL_KEYS, cfg, err);
+    if (st != LCSM_OK) return st;
     if (cfg->code[0] != 0) return lcsm_code_parse(cfg->code, &c, err);
     if (lcsm_method_find(cfg->method) == NULL)
         return lcsm_fail(err, LCSM_ERR_CONFIG, "there is no method \"%s\"; the nearest is %s",

@@ -305,8 +305,12 @@ double lcsm_record_test(const lcsm_record *r, const lcsm_metric *metric)
 
 const char *lcsm_record_setting(const lcsm_record *r, const char *key, char text[64])
 {
-    const json_t *v = json_object_get(r->config.root, key);
-    text[0]         = '\0';
+    return lcsm_setting_text(text, json_object_get(r->config.root, key));
+}
+
+const char *lcsm_setting_text(char text[64], const json_t *v)
+{
+    text[0] = '\0';
     if (json_is_string(v)) (void)snprintf(text, 64, "%s", json_string_value(v));
     if (json_is_integer(v))
         (void)snprintf(text, 64, "%" JSON_INTEGER_FORMAT, json_integer_value(v));

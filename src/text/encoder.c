@@ -274,15 +274,6 @@ static lcsm_status begin(lcsm_encoder *enc, lcsm_error *err)
     return put(enc, enc->tok->prefix.ids, enc->tok->prefix.count, err);
 }
 
-/* What a normalizer puts before a text, or replaces in it, needs the whole. */
-static bool needs_whole(const lcsm_tokenizer *tok)
-{
-    bool whole = false;
-    for (size_t j = 0; j < tok->normalizer.count; j++)
-        whole = whole || tok->normalizer.steps[j].kind >= LCSM_NORMALIZE_PREPEND;
-    return whole;
-}
-
 lcsm_status lcsm_encoder_feed(lcsm_encoder *enc, const char *text, size_t size, lcsm_error *err)
 {
     lcsm_status  st = LCSM_OK;
@@ -290,13 +281,13 @@ lcsm_status lcsm_encoder_feed(lcsm_encoder *enc, const char *text, size_t size, 
     LCSM_TRY(begin(enc, err));
     if (only_bytes(enc)) return encode_bytes(enc, text, size, err);
     while (size > 0) {
-        size_t room = needs_whole(enc->tok) ? size : WINDOW - w->size;
+        size_t room = enc->tok->whole ? size : WINDOW - w->size;
         size_t now  = size < room ? size : room;
         lcsm_strbuf_bytes(w, text, now);
         if (w->failed) return lcsm_fail(err, LCSM_ERR_MEMORY, "no memory for a piece of text");
         text += now;
         size -= now;
-        if (size == 0 || needs_whole(enc->tok)) continue;
+        if (size == 0 || enc->tok->whole) continue;
         size_t cut = cut_place(w->text, w->size);
         LCSM_TRY(encode_part(enc, w->text, cut, err));
         w->size -= cut;

@@ -21,6 +21,7 @@ struct lcsm_tokenizer {
     size_t          json_size;
     uint64_t        hash;
     bool            bytes; /* ids are bytes, and nothing else happens */
+    bool            whole; /* a text cannot be encoded in pieces */
     lcsm_vocab      vocab;
     lcsm_merges     merges;
     int32_t         byte_id[256]; /* -1: the byte is no token */

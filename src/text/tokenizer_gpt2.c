@@ -70,7 +70,7 @@ static lcsm_status read_merge(reading *r, char *room, const char *line, size_t s
 {
     const char *space = memchr(line, ' ', size);
     int32_t     left = -1, right = -1;
-    if (space != NULL) {
+    if (space != NULL && space > line && space + 1 < line + size) {
         size_t half = (size_t)(space - line);
         left        = find(r, room, line, half);
         right       = find(r, room, space + 1, size - half - 1);

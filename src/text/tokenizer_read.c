@@ -307,6 +307,39 @@ static bool is_bytes(const lcsm_tokenizer *tok)
     return same;
 }
 
+/* A space in an added token, or behind one that swallows it. */
+static bool spans_spaces(const lcsm_added *a)
+{
+    bool spans = false;
+    for (size_t j = 0; j < a->count; j++)
+        spans = spans || a->tokens[j].rstrip
+             || memchr(a->tokens[j].text, ' ', a->tokens[j].size) != NULL;
+    return spans;
+}
+
+/* Whether a text cannot be cut before a space: what a normalizer puts before it or replaces in it,
+ * and words and tokens that go on behind a space, need the whole. */
+static bool needs_whole(const lcsm_tokenizer *tok)
+{
+    bool whole = spans_spaces(&tok->raw) || spans_spaces(&tok->normalized), cuts = false;
+    for (size_t j = 0; j < tok->normalizer.count; j++)
+        whole = whole || tok->normalizer.steps[j].kind >= LCSM_NORMALIZE_PREPEND;
+    for (size_t j = 0; j < tok->splitter.count; j++)
+        cuts = cuts || tok->splitter.stages[j].code != NULL;
+    return whole || !cuts;
+}
+
+static lcsm_status check_template(const lcsm_id_list *list, const lcsm_tokenizer *tok,
+                                  const char *label, lcsm_error *err)
+{
+    for (size_t j = 0; j < list->count; j++)
+        if ((size_t)list->ids[j] >= tok->vocab.count)
+            return lcsm_fail(err, LCSM_ERR_FORMAT,
+                             "%s: post_processor has the id %d, want one of the %zu tokens", label,
+                             (int)list->ids[j], (size_t)tok->vocab.count);
+    return LCSM_OK;
+}
+
 static lcsm_status keep_file(lcsm_tokenizer *tok, const char *json, size_t size, lcsm_error *err)
 {
     tok->json = malloc(size + 1);
@@ -342,8 +375,11 @@ lcsm_status lcsm_tokenizer_parse(lcsm_tokenizer **out, const char *label, const 
     r.root = lcsm_json_root(&doc);
     LCSM_TRY(lcsm_json_get_object(&r.root, r.root, err));
     LCSM_TRY(read_parts(&r, err));
+    LCSM_TRY(check_template(&tok->prefix, tok, label, err));
+    LCSM_TRY(check_template(&tok->suffix, tok, label, err));
     LCSM_TRY(keep_file(tok, json, size, err));
     tok->eos   = find_eos(tok);
+    tok->whole = needs_whole(tok);
     tok->bytes = is_bytes(tok);
     *out       = tok;
     tok        = NULL;

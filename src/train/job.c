@@ -65,15 +65,19 @@ cleanup:
 }
 
 /* Whole paths, so that a run can be resumed from anywhere. */
-static json_t *whole_paths(const char *const *list, size_t count)
+static lcsm_status whole_paths(json_t **out, const char *const *list, size_t count, lcsm_error *err)
 {
-    json_t *a = json_array();
+    *out = json_array();
     for (size_t j = 0; j < count; j++) {
         char *path = realpath(list[j], NULL);
-        json_array_append_new(a, json_string(path == NULL ? list[j] : path));
+        int   kept = json_array_append_new(*out, json_string(path == NULL ? list[j] : path));
         free(path);
+        if (kept != 0)
+            return lcsm_fail(err, LCSM_ERR_ARGUMENT,
+                             "the path %s is not UTF-8, so the run's settings cannot hold it",
+                             list[j]);
     }
-    return a;
+    return LCSM_OK;
 }
 
 /* What is not given is read from the run that is resumed. */
@@ -82,8 +86,10 @@ static lcsm_status find_paths(lcsm_job *j, const lcsm_train_job *want, lcsm_erro
     lcsm_json_doc doc = {0};
     lcsm_status   st  = LCSM_OK;
     if (want->resume) LCSM_TRY(read_run(&doc, want->out, err));
-    if (want->data_count > 0) j->paths[0] = whole_paths(want->data, want->data_count);
-    if (want->valid_count > 0) j->paths[1] = whole_paths(want->valid, want->valid_count);
+    if (want->data_count > 0)
+        LCSM_TRY(whole_paths(&j->paths[0], want->data, want->data_count, err));
+    if (want->valid_count > 0)
+        LCSM_TRY(whole_paths(&j->paths[1], want->valid, want->valid_count, err));
     for (size_t k = 0; want->resume && k < COUNT(PATHS); k++)
         if (j->paths[k] == NULL) j->paths[k] = json_incref(json_object_get(doc.root, PATHS[k]));
 cleanup:

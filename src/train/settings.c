@@ -96,7 +96,9 @@ lcsm_status lcsm_model_help(char **text, lcsm_error *err)
 
 lcsm_status lcsm_train_config_check(const lcsm_train_config *c, lcsm_error *err)
 {
-    lcsm_schedule s = lcsm_train_schedule(c, c->warmup + 1, 1);
+    lcsm_schedule s  = lcsm_train_schedule(c, c->warmup + 1, 1);
+    lcsm_status   st = lcsm_keys_check(&LCSM_TRAIN_KEYS, c, err);
+    if (st != LCSM_OK) return st;
     if (c->lr <= 0) return lcsm_fail(err, LCSM_ERR_CONFIG, "lr is %g, want more than 0", c->lr);
     if (c->carried && c->task == LCSM_TASK_MQAR)
         return lcsm_fail(err, LCSM_ERR_CONFIG, "carried goes with the task lm, not with mqar");

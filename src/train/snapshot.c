@@ -161,7 +161,8 @@ static lcsm_status take_memory(lcsm_state *s, const lcsm_safetensors *from, lcsm
 {
     lcsm_named_tensor t;
     if (s == NULL) return LCSM_OK;
-    if (!lcsm_safetensors_find(&t, from, MEMORY) || t.rank != 1 || t.shape[0] != s->bytes)
+    if (!lcsm_safetensors_find(&t, from, MEMORY) || t.element != LCSM_ELEMENT_U8 || t.rank != 1
+        || t.shape[0] != s->bytes)
         return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: the carried memory is not that of this model",
                          from->label);
     memcpy(s->data + (size_t)s->current * s->bytes, t.data, s->bytes);

@@ -6,7 +6,7 @@ trap 'rm -rf "$tree"' EXIT
 mkdir -p "$tree/tools" "$tree/include/lcsm" "$tree/src/base" "$tree/src/kernel" "$tree/src/graph" \
     "$tree/src/cli"
 cp "$1/tools/check-layers" "$tree/tools/"
-for header in base/arena kernel/vec graph/op cli/cli; do : >"$tree/src/$header.h"; done
+for header in base/size kernel/vec graph/op cli/cli; do : >"$tree/src/$header.h"; done
 : >"$tree/include/lcsm/lcsm.h"
 
 # try accepted|refused FILE LINE
@@ -22,7 +22,7 @@ try() {
 }
 
 try accepted src/graph/run.c '#include "kernel/vec.h"'
-try accepted src/graph/run.c '#include "base/arena.h"'
+try accepted src/graph/run.c '#include "base/size.h"'
 try accepted src/kernel/a.c '#include <lcsm/lcsm.h>'
 try accepted src/cli/main.c '#include "cli.h"'
 try accepted src/base/thread_omp.c '#pragma omp parallel'
@@ -32,9 +32,9 @@ try refused src/kernel/a.c '#  include "graph/op.h"'
 try refused src/graph/run.c '#include "op.h"'
 try refused src/graph/run.c '#include "graph/missing.h"'
 try refused src/graph/run.c '#include "../kernel/vec.h"'
-try refused src/cli/main.c '#include "base/arena.h"'
+try refused src/cli/main.c '#include "base/size.h"'
 try refused src/kernel/a.c '#pragma omp simd'
-try refused include/lcsm/eos.h '#include "base/arena.h"'
+try refused include/lcsm/eos.h '#include "base/size.h"'
 try refused include/lcsm/eos.h '#include <lcsm/missing.h>'
 mkdir "$tree/src/novel"
 try refused src/novel/a.c 'int x;'

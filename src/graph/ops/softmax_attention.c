@@ -191,12 +191,18 @@ static void carry(const job *j)
     }
 }
 
+/* What is carried may come from a file. */
 static bool has_room(const job *j)
 {
     const lcsm_attention_attr *a = j->c->node->attr;
-    for (ptrdiff_t b = 0; b < j->B && j->c->state_out[KEYS] != NULL; b++) {
-        int64_t past = state_number(j->c, LENGTH, b);
-        if (past + j->T <= a->cache) continue;
+    for (ptrdiff_t b = 0; b < j->B; b++) {
+        int64_t past = state_number(j->c, LENGTH, b), start = state_number(j->c, START, b);
+        if (start < 0 || start > past || past > a->cache) {
+            lcsm_call_fail(j->c, "steps %lld..%lld are carried, but the cache holds %td",
+                           (long long)start, (long long)past, a->cache);
+            return false;
+        }
+        if (j->c->state_out[KEYS] == NULL || past <= a->cache - j->T) continue;
         ptrdiff_t last = (ptrdiff_t)past + j->T;
         lcsm_call_fail(j->c, "step %td of a sequence, but the cache holds %td", last, a->cache);
         return false;

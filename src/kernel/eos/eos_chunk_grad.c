@@ -301,7 +301,7 @@ static void exact_lanes(back *b, ptrdiff_t j, const real *U)
 }
 
 /* Vectors of lanes side by side: a row of theirs is read and written in one go. */
-#define SIDE(v, vecs) _Pragma("GCC unroll 4") for (ptrdiff_t v = 0; v < (vecs); v++)
+#define SIDE(v, vecs) VEC_UNROLL for (ptrdiff_t v = 0; v < (vecs); v++)
 
 /* The same from y . g_y - i . g_i, with all flows to the end, straight into g_col (where it has no
  * steps their sum is added). to_i.p may be NULL. `vecs` vectors of lanes from column

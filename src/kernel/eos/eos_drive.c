@@ -186,7 +186,7 @@ static void memory_in(const lcsm_eos_plan *p, place w, const real *all, real *m)
         }
 }
 
-/* add: to what is there, for gradients. */
+/* sum: to what is there, for gradients. */
 static void memory_out(const lcsm_eos_plan *p, place w, const real *m, real *all, bool sum)
 {
     ptrdiff_t width = p->is_complex ? 2 : 1;

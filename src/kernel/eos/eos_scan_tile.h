@@ -25,8 +25,8 @@
 #include "kernel/eos/eos_scan.h"
 #include "kernel/vec.h"
 
-/* A loop over a small constant count, unrolled so that arrays of vectors become registers. */
-#define SCAN_EACH(j, count) _Pragma("GCC unroll 16") for (ptrdiff_t j = 0; j < (count); j++)
+/* A loop over a small constant count. */
+#define SCAN_EACH(j, count) VEC_UNROLL for (ptrdiff_t j = 0; j < (count); j++)
 
 typedef R_(lcsm_view)          view;
 typedef R_(lcsm_out)           out;
