@@ -119,20 +119,35 @@ static lcsm_status write_all(int fd, const unsigned char *data, size_t size, con
     return LCSM_OK;
 }
 
-/* A name that no other writer has. One that a process with our number left behind is passed over.
- */
+/* The file that a path leads to, through links; devices and folders are not replaced. */
+static lcsm_status set_target(lcsm_file_writer *w, const char *path, lcsm_error *err)
+{
+    struct stat info;
+    bool        there = stat(path, &info) == 0;
+    char       *whole = there ? realpath(path, NULL) : NULL;
+    int         n     = snprintf(w->path, sizeof w->path, "%s", whole != NULL ? whole : path);
+    free(whole);
+    if (there && !S_ISREG(info.st_mode))
+        return lcsm_fail(err, LCSM_ERR_IO, "%s is no regular file, so it is not replaced", path);
+    if (n < 0 || (size_t)n >= sizeof w->path)
+        return lcsm_fail(err, LCSM_ERR_IO, "the path %.80s... is too long", path);
+    return LCSM_OK;
+}
+
+/* The temporary name is no other writer's; one that a process of our number left is passed over. */
 lcsm_status lcsm_file_writer_open(lcsm_file_writer *w, const char *path, lcsm_error *err)
 {
     static atomic_uint writers;
-    w->open = false;
+    lcsm_status        st = set_target(w, path, err);
+    w->open               = false;
+    if (st != LCSM_OK) return st;
     do {
-        int length = snprintf(w->temporary, sizeof w->temporary, "%s.tmp.%ld.%u", path,
+        int length = snprintf(w->temporary, sizeof w->temporary, "%s.tmp.%ld.%u", w->path,
                               (long)getpid(), atomic_fetch_add(&writers, 1));
         if (length < 0 || (size_t)length >= sizeof w->temporary)
             return lcsm_fail(err, LCSM_ERR_IO, "the path %.80s... is too long", path);
         w->fd = open(w->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     } while (w->fd < 0 && errno == EEXIST);
-    memcpy(w->path, path, strlen(path) + 1);
     if (w->fd < 0) return lcsm_fail_io(err, w->temporary, "create");
     w->open = true;
     return LCSM_OK;

@@ -13,9 +13,12 @@
 lcsm_status lcsm_path_join(char out[LCSM_PATH_MAX], const char *folder, const char *name,
                            lcsm_error *err)
 {
-    size_t      length = strlen(folder);
-    const char *slash  = length > 0 && folder[length - 1] == '/' ? "" : "/";
-    int         n      = snprintf(out, LCSM_PATH_MAX, "%s%s%s", folder, slash, name);
+    size_t length = strlen(folder);
+    if (length == 0)
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "the folder of %s is \"\", want a name or .",
+                         name);
+    const char *slash = folder[length - 1] == '/' ? "" : "/";
+    int         n     = snprintf(out, LCSM_PATH_MAX, "%s%s%s", folder, slash, name);
     if (n < 0 || n >= LCSM_PATH_MAX)
         return lcsm_fail(err, LCSM_ERR_IO, "the path %.80s... is too long", folder);
     return LCSM_OK;

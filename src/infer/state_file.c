@@ -2,7 +2,7 @@
  * state_file.c - the memory of a session as a safetensors file.
  *
  *     tensors    "memory.NAME" for each carried state, "logits" (B, V), "recent" (B, 64)
- *     metadata   lcsm_state_version "1", lcsm_model_sha256, lcsm_position
+ *     metadata   lcsm_state_version "2", lcsm_model_sha256, lcsm_position, lcsm_state_xxh3
  *
  * Everything is checked before the first number is taken.
  */
@@ -11,17 +11,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
 #include "format/safetensors.h"
 #include "format/sha256.h"
 #include "infer/session.h"
 #include "model/handle.h"
 
-static const char VERSION_KEY[] = "lcsm_state_version", VERSION[] = "1";
+static const char VERSION_KEY[] = "lcsm_state_version", VERSION[] = "2";
 static const char MODEL_KEY[]    = "lcsm_model_sha256";
 static const char POSITION_KEY[] = "lcsm_position";
+static const char SUM_KEY[]      = "lcsm_state_xxh3";
 
-enum { NAME_SIZE = 320 };
+enum { NAME_SIZE = 320, SUM_TEXT = 17 };
 
 /* ---- what a file holds ------------------------------------------------------------------ */
 
@@ -76,18 +78,35 @@ static lcsm_status list_state(state_list *l, const lcsm_session *s, lcsm_error *
     return LCSM_OK;
 }
 
+/* The checksum of the position and of all numbers: the session's, or those of a file that has been
+ * found to hold the same tensors. */
+static void sum_state(char text[SUM_TEXT], const state_list *l, uint64_t position,
+                      const lcsm_safetensors *f)
+{
+    uint64_t sum = position;
+    for (size_t j = 0; j < l->count; j++) {
+        lcsm_named_tensor t = l->list[j];
+        size_t            count, bytes = 0;
+        if (f != NULL) (void)lcsm_safetensors_find(&t, f, l->list[j].name);
+        (void)lcsm_named_tensor_measure(&t, &count, &bytes);
+        sum = XXH3_64bits_withSeed(t.data, bytes, sum);
+    }
+    (void)snprintf(text, SUM_TEXT, "%016" PRIx64, sum);
+}
+
 /* ---- saving ----------------------------------------------------------------------------- */
 
 lcsm_status lcsm_session_save_state(const lcsm_session *s, const char *path, lcsm_error *err)
 {
     lcsm_status st;
     state_list  l = {0};
-    char        model[LCSM_SHA256_TEXT], position[24];
+    char        model[LCSM_SHA256_TEXT], position[24], sum[SUM_TEXT];
     LCSM_TRY(list_state(&l, s, err));
     LCSM_TRY(lcsm_model_sha256(model, s->model, err));
     (void)snprintf(position, sizeof position, "%" PRIu64, s->position);
+    sum_state(sum, &l, s->position, NULL);
     lcsm_safetensors_pair pairs[] = {
-        {VERSION_KEY, VERSION}, {MODEL_KEY, model}, {POSITION_KEY, position}};
+        {VERSION_KEY, VERSION}, {MODEL_KEY, model}, {POSITION_KEY, position}, {SUM_KEY, sum}};
     LCSM_TRY(lcsm_safetensors_save(path, l.list, l.count, pairs, COUNT(pairs), err));
 cleanup:
     state_list_free(&l);
@@ -172,6 +191,17 @@ cleanup:
     return st;
 }
 
+static lcsm_status check_sum(const lcsm_safetensors *f, const state_list *l, uint64_t position,
+                             lcsm_error *err)
+{
+    const char *have = lcsm_safetensors_metadata(f, SUM_KEY);
+    char        want[SUM_TEXT];
+    sum_state(want, l, position, f);
+    if (have != NULL && strcmp(have, want) == 0) return LCSM_OK;
+    return lcsm_fail(err, LCSM_ERR_FORMAT, "%s is damaged: %s is %.20s, its numbers have %s",
+                     f->label, SUM_KEY, have != NULL ? have : "missing", want);
+}
+
 /* The file's numbers over the session's own. */
 static void take(const lcsm_safetensors *f, const lcsm_named_tensor *own, void *to)
 {
@@ -192,6 +222,7 @@ lcsm_status lcsm_session_load_state(lcsm_session *s, const char *path, lcsm_erro
     LCSM_TRY(list_state(&l, s, err));
     LCSM_TRY(check_file(&f, s, &l, err));
     LCSM_TRY(read_position(&position, &f, err));
+    LCSM_TRY(check_sum(&f, &l, position, err));
     for (size_t j = 0; j < s->state->count; j++) take(&f, &l.list[j], lcsm_state_data(s->state, j));
     take(&f, &l.list[l.count - 2], s->logits);
     take(&f, &l.list[l.count - 1], s->recent);

@@ -186,6 +186,7 @@ lcsm_status lcsm_tokenizer_read_model(reading *r, const lcsm_json *added, lcsm_e
         lcsm_json v = lcsm_json_need(&r->model, "unk_token");
         LCSM_TRY(lcsm_json_get_text(&unknown, v, err));
         r->tok->unknown = id_of(r, unknown, strlen(unknown));
+        if (r->tok->unknown < 0) LCSM_TRY(lcsm_json_fail(&v, err, "a token of the vocabulary"));
     }
 cleanup:
     return st;

@@ -283,6 +283,22 @@ cleanup:
     return st;
 }
 
+/* The only special added token, unless it stands for what is unknown; else -1. */
+static int32_t only_special(const lcsm_tokenizer *tok)
+{
+    const lcsm_added *sets[]  = {&tok->raw, &tok->normalized};
+    int32_t           id      = -1;
+    size_t            special = 0;
+    for (size_t s = 0; s < COUNT(sets); s++)
+        for (size_t j = 0; j < sets[s]->count; j++) {
+            if (!sets[s]->tokens[j].special) continue;
+            id = sets[s]->tokens[j].id;
+            special++;
+        }
+    return special == 1 && id != tok->unknown ? id : -1;
+}
+
+/* By the names that are common, else the one token it can be. */
 static int32_t find_eos(const lcsm_tokenizer *tok)
 {
     static const char *const NAMES[] = {"<|endoftext|>", "<|end_of_text|>", "</s>",
@@ -291,7 +307,7 @@ static int32_t find_eos(const lcsm_tokenizer *tok)
         int32_t id = lcsm_vocab_find(&tok->vocab, NAMES[j], strlen(NAMES[j]));
         if (id >= 0) return id;
     }
-    return -1;
+    return only_special(tok);
 }
 
 /* Whether encoding is nothing but taking bytes as ids. */

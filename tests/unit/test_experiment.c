@@ -1,6 +1,7 @@
 /* test_experiment.c - grids, and their runs with a stand-in for the program that trains. */
 #include <lcsm/experiment.h>
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,6 +92,21 @@ TEST(options_take_the_place_of_the_scale)
     assert_near(g.runs[g.run_count - 1].lr, 0.2, 0);
     assert_near(g.runs[g.run_count - 1].seed, 3, 0);
     lcsm_grid_free(&g);
+}
+
+TEST(runs_of_one_name_and_too_many_seeds_are_refused)
+{
+    const double            rates[] = {0.1, 0.2, 0.1};
+    lcsm_experiment_options o       = {
+              .name = "tau-mqar", .scale = "tiny", .lr = rates, .lr_count = 3, .only = "64"};
+    lcsm_grid  g;
+    lcsm_error err;
+    assert_int_not_equal(lcsm_grid_open(&g, &o, &err), LCSM_OK);
+    assert_non_null(strstr(err.text, "two runs are named"));
+    o.lr_count = 2;
+    o.seeds    = SIZE_MAX / 4;
+    assert_int_not_equal(lcsm_grid_open(&g, &o, &err), LCSM_OK);
+    assert_non_null(strstr(err.text, "too many"));
 }
 
 /* ---- files of one's own -------------------------------------------------------------------- */

@@ -95,11 +95,16 @@ TEST(file_that_is_a_folder_is_refused)
 
 TEST(write_that_fails_leaves_the_old_file_and_no_other)
 {
-    place      p   = make_place();
-    lcsm_error err = {0};
+    place            p   = make_place();
+    lcsm_error       err = {0};
+    lcsm_file_writer w;
+    assert_int_equal(lcsm_file_writer_open(&w, p.path, NULL), LCSM_OK);
     assert_int_equal(mkdir(p.path, 0777), 0); /* a folder cannot be replaced by a file */
-    assert_int_equal(lcsm_file_write_atomic(p.path, "x", 1, &err), LCSM_ERR_IO);
+    assert_int_equal(lcsm_file_writer_commit(&w, &err), LCSM_ERR_IO);
     assert_non_null(strstr(err.text, "cannot replace"));
+    lcsm_file_writer_close(&w);
+    assert_int_equal(lcsm_file_write_atomic(p.path, "x", 1, &err), LCSM_ERR_IO);
+    assert_non_null(strstr(err.text, "is no regular file"));
     assert_int_equal(entries(p.folder), 1);
     rmdir(p.path);
     assert_int_equal(rmdir(p.folder), 0);
@@ -150,6 +155,49 @@ TEST(writer_shows_nothing_before_the_commit_and_all_of_it_after)
     lcsm_file_writer_close(&w);
     assert_int_equal(lcsm_file_read(&read, p.path, 100, NULL), LCSM_OK);
     assert_string_equal((const char *)read.data, "newer");
+    lcsm_file_close(&read);
+    assert_int_equal(entries(p.folder), 1);
+    remove_place(&p);
+}
+
+TEST(writer_goes_through_a_link_and_replaces_no_device)
+{
+    place p = make_place();
+    char  link[160], pipe[160];
+    snprintf(link, sizeof link, "%s/link", p.folder);
+    snprintf(pipe, sizeof pipe, "%s/pipe", p.folder);
+    assert_int_equal(lcsm_file_write_atomic(p.path, "old", 3, NULL), LCSM_OK);
+    assert_int_equal(symlink("file", link), 0);
+    assert_int_equal(mkfifo(pipe, 0600), 0);
+    assert_int_equal(lcsm_file_write_atomic(link, "new", 3, NULL), LCSM_OK);
+    assert_int_equal(lcsm_file_write_atomic(pipe, "new", 3, NULL), LCSM_ERR_IO);
+
+    lcsm_file   read = {0};
+    struct stat info;
+    assert_int_equal(lcsm_file_read(&read, p.path, 100, NULL), LCSM_OK);
+    assert_string_equal((const char *)read.data, "new");
+    lcsm_file_close(&read);
+    assert_true(lstat(link, &info) == 0 && S_ISLNK(info.st_mode));
+    assert_true(lstat(pipe, &info) == 0 && S_ISFIFO(info.st_mode));
+    assert_int_equal(entries(p.folder), 3);
+    unlink(link);
+    unlink(pipe);
+    remove_place(&p);
+}
+
+TEST(writers_of_one_path_do_not_meet)
+{
+    place            p = make_place();
+    lcsm_file_writer a, b;
+    lcsm_file        read = {0};
+    assert_int_equal(lcsm_file_writer_open(&a, p.path, NULL), LCSM_OK);
+    assert_int_equal(lcsm_file_writer_open(&b, p.path, NULL), LCSM_OK);
+    assert_int_equal(lcsm_file_writer_write(&a, "first", 5, NULL), LCSM_OK);
+    assert_int_equal(lcsm_file_writer_write(&b, "second", 6, NULL), LCSM_OK);
+    assert_int_equal(lcsm_file_writer_commit(&a, NULL), LCSM_OK);
+    assert_int_equal(lcsm_file_writer_commit(&b, NULL), LCSM_OK);
+    assert_int_equal(lcsm_file_read(&read, p.path, 100, NULL), LCSM_OK);
+    assert_string_equal((const char *)read.data, "second");
     lcsm_file_close(&read);
     assert_int_equal(entries(p.folder), 1);
     remove_place(&p);

@@ -1,5 +1,6 @@
 /* Settings of models: keys, codes, and the parameter counts of the paper. */
 #include <lcsm/model.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -26,6 +27,26 @@ TEST(keys_that_are_wrong_are_refused_in_words)
     refused("tau", "nan", "tau is nan");
     refused("flavour", "sweet", "want one of native|bare; the nearest is bare");
     refused("tied", "perhaps", "want true or false");
+}
+
+/* A struct that a program filled is held to the same ranges. */
+TEST(fields_that_are_out_of_range_are_refused_by_name)
+{
+    lcsm_model_config good, bad[5];
+    const char       *names[] = {"d_model", "vocab", "dropout", "flavour", "method"};
+    lcsm_model_config_defaults(&good);
+    assert_int_equal(lcsm_model_config_check(&good, NULL), LCSM_OK);
+    for (size_t j = 0; j < COUNT(bad); j++) bad[j] = good;
+    bad[0].d_model = 0;
+    bad[1].vocab   = -1;
+    bad[2].dropout = (double)NAN;
+    bad[3].flavour = 9;
+    memset(bad[4].method, 'x', sizeof bad[4].method);
+    for (size_t j = 0; j < COUNT(bad); j++) {
+        lcsm_error err = {0};
+        assert_int_equal(lcsm_model_config_check(&bad[j], &err), LCSM_ERR_CONFIG);
+        if (strstr(err.text, names[j]) == NULL) fail_msg("'%s' lacks %s", err.text, names[j]);
+    }
 }
 
 TEST(keys_take_dashes_and_underscores_alike)

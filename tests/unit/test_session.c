@@ -179,6 +179,29 @@ TEST(session_state_cut_anywhere_is_refused)
     lcsm_context_free(ctx);
 }
 
+TEST(session_state_with_a_flipped_bit_is_refused)
+{
+    lcsm_context *ctx = context();
+    temp_folder   f   = temp_folder_make();
+    lcsm_model   *m   = model_of(ctx, "attention", 3); /* it carries whole numbers too */
+    lcsm_session *s   = session_of(m);
+    size_t        size;
+    feed(s, 0, 3, NULL);
+    assert_int_equal(lcsm_session_save_state(s, temp_path(&f, "whole"), NULL), LCSM_OK);
+    unsigned char *bytes = temp_read(&f, "whole", &size);
+    for (size_t at = size / 2; at < size; at += 1 + size / 100) {
+        bytes[at] ^= 1;
+        temp_write(&f, "state", bytes, size);
+        assert_refused(s, &f, "state");
+        bytes[at] ^= 1;
+    }
+    free(bytes);
+    lcsm_session_free(s);
+    lcsm_model_free(m);
+    temp_folder_remove(&f);
+    lcsm_context_free(ctx);
+}
+
 TEST(session_token_out_of_range_leaves_it_as_it_was)
 {
     lcsm_context *ctx = context();

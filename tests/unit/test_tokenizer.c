@@ -295,6 +295,31 @@ TEST(encoder_long_texts_come_back_whole)
     lcsm_tokenizer_free(tok);
 }
 
+/* The window of the encoder must not be cut inside a token. */
+TEST(encoder_added_tokens_with_spaces_stay_whole)
+{
+    static const char *const ADDED[] = {"\"content\": \"ab ab\"",
+                                        "\"content\": \"ab\", \"rstrip\": true"};
+    static const char *const UNITS[] = {"ab ab", "ab "};
+    enum { COPIES = 400000 };
+    for (size_t j = 0; j < COUNT(ADDED); j++) {
+        char     json[2048];
+        int32_t *ids;
+        size_t   count, unit = strlen(UNITS[j]);
+        char    *text = malloc(COPIES * unit);
+        snprintf(json, sizeof json,
+                 "{\"added_tokens\": [{\"id\": 20, %s}], " BYTE_LEVEL "," MODEL "}", ADDED[j]);
+        lcsm_tokenizer *tok = parse(json);
+        for (size_t c = 0; c < COPIES; c++) memcpy(text + c * unit, UNITS[j], unit);
+        assert_int_equal(lcsm_tokenizer_encode(tok, text, COPIES * unit, 0, &ids, &count, NULL),
+                         LCSM_OK);
+        assert_int_equal(count, COPIES);
+        free(ids);
+        free(text);
+        lcsm_tokenizer_free(tok);
+    }
+}
+
 TEST(bpe_heap_and_scan_agree)
 {
     lcsm_merges   m;

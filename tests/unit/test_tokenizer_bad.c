@@ -60,6 +60,11 @@ static const struct {
      "byte_fallback"},
     {"{" PRE ", \"model\": {\"end_of_word_suffix\": \"x\", \"vocab\": {\"a\": 0}, \"merges\": []}}",
      "end_of_word_suffix"},
+    {"{\"post_processor\": {\"type\": \"RobertaProcessing\", \"cls\": [\"a\", 0], \"sep\": [\"x\","
+     "900]}, " PRE "," MODEL "}",
+     "900"},
+    {"{" PRE ", \"model\": {\"unk_token\": \"?\", \"vocab\": {\"a\": 0}, \"merges\": []}}",
+     "unk_token"},
     {"{\"added_tokens\": {}, " PRE "," MODEL "}", "added_tokens"},
     {"{\"added_tokens\": [{\"id\": 5}], " PRE "," MODEL "}", "content"},
     {"{\"added_tokens\": [{\"content\": \"x\"}], " PRE "," MODEL "}", "id"},
@@ -116,6 +121,8 @@ TEST(tokenizer_bad_gpt2_files_are_refused)
     gpt2_refused(&f, "{\"a\": 0, \"b\": 1}", "#version: 0.2\na b\n", "joint text");
     gpt2_refused(&f, "{\"a\": 0, \"b\": 1}", "#version: 0.2\nab\n", "vocab.bpe:2");
     gpt2_refused(&f, "{\"a\": 0, \"b\": 1}", "a c\n", "vocab.bpe:1");
+    gpt2_refused(&f, "{\"a\": 0, \"\": 1}", "a \n", "vocab.bpe:1");
+    gpt2_refused(&f, "{\"\": 0}", " \n \n \n \n \n \n \n \n", "vocab.bpe:1");
     gpt2_refused(&f, "{}", "", "at least one token");
     temp_folder_remove(&f);
 }

@@ -55,6 +55,14 @@ TEST(train_stops_when_no_pair_is_left_and_needs_no_end_of_text)
     lcsm_tokenizer_free(tok);
 }
 
+TEST(train_keeps_an_end_of_text_of_any_name)
+{
+    lcsm_tokenizer *tok = train("aaaa", (lcsm_tokenizer_training){.vocab = 300, .eos = "<END>"});
+    expect_token(tok, 0, "<END>");
+    assert_int_equal(lcsm_tokenizer_eos(tok), 0);
+    lcsm_tokenizer_free(tok);
+}
+
 TEST(train_of_the_same_text_is_the_same_file)
 {
     const char     *text = "the cat sat on the mat, the bat sat on the hat \xFF\xFF\xFF\xFF";
