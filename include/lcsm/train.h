@@ -162,7 +162,8 @@ typedef struct {
 
 typedef struct {
     void (*event)(void *user, const lcsm_train_event *event); /* NULL: silence */
-    bool (*stop)(void *user); /* asked after every update; true saves and ends. NULL: never */
+    bool (*stop)(void *user); /* asked after every update and in evaluations; true saves and ends.
+                               * NULL: never */
     void *user;
 } lcsm_train_hooks;
 

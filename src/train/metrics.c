@@ -95,17 +95,19 @@ lcsm_status lcsm_metrics_write(const lcsm_metrics *m, const lcsm_train_event *e,
 
 /* ---- going back --------------------------------------------------------------------------- */
 
-static bool stays(const char *text, size_t size, int64_t step)
+static bool stays(const char *text, size_t size, int64_t step, int64_t evaluated)
 {
-    json_t *object = json_loadb(text, size, 0, NULL);
-    json_t *at = json_object_get(object, "step"), *kind = json_object_get(object, "kind");
-    bool    end  = json_is_string(kind) && strcmp(json_string_value(kind), "end") == 0;
-    bool    keep = json_is_integer(at) && json_integer_value(at) <= step && !end;
+    json_t     *object = json_loadb(text, size, 0, NULL);
+    json_t     *at     = json_object_get(object, "step");
+    const char *word   = json_string_value(json_object_get(object, "kind"));
+    const char *kind   = word == NULL ? "" : word;
+    int64_t     last   = strcmp(kind, "eval") == 0 ? evaluated : step;
+    bool keep = json_is_integer(at) && json_integer_value(at) <= last && strcmp(kind, "end") != 0;
     json_decref(object);
     return keep;
 }
 
-lcsm_status lcsm_metrics_rewind(const char *run, int64_t step, lcsm_error *err)
+lcsm_status lcsm_metrics_rewind(const char *run, int64_t step, int64_t evaluated, lcsm_error *err)
 {
     lcsm_status st   = LCSM_OK;
     lcsm_file   file = {0};
@@ -118,7 +120,7 @@ lcsm_status lcsm_metrics_rewind(const char *run, int64_t step, lcsm_error *err)
     for (size_t at = 0; at < file.size;) {
         const char *stop = memchr(text + at, '\n', file.size - at);
         size_t      size = stop == NULL ? file.size - at : (size_t)(stop - text) - at;
-        if (stop != NULL && stays(text + at, size, step))
+        if (stop != NULL && stays(text + at, size, step, evaluated))
             lcsm_strbuf_bytes(&kept, text + at, size + 1);
         at += size + 1;
     }

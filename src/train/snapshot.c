@@ -15,14 +15,16 @@
 
 /* ---- progress ----------------------------------------------------------------------------- */
 
-#define COUNTS(X) X(step) X(tokens) X(evals) X(worse) X(data)
-#define REALS(X)  X(seconds) X(best_loss) X(best_accuracy)
+#define COUNTS(X) X(step) X(tokens) X(worse) X(data)
+#define LATER(X)  X(evaluated) /* what the first checkpoints did not have */
+#define REALS(X)  X(seconds) X(evaluated_seconds) X(best_loss) X(best_accuracy)
 
 static lcsm_status write_progress(lcsm_json_writer *w, const lcsm_progress *p, lcsm_error *err)
 {
     lcsm_json_open_object(w, NULL);
 #define X(name) lcsm_json_put_int(w, #name, p->name);
     COUNTS(X)
+    LATER(X)
 #undef X
 #define X(name)                                                                                    \
     if (!isnan(p->name)) lcsm_json_put_real(w, #name, p->name);
@@ -42,6 +44,11 @@ static lcsm_status read_progress(lcsm_progress *p, const char *path, lcsm_error 
 #define X(name)                                                                                    \
     LCSM_TRY(lcsm_json_get_int(&p->name, lcsm_json_need(&root, #name), 0, INT64_MAX, err));
     COUNTS(X)
+#undef X
+    p->evaluated = p->step;
+#define X(name)                                                                                    \
+    LCSM_TRY(lcsm_json_get_int(&p->name, lcsm_json_may(&root, #name), 0, INT64_MAX, err));
+    LATER(X)
 #undef X
 #define X(name)                                                                                    \
     LCSM_TRY(lcsm_json_get_real(&p->name, lcsm_json_may(&root, #name), -1e300, 1e300, err));

@@ -13,12 +13,13 @@
 
 typedef struct {
     int64_t step, tokens;
-    int64_t evals;         /* done */
-    int64_t worse;         /* evaluations since the best one */
-    int64_t data;          /* tokens of the training data, to see that it is the same */
-    double  seconds;       /* of training, in all sessions */
-    double  best_loss;     /* NAN: no evaluation yet */
-    double  best_accuracy; /* NAN: no evaluation yet */
+    int64_t evaluated;         /* the step of the last evaluation; 0: none */
+    int64_t worse;             /* evaluations since the best one */
+    int64_t data;              /* tokens of the training data, to see that it is the same */
+    double  seconds;           /* of training, in all sessions */
+    double  evaluated_seconds; /* when the last evaluation began */
+    double  best_loss;         /* NAN: no evaluation yet */
+    double  best_accuracy;     /* NAN: no evaluation yet */
 } lcsm_progress;
 
 lcsm_status lcsm_snapshot_save(const char *run, const lcsm_trainer *t, const lcsm_progress *p,

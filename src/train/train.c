@@ -30,13 +30,25 @@ static double clock_seconds(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* How much of the run is done, 0 .. 1. */
-static double fraction(const run *r)
+/* How much of the run is done at a step and a time, 0 .. 1. */
+static double fraction_at(const run *r, int64_t step, double seconds)
 {
     double steps = 0, time = 0, minutes = r->job.cfg.minutes;
-    if (r->job.total > 0) steps = (double)r->at.step / (double)r->job.total;
-    if (minutes > 0) time = r->at.seconds / (60 * minutes);
+    if (r->job.total > 0) steps = (double)step / (double)r->job.total;
+    if (minutes > 0) time = seconds / (60 * minutes);
     return fmin(1, fmax(steps, time));
+}
+
+static double fraction(const run *r)
+{
+    return fraction_at(r, r->at.step, r->at.seconds);
+}
+
+static bool asked_to_stop(run *r)
+{
+    if (!r->result.stopped && r->hooks->stop != NULL)
+        r->result.stopped = r->hooks->stop(r->hooks->user);
+    return r->result.stopped;
 }
 
 /* ---- events ------------------------------------------------------------------------------- */
@@ -83,6 +95,13 @@ static lcsm_status save_model(const run *r, lcsm_error *err)
     return st;
 }
 
+static bool has_model(const run *r)
+{
+    char path[LCSM_PATH_MAX];
+    return lcsm_path_join(path, r->job.run, LCSM_RUN_MODEL, NULL) == LCSM_OK
+        && lcsm_path_exists(path);
+}
+
 /* Without evaluations the last model is the one to keep. */
 static lcsm_status save(run *r, lcsm_error *err)
 {
@@ -99,13 +118,14 @@ cleanup:
 
 /* ---- evaluation --------------------------------------------------------------------------- */
 
+/* Ends early when the run is asked to stop; the sums are of no use then. */
 static lcsm_status tally(run *r, lcsm_tally *sum, lcsm_error *err)
 {
     const lcsm_batches *s       = &r->job.valid;
     int64_t             batches = lcsm_batches_count(s), most = r->job.cfg.eval_blocks;
     if (most > 0 && most < batches * s->B) batches = (most + s->B - 1) / s->B;
     *sum = (lcsm_tally){0};
-    for (int64_t j = 0; j < batches; j++) {
+    for (int64_t j = 0; j < batches && !asked_to_stop(r); j++) {
         lcsm_batches_fill(s, j, r->tokens, r->targets, NULL);
         lcsm_status st = lcsm_trainer_evaluate(r->job.trainer, r->tokens, r->targets, sum, err);
         if (st != LCSM_OK) return st;
@@ -137,20 +157,35 @@ static bool better(run *r, double loss, double accuracy)
     return best;
 }
 
-static lcsm_status evaluate(run *r, lcsm_error *err)
+static lcsm_status keep_evaluation(run *r, const lcsm_tally *sum, lcsm_error *err)
 {
-    lcsm_status st = LCSM_OK;
-    lcsm_tally  sum;
-    if (r->job.valid.T == 0) return LCSM_OK;
-    LCSM_TRY(tally(r, &sum, err));
-    lcsm_train_event e = event_of(r, LCSM_TRAIN_EVAL);
-    e.tally            = sum;
+    lcsm_status      st = LCSM_OK;
+    lcsm_train_event e  = event_of(r, LCSM_TRAIN_EVAL);
+    e.tally             = *sum;
     text_figures(r, &e);
-    e.best = better(r, lcsm_tally_loss(&sum), lcsm_tally_accuracy(&sum));
+    e.best = better(r, lcsm_tally_loss(sum), lcsm_tally_accuracy(sum));
     if (e.best) LCSM_TRY(save_model(r, err));
     LCSM_TRY(lcsm_metrics_write(&r->metrics, &e, NULL, err));
     tell(r, &e);
     r->mark = clock_seconds();
+cleanup:
+    return st;
+}
+
+/* One that is cut short leaves nothing: it is made when the run goes on. */
+static lcsm_status evaluate(run *r, lcsm_error *err)
+{
+    lcsm_status st      = LCSM_OK;
+    double      seconds = r->at.seconds;
+    lcsm_tally  sum;
+    if (r->job.valid.T > 0) {
+        LCSM_TRY(tally(r, &sum, err));
+        if (r->result.stopped) return LCSM_OK;
+        LCSM_TRY(keep_evaluation(r, &sum, err));
+    }
+    r->at.evaluated         = r->at.step;
+    r->at.evaluated_seconds = seconds;
+    r->fresh                = false;
 cleanup:
     return st;
 }
@@ -199,24 +234,26 @@ cleanup:
     return st;
 }
 
-/* Every so many updates, or ten times a run. */
+/* Every so many updates, or whenever a tenth of the run has passed, as long as the run is now. */
 static bool evaluation_is_due(const run *r)
 {
     ptrdiff_t every = r->job.cfg.eval_every;
+    if (r->at.step == r->at.evaluated) return false;
     if (every > 0) return r->at.step % every == 0;
-    return (int64_t)(10 * fraction(r)) > r->at.evals;
+    double before = fraction_at(r, r->at.evaluated, r->at.evaluated_seconds);
+    return floor(10 * fraction(r)) > floor(10 * before);
 }
 
 /* Why the run is over, or NULL. */
 static const char *reason(run *r)
 {
     const lcsm_train_config *c = &r->job.cfg;
+    if (r->result.stopped) return "signal";
     if (c->stop_accuracy > 0 && r->at.best_accuracy > c->stop_accuracy) return "solved";
     if (c->patience > 0 && r->at.worse >= c->patience) return "early-stop";
     if (r->job.total > 0 && r->at.step >= r->job.total) return "steps";
     if (c->minutes > 0 && r->at.seconds >= 60 * c->minutes) return "time";
-    r->result.stopped = r->hooks->stop != NULL && r->hooks->stop(r->hooks->user);
-    return r->result.stopped ? "signal" : NULL;
+    return asked_to_stop(r) ? "signal" : NULL;
 }
 
 static lcsm_status between(run *r, lcsm_error *err)
@@ -224,22 +261,21 @@ static lcsm_status between(run *r, lcsm_error *err)
     lcsm_status              st  = LCSM_OK;
     const lcsm_train_config *c   = &r->job.cfg;
     bool                     due = evaluation_is_due(r);
-    if (due) {
-        r->at.evals = (int64_t)(10 * fraction(r));
-        LCSM_TRY(evaluate(r, err));
-    }
+    if (due) LCSM_TRY(evaluate(r, err));
     if (c->save_every > 0 ? r->at.step % c->save_every == 0 : due) LCSM_TRY(save(r, err));
 cleanup:
     return st;
 }
 
+/* The last update is evaluated, and a run has a model, however short it was. */
 static lcsm_status finish(run *r, const char *why, lcsm_error *err)
 {
     lcsm_status      st = LCSM_OK;
     lcsm_train_event e;
-    if (!r->result.stopped && !evaluation_is_due(r) && isnan(r->at.best_loss))
-        LCSM_TRY(evaluate(r, err));
+    if (!r->result.stopped && r->at.step != r->at.evaluated) LCSM_TRY(evaluate(r, err));
+    if (r->result.stopped) why = "signal";
     LCSM_TRY(save(r, err));
+    if (!has_model(r)) LCSM_TRY(save_model(r, err));
     r->result.reason        = why;
     r->result.best_loss     = r->at.best_loss;
     r->result.best_accuracy = r->at.best_accuracy;
@@ -251,10 +287,13 @@ cleanup:
     return st;
 }
 
+/* A run that goes on may have an evaluation to make that was cut short. */
 static lcsm_status loop(run *r, lcsm_error *err)
 {
-    lcsm_status st  = LCSM_OK;
-    const char *why = reason(r);
+    lcsm_status st = LCSM_OK;
+    const char *why;
+    if (r->at.step > 0) LCSM_TRY(between(r, err));
+    why = reason(r);
     while (why == NULL) {
         LCSM_TRY(update(r, err));
         LCSM_TRY(between(r, err));
@@ -294,7 +333,7 @@ static lcsm_status go_on(run *r, lcsm_error *err)
                            "the data have %lld tokens or examples, and the run began with %lld",
                            (long long)r->job.data, (long long)r->at.data));
     r->last = (lcsm_update){.step = r->at.step, .tokens = r->at.tokens, .loss = NAN};
-    LCSM_TRY(lcsm_metrics_rewind(r->job.run, r->at.step, err));
+    LCSM_TRY(lcsm_metrics_rewind(r->job.run, r->at.step, r->at.evaluated, err));
     r->fresh = found;
 cleanup:
     return st;

@@ -17,7 +17,7 @@ typedef struct {
     lcsm_train_config train;
     const char       *data[1];
     char              text[512];
-    int               stop_at, updates, notes;
+    int               stop_at, updates, evals, notes;
 } rig;
 
 static void write_text(const char *path)
@@ -54,6 +54,7 @@ static void on_event(void *user, const lcsm_train_event *e)
 {
     rig *r = user;
     r->updates += e->kind == LCSM_TRAIN_UPDATE;
+    r->evals += e->kind == LCSM_TRAIN_EVAL;
     r->notes += e->kind == LCSM_TRAIN_NOTE && strstr(e->text, "passed over") != NULL;
 }
 
@@ -75,7 +76,7 @@ static lcsm_status go(rig *r, const char *name, bool resume, lcsm_train_result *
                           .data_count = resume ? 0 : 1,
                           .out        = path,
                           .resume     = resume};
-    r->updates = r->notes = 0;
+    r->updates = r->evals = r->notes = 0;
     return lcsm_train(r->ctx, &job, &hooks, out, err);
 }
 
@@ -98,7 +99,8 @@ static void same_runs(rig *r)
               "parts/checkpoints/step-00000012/optimizer.safetensors");
 }
 
-static void stopped_and_resumed(bool carried)
+/* Stops after 4 and 7 updates, or 5 and 10, where it is in an evaluation. */
+static void stopped_and_resumed(bool carried, bool evaluating)
 {
     rig               r;
     lcsm_train_result out;
@@ -108,13 +110,15 @@ static void stopped_and_resumed(bool carried)
     assert_int_equal(out.steps, 12);
     assert_string_equal(out.reason, "steps");
     assert_true(isfinite(out.best_loss));
-    r.stop_at = 4;
+    r.stop_at = evaluating ? 5 : 4;
     assert_int_equal(go(&r, "parts", false, &out, NULL), LCSM_OK);
     assert_true(out.stopped);
-    assert_int_equal(out.steps, 4);
-    r.stop_at = 3;
+    assert_string_equal(out.reason, "signal");
+    assert_int_equal(out.steps, r.stop_at);
+    r.stop_at = evaluating ? 5 : 3;
     assert_int_equal(go(&r, "parts", true, &out, NULL), LCSM_OK);
-    assert_int_equal(out.steps, 7);
+    assert_int_equal(out.steps, evaluating ? 10 : 7);
+    assert_int_equal(r.evals, 1);
     r.stop_at = 0;
     assert_int_equal(go(&r, "parts", true, &out, NULL), LCSM_OK);
     assert_int_equal(out.steps, 12);
@@ -124,8 +128,43 @@ static void stopped_and_resumed(bool carried)
 
 TEST(train_stopped_and_resumed_ends_with_the_same_bits)
 {
-    stopped_and_resumed(false);
-    stopped_and_resumed(true);
+    stopped_and_resumed(false, false);
+    stopped_and_resumed(true, false);
+    stopped_and_resumed(false, true);
+}
+
+/* Evaluations follow the new budget, and the last update is evaluated whatever the budget. */
+TEST(train_resumed_with_more_steps_evaluates_again)
+{
+    rig               r;
+    lcsm_train_result out;
+    rig_make(&r);
+    r.train.eval_every = 0, r.train.save_every = 0, r.train.steps = 10;
+    assert_int_equal(go(&r, "a", false, &out, NULL), LCSM_OK);
+    assert_int_equal(r.evals, 10);
+    r.train.steps = 20;
+    assert_int_equal(go(&r, "a", true, &out, NULL), LCSM_OK);
+    assert_int_equal(r.evals, 5);
+    assert_int_equal(go(&r, "a", true, &out, NULL), LCSM_OK);
+    assert_int_equal(r.evals, 0);
+    r.train.eval_every = 100, r.train.steps = 23;
+    assert_int_equal(go(&r, "a", true, &out, NULL), LCSM_OK);
+    assert_int_equal(r.evals, 1);
+    rig_free(&r);
+}
+
+TEST(train_stopped_before_an_evaluation_leaves_a_model)
+{
+    rig               r;
+    lcsm_train_result out;
+    lcsm_model       *model = NULL;
+    rig_make(&r);
+    r.stop_at = 1;
+    assert_int_equal(go(&r, "a", false, &out, NULL), LCSM_OK);
+    assert_int_equal(r.evals, 0);
+    assert_int_equal(lcsm_model_load(&model, r.ctx, temp_path(&r.f, "a"), NULL), LCSM_OK);
+    lcsm_model_free(model);
+    rig_free(&r);
 }
 
 /* A checkpoint that is damaged is passed over, and the one before it leads to the same end. */
