@@ -133,7 +133,8 @@ typedef struct {
     const char *tokenizer; /* tokenizer.json or its folder; NULL: bytes */
     const char *cache;     /* a folder for token files; NULL: in memory */
     const char *out;       /* the run folder */
-    bool        resume;    /* go on in it; data that are not given are the run's own */
+    bool        resume;    /* go on in it; data that are not given are the run's own, and the model
+                            * must be, as lcsm_run_settings gives it */
 } lcsm_train_job;
 
 typedef enum {

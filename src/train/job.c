@@ -2,6 +2,7 @@
 #include "train/job.h"
 
 #include <jansson.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -19,11 +20,20 @@
 static const char *const PATHS[]  = {"data", "valid"};
 static const char *const OTHERS[] = {"model_type", "format_version", "data", "valid"};
 
-static lcsm_status write_config(const lcsm_job *j, const lcsm_train_job *want, lcsm_error *err)
+/* The keys of both tables; NULL when there is no memory. */
+static json_t *settings_json(const lcsm_model_config *model, const lcsm_train_config *train)
+{
+    json_t *object = lcsm_model_config_json(model);
+    if (object != NULL && lcsm_keys_write(&LCSM_TRAIN_KEYS, train, object)) return object;
+    json_decref(object);
+    return NULL;
+}
+
+static lcsm_status write_config(const lcsm_job *j, bool resume, lcsm_error *err)
 {
     lcsm_status st     = LCSM_OK;
-    json_t     *object = lcsm_model_config_json(&j->model_cfg);
-    bool        whole  = object != NULL && lcsm_keys_write(&LCSM_TRAIN_KEYS, &j->cfg, object);
+    json_t     *object = settings_json(&j->model_cfg, &j->cfg);
+    bool        whole  = object != NULL;
     for (size_t k = 0; k < COUNT(PATHS); k++)
         if (whole && j->paths[k] != NULL)
             whole = json_object_set(object, PATHS[k], j->paths[k]) == 0;
@@ -33,8 +43,7 @@ static lcsm_status write_config(const lcsm_job *j, const lcsm_train_job *want, l
     LCSM_TRY(lcsm_json_writer_finish(&w, err));
     const char   *text = lcsm_strbuf_text(&w.text);
     lcsm_run_file file = {.name = LCSM_RUN_CONFIG, .bytes = text, .size = w.text.size};
-    st                 = want->resume ? lcsm_run_store(want->out, &file, err)
-                                      : lcsm_run_create(want->out, text, err);
+    st = resume ? lcsm_run_store(j->run, &file, err) : lcsm_run_create(j->run, text, err);
 cleanup:
     json_decref(object);
     lcsm_json_writer_free(&w);
@@ -53,14 +62,56 @@ lcsm_status lcsm_run_settings(const char *run, lcsm_model_config *model, lcsm_tr
 {
     lcsm_json_doc doc = {0};
     lcsm_status   st  = LCSM_OK;
-    lcsm_model_config_defaults(model);
     lcsm_train_config_defaults(train);
+    LCSM_TRY(lcsm_model_config_load(model, run, err));
     LCSM_TRY(read_run(&doc, run, err));
     for (size_t j = 0; j < COUNT(OTHERS); j++) (void)json_object_del(doc.root, OTHERS[j]);
-    LCSM_TRY(lcsm_keys_read(&LCSM_MODEL_KEYS, &LCSM_TRAIN_KEYS, model, doc.root, run, err));
     LCSM_TRY(lcsm_keys_read(&LCSM_TRAIN_KEYS, &LCSM_MODEL_KEYS, train, doc.root, run, err));
 cleanup:
     lcsm_json_doc_free(&doc);
+    return st;
+}
+
+/* A number as a user would write it, a word in quotes. */
+static void value_text(char out[LCSM_KEY_TEXT_SIZE + 2], const json_t *value)
+{
+    size_t room = LCSM_KEY_TEXT_SIZE + 2;
+    if (json_is_number(value)) (void)snprintf(out, room, "%.10g", json_number_value(value));
+    else if (json_is_boolean(value))
+        (void)snprintf(out, room, json_is_true(value) ? "true" : "false");
+    else (void)snprintf(out, room, "\"%s\"", json_string_value(value));
+}
+
+static lcsm_status check_same(const char *key, json_t *want, json_t *have, lcsm_error *err)
+{
+    json_t *a = json_object_get(want, key), *b = json_object_get(have, key);
+    char    given[LCSM_KEY_TEXT_SIZE + 2], own[LCSM_KEY_TEXT_SIZE + 2];
+    if (json_equal(a, b)) return LCSM_OK;
+    value_text(given, a);
+    value_text(own, b);
+    return lcsm_fail(err, LCSM_ERR_CONFIG,
+                     "%s is %s, but the run has %s; a run keeps its model: leave it out, or train "
+                     "in another folder",
+                     key, given, own);
+}
+
+/* A run that is resumed has the task and the model that it began with. */
+static lcsm_status check_resumed(const lcsm_job *j, lcsm_error *err)
+{
+    lcsm_status       st   = LCSM_OK;
+    json_t           *want = settings_json(&j->model_cfg, &j->cfg), *have = NULL;
+    lcsm_model_config model;
+    lcsm_train_config train;
+    LCSM_TRY(lcsm_run_settings(j->run, &model, &train, err));
+    have = settings_json(&model, &train);
+    if (want == NULL || have == NULL)
+        LCSM_TRY(lcsm_fail(err, LCSM_ERR_MEMORY, "no room for the settings of a run"));
+    LCSM_TRY(check_same("task", want, have, err));
+    for (size_t k = 0; k < LCSM_MODEL_KEYS.count; k++)
+        LCSM_TRY(check_same(LCSM_MODEL_KEYS.rows[k].name, want, have, err));
+cleanup:
+    json_decref(want);
+    json_decref(have);
     return st;
 }
 
@@ -99,15 +150,45 @@ cleanup:
 
 /* ---- text --------------------------------------------------------------------------------- */
 
+static lcsm_status check_tokenizer(const lcsm_job *j, const char *given, lcsm_error *err)
+{
+    lcsm_tokenizer *tok = NULL;
+    lcsm_status     st  = lcsm_tokenizer_load(&tok, given, err);
+    if (st == LCSM_OK && lcsm_tokenizer_hash(tok) != lcsm_tokenizer_hash(j->tok))
+        st = lcsm_fail(err, LCSM_ERR_ARGUMENT,
+                       "%s is not the tokenizer of the run, which keeps its own; leave it out, or "
+                       "train in another folder",
+                       given);
+    lcsm_tokenizer_free(tok);
+    return st;
+}
+
 /* The run's own, once it has one. */
 static lcsm_status open_tokenizer(lcsm_job *j, const lcsm_train_job *want, lcsm_error *err)
 {
     char        own[LCSM_PATH_MAX];
     lcsm_status st = lcsm_path_join(own, want->out, LCSM_RUN_TOKENIZER, err);
     if (st != LCSM_OK) return st;
-    if (want->resume && lcsm_path_exists(own)) return lcsm_tokenizer_load(&j->tok, own, err);
+    if (want->resume && lcsm_path_exists(own)) {
+        LCSM_TRY(lcsm_tokenizer_load(&j->tok, own, err));
+        if (want->tokenizer != NULL) LCSM_TRY(check_tokenizer(j, want->tokenizer, err));
+        return LCSM_OK;
+    }
     if (want->tokenizer != NULL) return lcsm_tokenizer_load(&j->tok, want->tokenizer, err);
     return lcsm_tokenizer_bytes(&j->tok, err);
+cleanup:
+    return st;
+}
+
+static lcsm_status set_vocabulary(lcsm_job *j, bool resume, lcsm_error *err)
+{
+    ptrdiff_t vocab = (ptrdiff_t)lcsm_tokenizer_vocab(j->tok);
+    if (resume && vocab != j->model_cfg.vocab)
+        return lcsm_fail(err, LCSM_ERR_FORMAT,
+                         "the tokenizer of %s has a vocabulary of %td, but its model has %td",
+                         j->run, vocab, j->model_cfg.vocab);
+    j->model_cfg.vocab = vocab;
+    return LCSM_OK;
 }
 
 typedef struct {
@@ -167,6 +248,7 @@ static lcsm_status open_text(reader *r, lcsm_error *err)
     j->train = lcsm_batches_text(&j->cfg, train, false);
     if (j->valid_data != NULL) j->valid = lcsm_batches_text(&j->cfg, j->valid_data, true);
     j->data = (int64_t)lcsm_dataset_tokens(train);
+    j->hash = (int64_t)(lcsm_dataset_hash(train) >> 1);
 cleanup:
     return st;
 }
@@ -178,12 +260,12 @@ static lcsm_status open_lm(lcsm_job *j, const lcsm_train_job *want, const lcsm_t
     lcsm_status st = LCSM_OK;
     LCSM_TRY(find_paths(j, want, err));
     LCSM_TRY(open_tokenizer(j, want, err));
-    j->model_cfg.vocab = (ptrdiff_t)lcsm_tokenizer_vocab(j->tok);
-    bool   eos         = lcsm_tokenizer_eos(j->tok) >= 0;
-    reader r           = {j,
-                          hooks,
-                          {.cache = want->cache, .ends = eos ? LCSM_ENDS_LINE : LCSM_ENDS_NEVER},
-                          time(NULL)};
+    LCSM_TRY(set_vocabulary(j, want->resume, err));
+    bool   eos = lcsm_tokenizer_eos(j->tok) >= 0;
+    reader r   = {j,
+                  hooks,
+                  {.cache = want->cache, .ends = eos ? LCSM_ENDS_LINE : LCSM_ENDS_NEVER},
+                  time(NULL)};
     LCSM_TRY(open_text(&r, err));
 cleanup:
     return st;
@@ -230,13 +312,13 @@ cleanup:
     return st;
 }
 
-static lcsm_status start_folder(lcsm_job *j, const lcsm_train_job *want, lcsm_error *err)
+lcsm_status lcsm_job_store(const lcsm_job *j, bool resume, lcsm_error *err)
 {
     char        path[LCSM_PATH_MAX];
     lcsm_status st = LCSM_OK;
-    LCSM_TRY(write_config(j, want, err));
-    if (want->resume || j->tok == NULL) return LCSM_OK;
-    LCSM_TRY(lcsm_path_join(path, want->out, LCSM_RUN_TOKENIZER, err));
+    LCSM_TRY(write_config(j, resume, err));
+    if (resume || j->tok == NULL) return LCSM_OK;
+    LCSM_TRY(lcsm_path_join(path, j->run, LCSM_RUN_TOKENIZER, err));
     LCSM_TRY(lcsm_tokenizer_save(j->tok, path, err));
 cleanup:
     return st;
@@ -267,10 +349,10 @@ lcsm_status lcsm_job_open(lcsm_job *j, const lcsm_context *ctx, const lcsm_train
     LCSM_TRY(check_folder(want, err));
     LCSM_TRY(lcsm_train_config_check(&j->cfg, err));
     LCSM_TRY(lcsm_model_config_check(&j->model_cfg, err));
+    if (want->resume) LCSM_TRY(check_resumed(j, err));
     if (j->cfg.task == LCSM_TASK_MQAR) LCSM_TRY(open_recall(j, err));
     else LCSM_TRY(open_lm(j, want, hooks, err));
     LCSM_TRY(open_trainer(j, err));
-    LCSM_TRY(start_folder(j, want, err));
 cleanup:
     return st;
 }

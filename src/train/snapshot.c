@@ -16,7 +16,7 @@
 /* ---- progress ----------------------------------------------------------------------------- */
 
 #define COUNTS(X) X(step) X(tokens) X(worse) X(data)
-#define LATER(X)  X(evaluated) /* what the first checkpoints did not have */
+#define LATER(X)  X(evaluated) X(hash) /* what the first checkpoints did not have */
 #define REALS(X)  X(seconds) X(evaluated_seconds) X(best_loss) X(best_accuracy)
 
 static lcsm_status write_progress(lcsm_json_writer *w, const lcsm_progress *p, lcsm_error *err)
@@ -219,6 +219,20 @@ static void passed_over(void *arg, const char *name, const char *reason)
     lcsm_strbuf_free(&s);
 }
 
+/* Where none verifies there must be none; what an interrupted save left does not count. */
+static lcsm_status check_none(const char *run, lcsm_error *err)
+{
+    lcsm_checkpoint_list list = {0};
+    lcsm_status          st   = lcsm_checkpoint_list_read(&list, run, err);
+    if (st == LCSM_OK && list.count > 0)
+        st = lcsm_fail(err, LCSM_ERR_FORMAT,
+                       "%s: its checkpoints are damaged, all %zu of them; it stays as it is: "
+                       "train in another folder",
+                       run, list.count);
+    lcsm_checkpoint_list_free(&list);
+    return st;
+}
+
 lcsm_status lcsm_snapshot_load(const char *run, lcsm_trainer *t, lcsm_progress *p, bool *found,
                                lcsm_snapshot_note *note, void *user, lcsm_error *err)
 {
@@ -228,7 +242,7 @@ lcsm_status lcsm_snapshot_load(const char *run, lcsm_trainer *t, lcsm_progress *
     char            folder[LCSM_PATH_MAX], path[LCSM_PATH_MAX];
     *found = false;
     LCSM_TRY(lcsm_checkpoint_newest(&c, run, passed_over, &l, err));
-    if (c.name[0] == 0) return LCSM_OK;
+    if (c.name[0] == 0) return check_none(run, err);
     LCSM_TRY(lcsm_checkpoint_path(path, run, &c, PROGRESS, err));
     LCSM_TRY(read_progress(p, path, err));
     LCSM_TRY(lcsm_checkpoint_path(path, run, &c, OPTIMIZER, err));

@@ -16,6 +16,7 @@ typedef struct {
     int64_t evaluated;         /* the step of the last evaluation; 0: none */
     int64_t worse;             /* evaluations since the best one */
     int64_t data;              /* tokens of the training data, to see that it is the same */
+    int64_t hash;              /* of those tokens; 0: not known */
     double  seconds;           /* of training, in all sessions */
     double  evaluated_seconds; /* when the last evaluation began */
     double  best_loss;         /* NAN: no evaluation yet */
@@ -28,8 +29,8 @@ lcsm_status lcsm_snapshot_save(const char *run, const lcsm_trainer *t, const lcs
 /* Is told what was passed over, and why. */
 typedef void lcsm_snapshot_note(void *user, const char *text);
 
-/* The newest checkpoint that verifies; *found is false, and nothing has changed, if there is none.
- */
+/* The newest checkpoint that verifies; *found is false, and nothing has changed, if there is none
+ * at all. If there are some and none verifies, that is an error. */
 lcsm_status lcsm_snapshot_load(const char *run, lcsm_trainer *t, lcsm_progress *p, bool *found,
                                lcsm_snapshot_note *note, void *user, lcsm_error *err);
 

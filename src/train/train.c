@@ -322,23 +322,44 @@ static lcsm_status reserve(run *r, lcsm_error *err)
     return LCSM_OK;
 }
 
+static lcsm_status check_data(const run *r, lcsm_error *err)
+{
+    if (r->at.data != r->job.data)
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT,
+                         "the data have %lld tokens or examples, and the run began with %lld",
+                         (long long)r->job.data, (long long)r->at.data);
+    if (r->at.hash != 0 && r->at.hash != r->job.hash)
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT,
+                         "the data are as long as those that the run began with, but they are not "
+                         "the same");
+    return LCSM_OK;
+}
+
+/* A run that was killed before its first checkpoint has nothing to lose. */
+static lcsm_status begin_again(run *r, lcsm_error *err)
+{
+    if (has_model(r))
+        return lcsm_fail(err, LCSM_ERR_FORMAT,
+                         "%s has a model, but no checkpoint to go on from; it stays as it is: "
+                         "train in another folder",
+                         r->job.run);
+    note(r, "the run has no checkpoint yet: it begins again");
+    return LCSM_OK;
+}
+
 static lcsm_status go_on(run *r, lcsm_error *err)
 {
     lcsm_status st = LCSM_OK;
     bool        found;
     LCSM_TRY(lcsm_snapshot_load(r->job.run, r->job.trainer, &r->at, &found, note, r, err));
-    if (!found) r->at = (lcsm_progress){.best_loss = NAN, .best_accuracy = NAN};
-    if (found && r->at.data != r->job.data)
-        LCSM_TRY(lcsm_fail(err, LCSM_ERR_ARGUMENT,
-                           "the data have %lld tokens or examples, and the run began with %lld",
-                           (long long)r->job.data, (long long)r->at.data));
-    r->last = (lcsm_update){.step = r->at.step, .tokens = r->at.tokens, .loss = NAN};
-    LCSM_TRY(lcsm_metrics_rewind(r->job.run, r->at.step, r->at.evaluated, err));
+    LCSM_TRY(found ? check_data(r, err) : begin_again(r, err));
+    r->last  = (lcsm_update){.step = r->at.step, .tokens = r->at.tokens, .loss = NAN};
     r->fresh = found;
 cleanup:
     return st;
 }
 
+/* Nothing of a run that is resumed changes before all of it is checked and loaded. */
 static lcsm_status start(run *r, bool resume, lcsm_error *err)
 {
     lcsm_status st = LCSM_OK;
@@ -346,7 +367,10 @@ static lcsm_status start(run *r, bool resume, lcsm_error *err)
     r->metrics     = (lcsm_metrics){.run = r->job.run};
     LCSM_TRY(reserve(r, err));
     if (resume) LCSM_TRY(go_on(r, err));
+    LCSM_TRY(lcsm_job_store(&r->job, resume, err));
+    if (resume) LCSM_TRY(lcsm_metrics_rewind(r->job.run, r->at.step, r->at.evaluated, err));
     r->at.data = r->job.data;
+    r->at.hash = r->job.hash;
     if (r->job.cfg.tensorboard) LCSM_TRY(lcsm_tensorboard_open(&r->metrics.board, r->job.run, err));
     r->mark            = clock_seconds();
     r->began           = r->mark - r->at.seconds;

@@ -215,6 +215,105 @@ TEST(train_resumed_with_other_data_is_refused)
     rig_free(&r);
 }
 
+static lcsm_status resume(rig *r, lcsm_error *err)
+{
+    return go(r, "a", true, NULL, err);
+}
+
+/* Refused with that sentence, and the files of the run are what they were. */
+static void refused(rig *r, const char *why)
+{
+    static const char *const files[] = {"config.json", "metrics.jsonl", "model.safetensors"};
+    lcsm_error               err     = {0};
+    char                     name[64], copy[64];
+    for (size_t j = 0; j < sizeof files / sizeof *files; j++) {
+        size_t size;
+        snprintf(name, sizeof name, "a/%s", files[j]);
+        unsigned char *data = temp_read(&r->f, name, &size);
+        temp_write(&r->f, files[j], data, size);
+        free(data);
+    }
+    assert_int_not_equal(resume(r, &err), LCSM_OK);
+    if (strstr(err.text, why) == NULL) fail_msg("'%s' is not in '%s'", why, err.text);
+    for (size_t j = 0; j < sizeof files / sizeof *files; j++) {
+        snprintf(name, sizeof name, "a/%s", files[j]);
+        snprintf(copy, sizeof copy, "%s", files[j]);
+        same_file(r, name, copy);
+    }
+}
+
+TEST(train_resumed_with_another_model_task_or_text_is_refused_and_stays_whole)
+{
+    rig r;
+    rig_make(&r);
+    r.train.steps = 3;
+    assert_int_equal(go(&r, "a", false, NULL, NULL), LCSM_OK);
+    rig given   = r;
+    r.model.tau = 1;
+    refused(&r, "tau is 1, but the run has 16");
+    r               = given;
+    r.model.d_model = 32;
+    refused(&r, "d_model is 32, but the run has 16");
+    r            = given;
+    r.train.task = LCSM_TASK_MQAR;
+    refused(&r, "task is \"mqar\", but the run has \"lm\"");
+    r             = given;
+    r.model.vocab = 300;
+    refused(&r, "vocab is 300, but the run has 256");
+    r = given;
+    size_t         size;
+    unsigned char *text = temp_read(&r.f, "text.txt", &size);
+    text[5] ^= 1;
+    temp_write(&r.f, "text.txt", text, size);
+    refused(&r, "not the same");
+    text[5] ^= 1;
+    temp_write(&r.f, "text.txt", text, size);
+    free(text);
+    r.train.lr = 0.001, r.train.steps = 5;
+    assert_int_equal(resume(&r, NULL), LCSM_OK);
+    rig_free(&r);
+}
+
+TEST(train_resumed_where_no_checkpoint_can_be_used_is_refused)
+{
+    rig r;
+    rig_make(&r);
+    r.train.steps = 1;
+    assert_int_equal(go(&r, "a", false, NULL, NULL), LCSM_OK);
+    temp_poke(&r.f, "a/checkpoints/step-00000001/manifest.json", 0, '[');
+    refused(&r, "its checkpoints are damaged, all 1 of them");
+    assert_int_equal(lcsm_folder_remove(temp_path(&r.f, "a/checkpoints/step-00000001"), NULL),
+                     LCSM_OK);
+    refused(&r, "no checkpoint to go on from");
+    assert_int_equal(remove(temp_path(&r.f, "a/model.safetensors")), 0);
+    assert_int_equal(resume(&r, NULL), LCSM_OK);
+    assert_int_equal(r.updates, 1);
+    rig_free(&r);
+}
+
+TEST(train_resumed_from_a_folder_of_another_kind_is_refused)
+{
+    rig r;
+    rig_make(&r);
+    r.train.steps = 1;
+    assert_int_equal(go(&r, "a", false, NULL, NULL), LCSM_OK);
+    size_t         size;
+    unsigned char *text = temp_read(&r.f, "a/config.json", &size);
+    char          *type = strstr((char *)text, "\"lcsm\"");
+    assert_non_null(type);
+    memcpy(type, "\"abcd\"", 6);
+    temp_write(&r.f, "a/config.json", text, size);
+    refused(&r, "model_type is \"abcd\"");
+    memcpy(type, "\"lcsm\"", 6);
+    char *version = strstr((char *)text, "\"format_version\": 1");
+    assert_non_null(version);
+    version[18] = '9';
+    temp_write(&r.f, "a/config.json", text, size);
+    refused(&r, "format_version is 9");
+    free(text);
+    rig_free(&r);
+}
+
 TEST(train_recall_counts_labels_only)
 {
     rig               r;
