@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -157,4 +158,25 @@ lcsm_status lcsm_folder_remove(const char *path, lcsm_error *err)
     (void)closedir(folder);
     if (st == LCSM_OK && rmdir(path) != 0) st = lcsm_fail_io(err, path, "remove");
     return st;
+}
+
+lcsm_status lcsm_folder_lock(int *lock, const char *path, lcsm_error *err)
+{
+    char        file[LCSM_PATH_MAX];
+    lcsm_status st = lcsm_path_join(file, path, ".lock", err);
+    *lock          = -1;
+    if (st != LCSM_OK) return st;
+    int fd = open(file, O_RDWR | O_CREAT, 0666);
+    if (fd < 0) return lcsm_fail_io(err, file, "open");
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0) *lock = fd;
+    else {
+        if (errno != EWOULDBLOCK) st = lcsm_fail_io(err, file, "lock");
+        (void)close(fd);
+    }
+    return st;
+}
+
+void lcsm_folder_unlock(int lock)
+{
+    if (lock >= 0) (void)close(lock);
 }

@@ -1,5 +1,5 @@
 /*
- * folder.h - folders: make, list, sync, rename, remove; and paths in them.
+ * folder.h - folders: make, list, sync, rename, remove, lock; and paths in them.
  *
  * Every message names the path and what the system said.
  */
@@ -44,5 +44,10 @@ lcsm_status lcsm_folder_rename(const char *from, const char *to, lcsm_error *err
 /* Removes a folder and the files in it; fine if it is not there. A folder that holds folders
  * stays, as does what a symbolic link points to. */
 lcsm_status lcsm_folder_remove(const char *path, lcsm_error *err);
+
+/* One process at a time works in a folder: takes the lock of its file .lock, or *lock is -1 if
+ * another has it. It ends with the process and those that inherited it. */
+lcsm_status lcsm_folder_lock(int *lock, const char *path, lcsm_error *err);
+void        lcsm_folder_unlock(int lock);
 
 #endif

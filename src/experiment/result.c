@@ -2,10 +2,8 @@
 #include "experiment/result.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -112,25 +110,12 @@ enum { TRIES = 500, PAUSE = 20 };
 
 lcsm_status lcsm_result_lock(int *out, const char *folder, lcsm_error *err)
 {
-    char        path[LCSM_PATH_MAX];
-    lcsm_status st = lcsm_path_join(path, folder, ".lock", err);
-    *out           = -1;
-    if (st != LCSM_OK) return st;
-    int fd = open(path, O_RDWR | O_CREAT, 0666);
-    if (fd < 0) return lcsm_fail(err, LCSM_ERR_IO, "%s: cannot open: %s", path, strerror(errno));
-    for (int j = 0; flock(fd, LOCK_EX | LOCK_NB) != 0; j++) {
-        if (j < TRIES) {
-            lcsm_process_pause(PAUSE);
-            continue;
-        }
-        (void)close(fd);
-        return lcsm_fail(err, LCSM_ERR_IO, "%s: another process works on this experiment", folder);
+    lcsm_status st = lcsm_folder_lock(out, folder, err);
+    for (int j = 0; st == LCSM_OK && *out < 0 && j < TRIES; j++) {
+        lcsm_process_pause(PAUSE);
+        st = lcsm_folder_lock(out, folder, err);
     }
-    *out = fd;
-    return LCSM_OK;
-}
-
-void lcsm_result_unlock(int lock)
-{
-    if (lock >= 0) (void)close(lock);
+    if (st == LCSM_OK && *out < 0)
+        st = lcsm_fail(err, LCSM_ERR_IO, "%s: another process works on this experiment", folder);
+    return st;
 }

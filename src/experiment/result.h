@@ -27,8 +27,7 @@ lcsm_status lcsm_result_of_exit(lcsm_result *out, const char *folder, int code, 
 /* Removes what an attempt without checkpoints left, so that the run can start anew. */
 lcsm_status lcsm_result_clear(const char *folder, lcsm_error *err);
 
-/* One process at a time works on an experiment. -1 is no lock. */
+/* One process at a time works on an experiment. lcsm_folder_unlock ends it. */
 lcsm_status lcsm_result_lock(int *out, const char *folder, lcsm_error *err);
-void        lcsm_result_unlock(int lock);
 
 #endif

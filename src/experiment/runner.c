@@ -305,7 +305,7 @@ lcsm_status lcsm_experiment_run(const lcsm_context *ctx, const lcsm_experiment_o
         *out = (lcsm_experiment_result){
             .runs = r->grid.run_count, .done = r->done, .failed = r->failed, .stopped = r->stopped};
 cleanup:
-    lcsm_result_unlock(lock);
+    lcsm_folder_unlock(lock);
     lcsm_grid_free(&r->grid);
     free(r->results);
     free(r->flops);

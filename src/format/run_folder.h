@@ -6,6 +6,7 @@
  *     tokenizer.json      if it reads text
  *     metrics.jsonl       one JSON object a line
  *     checkpoints/        see checkpoint_folder.h
+ *     .lock               locked by the process that trains
  *
  * Each file is replaced whole (base/file.h). One process at a time writes to a run.
  */

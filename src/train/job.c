@@ -312,10 +312,25 @@ cleanup:
     return st;
 }
 
-lcsm_status lcsm_job_store(const lcsm_job *j, bool resume, lcsm_error *err)
+/* Two that train in one folder would write over each other's files. */
+static lcsm_status lock_folder(lcsm_job *j, lcsm_error *err)
+{
+    lcsm_status st = lcsm_folder_lock(&j->lock, j->run, err);
+    if (st == LCSM_OK && j->lock < 0)
+        st = lcsm_fail(err, LCSM_ERR_IO,
+                       "another process trains in %s; wait for its end, or take another folder",
+                       j->run);
+    return st;
+}
+
+lcsm_status lcsm_job_store(lcsm_job *j, bool resume, lcsm_error *err)
 {
     char        path[LCSM_PATH_MAX];
     lcsm_status st = LCSM_OK;
+    if (!resume) {
+        LCSM_TRY(lcsm_folder_make(j->run, err));
+        LCSM_TRY(lock_folder(j, err));
+    }
     LCSM_TRY(write_config(j, resume, err));
     if (resume || j->tok == NULL) return LCSM_OK;
     LCSM_TRY(lcsm_path_join(path, j->run, LCSM_RUN_TOKENIZER, err));
@@ -343,10 +358,12 @@ lcsm_status lcsm_job_open(lcsm_job *j, const lcsm_context *ctx, const lcsm_train
                           const lcsm_train_hooks *hooks, lcsm_error *err)
 {
     lcsm_status st = LCSM_OK;
-    *j = (lcsm_job){.ctx = ctx, .run = want->out, .model_cfg = *want->model, .cfg = *want->train};
+    *j             = (lcsm_job){
+                    .ctx = ctx, .run = want->out, .model_cfg = *want->model, .cfg = *want->train, .lock = -1};
     if (want->train->task == LCSM_TASK_MQAR && j->model_cfg.wiring == LCSM_WIRING_LM)
         j->model_cfg.wiring = LCSM_WIRING_MQAR;
     LCSM_TRY(check_folder(want, err));
+    if (want->resume) LCSM_TRY(lock_folder(j, err));
     LCSM_TRY(lcsm_train_config_check(&j->cfg, err));
     LCSM_TRY(lcsm_model_config_check(&j->model_cfg, err));
     if (want->resume) LCSM_TRY(check_resumed(j, err));
@@ -368,5 +385,6 @@ void lcsm_job_close(lcsm_job *j)
     lcsm_dataset_free(j->valid_text);
     lcsm_dataset_free(j->text);
     lcsm_tokenizer_free(j->tok);
-    *j = (lcsm_job){0};
+    lcsm_folder_unlock(j->lock);
+    *j = (lcsm_job){.lock = -1};
 }

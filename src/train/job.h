@@ -23,17 +23,18 @@ typedef struct {
     const lcsm_dataset *valid_data;     /* NULL: no text to count bytes of */
     lcsm_model         *model;
     lcsm_trainer       *trainer;
+    int                 lock;  /* of the folder; -1: none */
     int64_t             total; /* updates; 0: only time ends the run */
     int64_t             data;  /* tokens, or examples, of the training data */
     int64_t             hash;  /* of those tokens, without its last bit; 0: no text */
 } lcsm_job;
 
-/* Opens everything and writes nothing. */
+/* Opens everything and writes nothing; the folder of a run that is resumed is locked. */
 lcsm_status lcsm_job_open(lcsm_job *j, const lcsm_context *ctx, const lcsm_train_job *want,
                           const lcsm_train_hooks *hooks, lcsm_error *err);
 void        lcsm_job_close(lcsm_job *j);
 
-/* Writes the settings; a new run gets its folder and its tokenizer too. */
-lcsm_status lcsm_job_store(const lcsm_job *j, bool resume, lcsm_error *err);
+/* Writes the settings; a new run gets its folder, locked, and its tokenizer too. */
+lcsm_status lcsm_job_store(lcsm_job *j, bool resume, lcsm_error *err);
 
 #endif

@@ -291,6 +291,25 @@ TEST(train_resumed_where_no_checkpoint_can_be_used_is_refused)
     rig_free(&r);
 }
 
+/* A lock is of an open file, so one process can have two that exclude each other. */
+TEST(train_in_a_folder_where_another_trains_is_refused)
+{
+    rig        r;
+    lcsm_error err = {0};
+    int        lock;
+    rig_make(&r);
+    r.train.steps = 1;
+    assert_int_equal(go(&r, "a", false, NULL, NULL), LCSM_OK);
+    assert_int_equal(lcsm_folder_lock(&lock, temp_path(&r.f, "a"), NULL), LCSM_OK);
+    refused(&r, "another process trains in ");
+    assert_int_equal(remove(temp_path(&r.f, "a/config.json")), 0);
+    assert_int_equal(go(&r, "a", false, NULL, &err), LCSM_ERR_IO);
+    assert_non_null(strstr(err.text, "another process trains in "));
+    lcsm_folder_unlock(lock);
+    assert_int_equal(go(&r, "a", false, NULL, &err), LCSM_OK);
+    rig_free(&r);
+}
+
 TEST(train_resumed_from_a_folder_of_another_kind_is_refused)
 {
     rig r;

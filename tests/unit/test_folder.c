@@ -134,3 +134,23 @@ TEST(path_is_bare_only_without_any_folder)
     for (size_t j = 0; j < COUNT(GOOD); j++) assert_true(lcsm_path_is_bare(GOOD[j]));
     for (size_t j = 0; j < COUNT(BAD); j++) assert_false(lcsm_path_is_bare(BAD[j]));
 }
+
+TEST(folder_lock_is_had_once_until_it_is_given_back)
+{
+    place p = make_place();
+    int   a, b;
+    char  file[128];
+    assert_int_equal(lcsm_folder_lock(&a, p.root, NULL), LCSM_OK);
+    assert_true(a >= 0);
+    assert_int_equal(lcsm_folder_lock(&b, p.root, NULL), LCSM_OK);
+    assert_int_equal(b, -1);
+    lcsm_folder_unlock(b);
+    lcsm_folder_unlock(a);
+    assert_int_equal(lcsm_folder_lock(&a, p.root, NULL), LCSM_OK);
+    assert_true(a >= 0);
+    lcsm_folder_unlock(a);
+    assert_int_equal(lcsm_folder_lock(&a, p.a, NULL), LCSM_ERR_IO);
+    snprintf(file, sizeof file, "%s/.lock", p.root);
+    assert_int_equal(unlink(file), 0);
+    assert_int_equal(rmdir(p.root), 0);
+}
