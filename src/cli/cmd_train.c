@@ -23,7 +23,8 @@ static const char HELP[] =
     "  --valid PATH      text for evaluation; without it the end of the data is kept for that\n"
     "  --tokenizer FILE  tokenizer.json or its folder; without it every byte is a token\n"
     "  --out RUN         the run folder\n"
-    "  --resume          go on in RUN; settings of training may be given anew, as more --steps\n"
+    "  --resume          go on in RUN; settings of training may be given anew, as more --steps,\n"
+    "                    but not the task, the model or the tokenizer\n"
     "  --recipe NAME     settings from recipes/NAME.json, or from a file\n"
     "  --config FILE     settings from a JSON file with the keys below; flags count more\n"
     "  --cache DIR       keep token files there, for data that do not fit into memory\n"
@@ -118,9 +119,11 @@ static void print_curve(const screen *s)
     printf(" %.3f\n", s->curve[s->points - 1]);
 }
 
+/* Until a run has started there is nothing to save, and a signal ends the program at once. */
 static void on_event(void *user, const lcsm_train_event *e)
 {
     screen *s = user;
+    if (e->kind == LCSM_TRAIN_START) cli_catch_signals();
     if (e->kind == LCSM_TRAIN_EVAL) keep_point(s, e->tally.loss / (double)e->tally.count);
     if (s->quiet) return;
     switch (e->kind) {
@@ -187,14 +190,16 @@ static int print_help(void)
     return EXIT_OK;
 }
 
+/* The last one counts, as in cli_parse. */
 static const char *value_of(int argc, char **argv, const char *name)
 {
-    size_t n = strlen(name);
+    size_t      n     = strlen(name);
+    const char *value = NULL;
     for (int j = 1; j < argc; j++) {
-        if (strcmp(argv[j], name) == 0 && j + 1 < argc) return argv[j + 1];
-        if (strncmp(argv[j], name, n) == 0 && argv[j][n] == '=') return argv[j] + n + 1;
+        if (strcmp(argv[j], name) == 0 && j + 1 < argc) value = argv[++j];
+        else if (strncmp(argv[j], name, n) == 0 && argv[j][n] == '=') value = argv[j] + n + 1;
     }
-    return NULL;
+    return value;
 }
 
 static bool has_flag(int argc, char **argv, const char *name)
@@ -236,7 +241,6 @@ static int train(const lcsm_train_job *job, const flags *f)
     lcsm_train_result    result;
     lcsm_error           err;
     lcsm_status          st = lcsm_context_create(&ctx, &opt, &err);
-    cli_catch_signals();
     if (st == LCSM_OK) st = lcsm_train(ctx, job, &hooks, &result, &err);
     lcsm_context_free(ctx);
     close_line(&s);

@@ -225,6 +225,9 @@ static lcsm_status read_members(const lcsm_keys *keys, const lcsm_keys *others, 
     const char *name;
     json_t     *value;
     snprintf(prefix, sizeof prefix, "%.150s: ", place);
+    if (!json_is_object(object))
+        return lcsm_fail(err, LCSM_ERR_CONFIG, "%swant an object of settings, as {\"seed\": 1}",
+                         prefix);
     json_object_foreach(object, name, value)
     {
         const lcsm_key *k    = lcsm_keys_find(keys, name);

@@ -78,6 +78,17 @@ TEST(keys_written_as_json_read_back_the_same)
     json_decref(o);
 }
 
+TEST(keys_of_what_is_no_object_are_refused)
+{
+    lcsm_model_config cfg;
+    lcsm_error        err;
+    json_t           *list = json_pack("[i]", 1);
+    assert_int_equal(lcsm_keys_read(&LCSM_MODEL_KEYS, NULL, &cfg, list, "f.json", &err),
+                     LCSM_ERR_CONFIG);
+    assert_non_null(strstr(err.text, "f.json: want an object"));
+    json_decref(list);
+}
+
 TEST(codes_that_do_not_exist_are_refused)
 {
     const char *bad[] = {"",        "1",         "1-1-1", "2-0-0-0", "1-12-1-0",
