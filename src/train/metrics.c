@@ -95,6 +95,25 @@ lcsm_status lcsm_metrics_write(const lcsm_metrics *m, const lcsm_train_event *e,
 
 /* ---- going back --------------------------------------------------------------------------- */
 
+bool lcsm_metrics_ended(const char *run)
+{
+    lcsm_file file = {0};
+    char      path[LCSM_PATH_MAX];
+    bool      ended = false;
+    if (lcsm_path_join(path, run, LCSM_RUN_METRICS, NULL) != LCSM_OK
+        || lcsm_file_read(&file, path, (size_t)1 << 40, NULL) != LCSM_OK)
+        return false;
+    const char *text = (const char *)file.data;
+    size_t      stop = file.size > 0 ? file.size - 1 : 0, from = stop; /* of the last line */
+    while (from > 0 && text[from - 1] != '\n') from--;
+    json_t     *object = json_loadb(text + from, stop - from, 0, NULL);
+    const char *kind   = json_string_value(json_object_get(object, "kind"));
+    ended              = kind != NULL && strcmp(kind, "end") == 0;
+    json_decref(object);
+    lcsm_file_close(&file);
+    return ended;
+}
+
 static bool stays(const char *text, size_t size, int64_t step, int64_t evaluated)
 {
     json_t     *object = json_loadb(text, size, 0, NULL);

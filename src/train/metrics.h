@@ -23,6 +23,9 @@ typedef struct {
 lcsm_status lcsm_metrics_write(const lcsm_metrics *m, const lcsm_train_event *e,
                                const lcsm_train_result *result, lcsm_error *err);
 
+/* Whether the last line is an end: the run was not killed. */
+bool lcsm_metrics_ended(const char *run);
+
 /* Removes the lines of updates after `step` and of evaluations after `evaluated`, which a resumed
  * run writes again, and ends. */
 lcsm_status lcsm_metrics_rewind(const char *run, int64_t step, int64_t evaluated, lcsm_error *err);

@@ -335,10 +335,11 @@ static lcsm_status check_data(const run *r, lcsm_error *err)
     return LCSM_OK;
 }
 
-/* A run that was killed before its first checkpoint has nothing to lose. */
+/* A run that was killed before its first checkpoint comes to the same model again; one that ended
+ * had a checkpoint. */
 static lcsm_status begin_again(run *r, lcsm_error *err)
 {
-    if (has_model(r))
+    if (has_model(r) && lcsm_metrics_ended(r->job.run))
         return lcsm_fail(err, LCSM_ERR_FORMAT,
                          "%s has a model, but no checkpoint to go on from; it stays as it is: "
                          "train in another folder",

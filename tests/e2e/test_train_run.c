@@ -285,7 +285,7 @@ TEST(train_resumed_where_no_checkpoint_can_be_used_is_refused)
     assert_int_equal(lcsm_folder_remove(temp_path(&r.f, "a/checkpoints/step-00000001"), NULL),
                      LCSM_OK);
     refused(&r, "no checkpoint to go on from");
-    assert_int_equal(remove(temp_path(&r.f, "a/model.safetensors")), 0);
+    assert_int_equal(remove(temp_path(&r.f, "a/metrics.jsonl")), 0); /* as if it had been killed */
     assert_int_equal(resume(&r, NULL), LCSM_OK);
     assert_int_equal(r.updates, 1);
     rig_free(&r);
