@@ -71,7 +71,10 @@ static bool keep(task *t, const char *text, size_t size)
     if (t->size + size + 1 > t->capacity) {
         size_t capacity = 2 * (t->size + size) + 256;
         char  *all      = realloc(t->all, capacity);
-        if (all == NULL) return false;
+        if (all == NULL) {
+            fputs("lcsm generate: no room for the text\n", stderr);
+            return false;
+        }
         t->all      = all;
         t->capacity = capacity;
     }
@@ -202,8 +205,9 @@ static int generate(const char *folder, int threads, task *t)
     t->generate.lines = r.lines;
     cli_catch_signals();
     lcsm_status st = run(&r, t, &err);
-    if (st == LCSM_OK) report(t);
-    else code = cli_report("generate", &err);
+    if (st != LCSM_OK) code = cli_report("generate", &err);
+    else if (t->broken) code = EXIT_ROOM; /* main() says so of stdout */
+    else report(t);
     free(t->all);
     cli_run_close(&r);
     if (code == EXIT_OK && cli_signal() != 0) code = 128 + cli_signal();

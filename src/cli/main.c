@@ -1,4 +1,5 @@
 /* main.c - the command table of the program lcsm. */
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,13 +94,31 @@ static void limit_spinning(char **argv)
     (void)execv("/proc/self/exe", argv); /* returns if it cannot, and then all works as before */
 }
 
+/* A closed stdin, stdout or stderr would be the number of the next file that is opened, which then
+ * takes what is printed. Nothing can be written to what stands in its place. */
+static void fill_standard_files(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0) (void)open("/dev/null", O_RDONLY);
+}
+
+/* A result that was not written is a failure, whatever the command says. */
+static int check_output(const char *name, int code)
+{
+    bool flushed = fflush(stdout) == 0;
+    if (flushed && ferror(stdout) == 0) return code;
+    fprintf(stderr, "lcsm %s: stdout did not take all of the output; is there room?\n", name);
+    return code == EXIT_OK ? EXIT_ROOM : code;
+}
+
 int main(int argc, char **argv)
 {
+    fill_standard_files();
     limit_spinning(argv);
     if (argc < 2) {
         print_help(stderr);
         return EXIT_USAGE;
     }
     const command *c = find(argv[1]);
-    return c == NULL ? unknown(argv[1]) : c->run(argc - 1, argv + 1);
+    return c == NULL ? unknown(argv[1]) : check_output(c->name, c->run(argc - 1, argv + 1));
 }
