@@ -8,38 +8,12 @@
 
 #include "base/file.h"
 #include "experiment/grid_read.h"
+#include "experiment/result.h"
 #include "format/json_write.h"
-#include "report/escape.h"
+#include "format/run_folder.h"
 #include "report/study.h"
 
 /* ---- commands ------------------------------------------------------------------------------ */
-
-void lcsm_command_add(lcsm_command *c, const char *word)
-{
-    char **words = realloc(c->words, (c->count + 2) * sizeof *words);
-    char  *copy  = strdup(word);
-    if (words != NULL) c->words = words;
-    if (words == NULL || copy == NULL) {
-        free(copy);
-        c->failed = true;
-        return;
-    }
-    c->words[c->count++] = copy;
-    c->words[c->count]   = NULL;
-}
-
-void lcsm_command_free(lcsm_command *c)
-{
-    for (size_t j = 0; j < c->count; j++) free(c->words[j]);
-    free(c->words);
-    *c = (lcsm_command){0};
-}
-
-static void add_pair(lcsm_command *c, const char *flag, const char *value)
-{
-    lcsm_command_add(c, flag);
-    lcsm_command_add(c, value);
-}
 
 static void add_setting(lcsm_command *c, const char *key, const json_t *value)
 {
@@ -47,7 +21,7 @@ static void add_setting(lcsm_command *c, const char *key, const json_t *value)
     (void)snprintf(flag, sizeof flag, "--%s", key);
     for (char *p = flag; *p != '\0'; p++)
         if (*p == '_') *p = '-';
-    add_pair(c, flag, lcsm_setting_text(text, value));
+    lcsm_command_add_pair(c, flag, lcsm_setting_text(text, value));
 }
 
 lcsm_command lcsm_command_train(const lcsm_grid_run *r, const lcsm_experiment_options *options,
@@ -60,12 +34,13 @@ lcsm_command lcsm_command_train(const lcsm_grid_run *r, const lcsm_experiment_op
     lcsm_command_add(&c, "train");
     json_object_foreach(r->settings, key, value) add_setting(&c, key, value);
     if (r->train.task == LCSM_TASK_LM) {
-        for (size_t j = 0; j < options->data_count; j++) add_pair(&c, "--data", options->data[j]);
+        for (size_t j = 0; j < options->data_count; j++)
+            lcsm_command_add_pair(&c, "--data", options->data[j]);
         for (size_t j = 0; j < options->valid_count; j++)
-            add_pair(&c, "--valid", options->valid[j]);
-        if (tokenizer != NULL) add_pair(&c, "--tokenizer", tokenizer);
+            lcsm_command_add_pair(&c, "--valid", options->valid[j]);
+        if (tokenizer != NULL) lcsm_command_add_pair(&c, "--tokenizer", tokenizer);
     }
-    add_pair(&c, "--out", folder);
+    lcsm_command_add_pair(&c, "--out", folder);
     return c;
 }
 
@@ -75,7 +50,7 @@ lcsm_command lcsm_command_resume(const char *folder)
     lcsm_command_add(&c, "lcsm");
     lcsm_command_add(&c, "train");
     lcsm_command_add(&c, "--resume");
-    add_pair(&c, "--out", folder);
+    lcsm_command_add_pair(&c, "--out", folder);
     return c;
 }
 
@@ -84,11 +59,8 @@ lcsm_command lcsm_command_resume(const char *folder)
 static void put_command(lcsm_json_writer *w, const lcsm_command *c)
 {
     lcsm_strbuf s = {0};
-    for (size_t j = 0; j < c->count; j++) {
-        if (j > 0) lcsm_strbuf_add(&s, " ");
-        lcsm_put_shell(&s, c->words[j]);
-    }
-    if (s.failed || c->failed) w->text.failed = true;
+    lcsm_command_put(&s, c);
+    if (s.failed) w->text.failed = true;
     lcsm_json_put_text(w, "command", lcsm_strbuf_text(&s));
     lcsm_strbuf_free(&s);
 }
@@ -102,38 +74,41 @@ static void put_own_command(lcsm_json_writer *w, const lcsm_grid *g,
     lcsm_command_add(&c, "experiment");
     lcsm_command_add(&c, "run");
     lcsm_command_add(&c, o->name);
-    add_pair(&c, "--scale", g->scale);
-    for (size_t j = 0; j < o->data_count; j++) add_pair(&c, "--data", o->data[j]);
-    for (size_t j = 0; j < o->valid_count; j++) add_pair(&c, "--valid", o->valid[j]);
-    if (o->tokenizer != NULL) add_pair(&c, "--tokenizer", o->tokenizer);
+    lcsm_command_add_pair(&c, "--scale", g->scale);
+    for (size_t j = 0; j < o->data_count; j++) lcsm_command_add_pair(&c, "--data", o->data[j]);
+    for (size_t j = 0; j < o->valid_count; j++) lcsm_command_add_pair(&c, "--valid", o->valid[j]);
+    if (o->tokenizer != NULL) lcsm_command_add_pair(&c, "--tokenizer", o->tokenizer);
     if (o->lr_count > 0) {
         lcsm_strbuf rates = {0};
         for (size_t j = 0; j < o->lr_count; j++)
             lcsm_strbuf_printf(&rates, "%s%g", j > 0 ? "," : "", o->lr[j]);
-        add_pair(&c, "--lr-grid", lcsm_strbuf_text(&rates));
+        lcsm_command_add_pair(&c, "--lr-grid", lcsm_strbuf_text(&rates));
         lcsm_strbuf_free(&rates);
     }
     if (o->seeds > 0) {
         (void)snprintf(text, sizeof text, "%zu", o->seeds);
-        add_pair(&c, "--seeds", text);
+        lcsm_command_add_pair(&c, "--seeds", text);
     }
-    if (o->only != NULL) add_pair(&c, "--only", o->only);
-    add_pair(&c, "--out", o->out);
+    if (o->only != NULL) lcsm_command_add_pair(&c, "--only", o->only);
+    lcsm_command_add_pair(&c, "--out", o->out);
     put_command(w, &c);
     lcsm_command_free(&c);
+}
+
+/* As it is written down: inside the folder of the experiment. */
+static lcsm_command command_of(const lcsm_grid *g, const lcsm_grid_run *r,
+                               const lcsm_experiment_options *o)
+{
+    char        folder[192];
+    const char *own = g->vocabulary > 0 ? LCSM_RUN_TOKENIZER : NULL;
+    (void)snprintf(folder, sizeof folder, LCSM_STUDY_RUNS "/%s", r->name);
+    return lcsm_command_train(r, o, o->tokenizer != NULL ? o->tokenizer : own, folder);
 }
 
 static void put_run(lcsm_json_writer *w, const lcsm_grid *g, const lcsm_grid_run *r,
                     const lcsm_experiment_options *o)
 {
-    char         folder[192];
-    lcsm_command c;
-    (void)snprintf(folder, sizeof folder, LCSM_STUDY_RUNS "/%s", r->name);
-    c = lcsm_command_train(r, o,
-                           o->tokenizer != NULL ? o->tokenizer
-                           : g->vocabulary > 0  ? "tokenizer.json"
-                                                : NULL,
-                           folder);
+    lcsm_command c = command_of(g, r, o);
     lcsm_json_open_object(w, NULL);
     lcsm_json_put_text(w, "name", r->name);
     lcsm_json_put_size(w, "variant", r->variant);
@@ -162,11 +137,11 @@ static void put_old_run(lcsm_json_writer *w, const lcsm_study_run *r, size_t axe
     lcsm_json_close(w);
 }
 
-static bool in_grid(const lcsm_grid *g, const char *name)
+static const lcsm_grid_run *find_run(const lcsm_grid *g, const char *name)
 {
     for (size_t j = 0; j < g->run_count; j++)
-        if (strcmp(g->runs[j].name, name) == 0) return true;
-    return false;
+        if (strcmp(g->runs[j].name, name) == 0) return &g->runs[j];
+    return NULL;
 }
 
 static void put_runs(lcsm_json_writer *w, const lcsm_grid *g, const lcsm_study *old,
@@ -175,30 +150,91 @@ static void put_runs(lcsm_json_writer *w, const lcsm_grid *g, const lcsm_study *
     lcsm_json_open_array(w, "runs");
     for (size_t j = 0; j < g->run_count; j++) put_run(w, g, &g->runs[j], o);
     for (size_t j = 0; j < old->run_count; j++)
-        if (!in_grid(g, old->runs[j].name)) put_old_run(w, &old->runs[j], old->axis_count);
+        if (find_run(g, old->runs[j].name) == NULL) put_old_run(w, &old->runs[j], old->axis_count);
     lcsm_json_close(w);
 }
 
-/* What the folder holds already; empty if that is nothing. */
+/* ---- what the folder holds already --------------------------------------------------------- */
+
+static lcsm_status check_head(const lcsm_study *old, const lcsm_grid *g,
+                              const lcsm_experiment_options *o, lcsm_error *err)
+{
+    bool same = strcmp(old->name, g->name) == 0 && strcmp(old->scale, g->scale) == 0
+             && old->variant_count == g->variant_count && old->axis_count == g->axis_count;
+    for (size_t j = 0; same && j < g->variant_count; j++)
+        same = strcmp(old->variants[j], g->variants[j]) == 0;
+    for (size_t j = 0; same && j < g->axis_count; j++) same = strcmp(old->axes[j], g->axes[j]) == 0;
+    if (same) return LCSM_OK;
+    return lcsm_fail(err, LCSM_ERR_ARGUMENT,
+                     "%s holds the experiment %s at scale %s; take another folder for %s at %s",
+                     o->out, old->name, old->scale, g->name, g->scale);
+}
+
+/* The tokenizer that was trained is kept too. */
+static lcsm_status check_vocabulary(const lcsm_study *old, const lcsm_grid *g,
+                                    const lcsm_experiment_options *o, lcsm_error *err)
+{
+    const json_t *stored = json_object_get(old->doc.root, "vocabulary");
+    json_int_t    size   = json_integer_value(stored);
+    if (o->tokenizer != NULL || stored == NULL || size == (json_int_t)g->vocabulary) return LCSM_OK;
+    return lcsm_fail(err, LCSM_ERR_ARGUMENT,
+                     "%s has a tokenizer of %lld tokens, and %s now wants %zu; take another --out",
+                     o->out, (long long)size, g->name, g->vocabulary);
+}
+
+/* A run of which something stays: its result, or a checkpoint that it goes on from. */
+static lcsm_status check_run(const lcsm_study_run *old, const lcsm_grid *g, const lcsm_grid_run *r,
+                             const lcsm_experiment_options *o, lcsm_error *err)
+{
+    lcsm_status         st     = LCSM_OK;
+    lcsm_command        before = lcsm_command_split(old->command), now = command_of(g, r, o);
+    lcsm_result         result;
+    lcsm_command_change change;
+    LCSM_TRY(lcsm_result_look(&result, old->record.folder, err));
+    if (before.failed || now.failed)
+        LCSM_TRY(lcsm_fail(err, LCSM_ERR_MEMORY, "no room for a command"));
+    bool stays = result.state != LCSM_RESULT_OPEN || result.resumable;
+    if (!stays || before.count == 0 || !lcsm_command_differs(&change, &before, &now)) goto cleanup;
+    st = lcsm_fail(
+        err, LCSM_ERR_ARGUMENT,
+        "the run %.80s was trained with %s%s%.40s, and now has %.40s; take another --out", r->name,
+        change.flag, change.before == NULL ? " not set" : " ",
+        change.before == NULL ? "" : change.before, change.now == NULL ? "none" : change.now);
+cleanup:
+    lcsm_command_free(&before);
+    lcsm_command_free(&now);
+    return st;
+}
+
+/* An experiment may grow, by rates, seeds and variants. What it has must be what it would train. */
+static lcsm_status check_old(const lcsm_study *old, const lcsm_grid *g,
+                             const lcsm_experiment_options *o, lcsm_error *err)
+{
+    lcsm_status st = LCSM_OK;
+    LCSM_TRY(check_head(old, g, o, err));
+    LCSM_TRY(check_vocabulary(old, g, o, err));
+    for (size_t j = 0; j < old->run_count; j++) {
+        const lcsm_grid_run *r = find_run(g, old->runs[j].name);
+        if (r != NULL) LCSM_TRY(check_run(&old->runs[j], g, r, o, err));
+    }
+cleanup:
+    return st;
+}
+
+/* Empty if there is nothing. */
 static lcsm_status read_old(lcsm_study *old, const lcsm_grid *g, const char *path,
                             const lcsm_experiment_options *o, lcsm_error *err)
 {
     lcsm_status st = LCSM_OK;
     *old           = (lcsm_study){0};
     if (!lcsm_path_exists(path)) return LCSM_OK;
-    st = lcsm_study_read(old, o->out, err);
-    if (st != LCSM_OK) return st;
-    bool same = strcmp(old->name, g->name) == 0 && strcmp(old->scale, g->scale) == 0
-             && old->variant_count == g->variant_count && old->axis_count == g->axis_count;
-    for (size_t j = 0; same && j < g->variant_count; j++)
-        same = strcmp(old->variants[j], g->variants[j]) == 0;
-    if (same) return LCSM_OK;
-    st = lcsm_fail(err, LCSM_ERR_ARGUMENT,
-                   "%s holds the experiment %s at scale %s; take another folder for %s at %s",
-                   o->out, old->name, old->scale, g->name, g->scale);
-    lcsm_study_free(old);
+    LCSM_TRY(lcsm_study_read(old, o->out, err));
+    LCSM_TRY(check_old(old, g, o, err));
+cleanup:
     return st;
 }
+
+/* ---- the file ------------------------------------------------------------------------------ */
 
 /* The paper's document as it is, put between the members. */
 static void put_paper(lcsm_strbuf *out, const lcsm_grid *g)
@@ -229,6 +265,7 @@ lcsm_status lcsm_plan_store(const lcsm_grid *g, const lcsm_experiment_options *o
     lcsm_json_put_text(&w, "task", g->task);
     lcsm_json_put_text(&w, "scale", g->scale);
     lcsm_json_put_text(&w, "metric", g->metric);
+    if (g->vocabulary > 0) lcsm_json_put_size(&w, "vocabulary", g->vocabulary);
     put_own_command(&w, g, options);
     lcsm_json_open_array(&w, "axes");
     for (size_t j = 0; j < g->axis_count; j++) lcsm_json_put_text(&w, NULL, g->axes[j]);

@@ -14,6 +14,7 @@
 #include "experiment/result.h"
 #include "experiment/run_plan.h"
 #include "experiment/vocabulary.h"
+#include "format/run_folder.h"
 #include "kernel/probe/rates.h"
 #include "report/study.h"
 
@@ -101,8 +102,7 @@ static lcsm_status start_run(runner *r, size_t run, lcsm_error *err)
     c = resumed ? lcsm_command_resume(folder)
                 : lcsm_command_train(g, r->o, *r->tokenizer != '\0' ? r->tokenizer : NULL, folder);
     (void)snprintf(threads, sizeof threads, "%d", r->threads);
-    lcsm_command_add(&c, "--threads");
-    lcsm_command_add(&c, threads);
+    lcsm_command_add_pair(&c, "--threads", threads);
     if (c.failed) LCSM_TRY(lcsm_fail(err, LCSM_ERR_MEMORY, "no room for a command"));
     *j = (job){.run = run, .start = lcsm_now()};
     LCSM_TRY(lcsm_process_start(&j->pid, r->o->program != NULL ? r->o->program : "/proc/self/exe",
@@ -197,13 +197,10 @@ static lcsm_status find_tokenizer(runner *r, size_t *vocab, lcsm_error *err)
     lcsm_status st = LCSM_OK;
     *vocab         = 256;
     if (strcmp(r->grid.task, "lm") != 0) return LCSM_OK;
-    if (r->o->data_count == 0)
-        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "%s trains language models: give it text (--data)",
-                         r->grid.name);
     if (r->o->tokenizer != NULL) {
         (void)snprintf(r->tokenizer, sizeof r->tokenizer, "%s", r->o->tokenizer);
     } else if (r->grid.vocabulary > 0) {
-        LCSM_TRY(lcsm_path_join(r->tokenizer, r->o->out, "tokenizer.json", err));
+        LCSM_TRY(lcsm_path_join(r->tokenizer, r->o->out, LCSM_RUN_TOKENIZER, err));
         if (!lcsm_path_exists(r->tokenizer)) {
             tell(r, LCSM_EXPERIMENT_NOTE, "", "training a tokenizer on the data", false);
             LCSM_TRY(lcsm_vocabulary_train(r->tokenizer, r->grid.vocabulary, r->o->data,
@@ -264,11 +261,39 @@ static void share_processors(runner *r)
     r->threads     = processors / (int)r->limit > 0 ? processors / (int)r->limit : 1;
 }
 
+/* Whether the folder is that of one run, made by training or import. */
+static bool is_run(const char *folder)
+{
+    static const char *const parts[] = {LCSM_RUN_MODEL, LCSM_RUN_METRICS, LCSM_RUN_CHECKPOINTS};
+    char                     path[LCSM_PATH_MAX];
+    bool                     found = false;
+    for (size_t j = 0; j < COUNT(parts); j++)
+        found = found
+             || (lcsm_path_join(path, folder, parts[j], NULL) == LCSM_OK && lcsm_path_exists(path));
+    return found && lcsm_path_join(path, folder, LCSM_RUN_CONFIG, NULL) == LCSM_OK
+        && lcsm_path_exists(path);
+}
+
+/* All that can be refused before something is written. */
+static lcsm_status read_grid(runner *r, lcsm_error *err)
+{
+    lcsm_status st = LCSM_OK;
+    LCSM_TRY(lcsm_grid_open(&r->grid, r->o, err));
+    if (strcmp(r->grid.task, "lm") == 0 && r->o->data_count == 0)
+        LCSM_TRY(lcsm_fail(err, LCSM_ERR_ARGUMENT,
+                           "%s trains language models: give it text (--data)", r->grid.name));
+    if (is_run(r->o->out))
+        LCSM_TRY(lcsm_fail(err, LCSM_ERR_ARGUMENT,
+                           "%s is the folder of one run; take another folder for %s", r->o->out,
+                           r->grid.name));
+cleanup:
+    return st;
+}
+
 static lcsm_status prepare(runner *r, lcsm_error *err)
 {
     lcsm_status st = LCSM_OK;
     size_t      vocab;
-    LCSM_TRY(lcsm_grid_open(&r->grid, r->o, err));
     r->results = calloc(r->grid.run_count, sizeof *r->results);
     r->flops   = calloc(r->grid.run_count, sizeof *r->flops);
     if (r->results == NULL || r->flops == NULL) {
@@ -297,6 +322,7 @@ lcsm_status lcsm_experiment_run(const lcsm_context *ctx, const lcsm_experiment_o
     r->o     = options;
     r->hooks = hooks;
     r->start = lcsm_now();
+    LCSM_TRY(read_grid(r, err));
     LCSM_TRY(lcsm_folder_make(options->out, err));
     LCSM_TRY(lcsm_result_lock(&lock, options->out, err));
     LCSM_TRY(prepare(r, err));

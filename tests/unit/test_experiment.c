@@ -349,12 +349,88 @@ TEST(a_folder_of_another_experiment_is_refused)
     lab_free(&l);
 }
 
-TEST(language_models_need_text)
+/* Writes another grid and runs it into the same folder. */
+static lcsm_status lab_run_other(lab *l, const char *grid, lcsm_error *err)
+{
+    temp_write(&l->f, "grid/grid.json", grid, strlen(grid));
+    return lab_run(l, err);
+}
+
+TEST(a_run_that_was_trained_with_other_settings_is_refused)
+{
+    static const struct {
+        const char *grid, *want;
+    } cases[] = {
+        {GRID(TWO, "{\"d_model\": 8, \"steps\": 2}", ""),
+         "the run a_lr-0.1_seed-1 was trained with --steps 1, and now has 2; take another --out"},
+        {GRID(TWO, "{\"d_model\": 8, \"steps\": 1, \"expand\": 4}", ""),
+         "was trained with --expand not set, and now has 4"},
+        {GRID(TWO, "{\"steps\": 1}", ""), "was trained with --d-model 8, and now has none"},
+    };
+    lab        l = lab_make();
+    lcsm_error err;
+    size_t     before, after;
+    assert_int_equal(lab_run(&l, NULL), LCSM_OK);
+    char *plan = (char *)temp_read(&l.f, "out/experiment.json", &before);
+    for (size_t j = 0; j < COUNT(cases); j++) {
+        assert_int_equal(lab_run_other(&l, cases[j].grid, &err), LCSM_ERR_ARGUMENT);
+        if (strstr(err.text, cases[j].want) == NULL) fail_msg("%zu: %s", j, err.text);
+    }
+    char *same = (char *)temp_read(&l.f, "out/experiment.json", &after);
+    assert_int_equal(before, after);
+    assert_memory_equal(plan, same, before);
+    free(plan);
+    free(same);
+    lab_free(&l);
+}
+
+TEST(settings_in_another_order_and_more_seeds_are_the_same_experiment)
+{
+    lab l = lab_make();
+    assert_int_equal(lab_run(&l, NULL), LCSM_OK);
+    assert_int_equal(
+        lab_run_other(&l, GRID(TWO, "{\"steps\": 1, \"d_model\": 8}", ", \"seeds\": 2"), NULL),
+        LCSM_OK);
+    assert_int_equal(l.result.done, 4);
+    assert_int_equal(count_calls(&l), 4);
+    lab_free(&l);
+}
+
+TEST(a_run_that_failed_may_be_mended)
+{
+    lab l = lab_make();
+    temp_write(&l.f, "b-fails", "", 0);
+    assert_int_equal(lab_run(&l, NULL), LCSM_OK);
+    assert_int_equal(l.result.failed, 1);
+    assert_int_equal(remove(temp_path(&l.f, "b-fails")), 0);
+    const char *mended = GRID("[{\"label\": \"a\", \"code\": \"1-1-1-0\"}, "
+                              "{\"label\": \"b\", \"code\": \"1-2-1-0\"}]",
+                              "{\"d_model\": 8, \"steps\": 1}", "");
+    assert_int_equal(lab_run_other(&l, mended, NULL), LCSM_OK);
+    assert_int_equal(l.result.done, 2);
+    lab_free(&l);
+}
+
+TEST(language_models_need_text_before_anything_is_written)
 {
     lab                     l = lab_make();
     lcsm_error              err;
     lcsm_experiment_options o = {.name = "tau-lm", .scale = "tiny", .out = l.out};
     assert_int_equal(lcsm_experiment_run(l.ctx, &o, NULL, NULL, &err), LCSM_ERR_ARGUMENT);
     assert_non_null(strstr(err.text, "--data"));
+    assert_false(lcsm_path_exists(l.out));
+    lab_free(&l);
+}
+
+TEST(a_run_folder_takes_no_experiment)
+{
+    lab        l = lab_make();
+    lcsm_error err;
+    assert_int_equal(lcsm_folder_make(l.out, NULL), LCSM_OK);
+    temp_write(&l.f, "out/config.json", "{}", 2);
+    temp_write(&l.f, "out/metrics.jsonl", "", 0);
+    assert_int_equal(lab_run(&l, &err), LCSM_ERR_ARGUMENT);
+    assert_non_null(strstr(err.text, "is the folder of one run"));
+    assert_false(lcsm_path_exists(temp_path(&l.f, "out/experiment.json")));
     lab_free(&l);
 }
