@@ -69,16 +69,33 @@ static double tokens_of(const lcsm_train_config *t)
     return t->steps > 0 ? (double)t->steps * update : (double)t->tokens;
 }
 
-/* A name that stays the same: the label, the axes, the rate and the seed. */
-static void name_run(lcsm_grid_run *r, const lcsm_grid *g)
+/* "_key-0.01", with as many digits as a setting has where six do not tell it from its neighbour. */
+static void put_number(lcsm_strbuf *s, const char *key, double x)
 {
-    lcsm_strbuf s = {0};
+    char text[32];
+    (void)snprintf(text, sizeof text, "%g", x);
+    bool told = strtod(text, NULL) == x;
+    lcsm_strbuf_printf(s, "_%s-%.*g", key, told ? 6 : 10, x);
+}
+
+/* A name that stays the same: the label, the axes, the rate and the seed. */
+static lcsm_status name_run(lcsm_grid_run *r, const lcsm_grid *g, lcsm_error *err)
+{
+    lcsm_status st = LCSM_OK;
+    lcsm_strbuf s  = {0};
     lcsm_put_slug(&s, g->variants[r->variant]);
-    for (size_t j = 0; j < g->axis_count; j++)
-        lcsm_strbuf_printf(&s, "_%s-%g", g->axes[j], r->axes[j]);
-    lcsm_strbuf_printf(&s, "_lr-%g_seed-%g", r->lr, r->seed);
-    (void)snprintf(r->name, sizeof r->name, "%s", lcsm_strbuf_text(&s));
+    for (size_t j = 0; j < g->axis_count; j++) put_number(&s, g->axes[j], r->axes[j]);
+    put_number(&s, "lr", r->lr);
+    put_number(&s, "seed", r->seed);
+    if (s.failed) st = no_room(err);
+    else if (s.size >= sizeof r->name)
+        st = lcsm_fail(err, LCSM_ERR_CONFIG,
+                       "%s: the name of the run %.60s... has %zu letters, want at most %zu; give "
+                       "its variant a shorter label",
+                       g->name, s.text, s.size, sizeof r->name - 1);
+    else (void)snprintf(r->name, sizeof r->name, "%s", lcsm_strbuf_text(&s));
     lcsm_strbuf_free(&s);
+    return st;
 }
 
 /* ---- the product of all axes --------------------------------------------------------------- */
@@ -124,7 +141,7 @@ static lcsm_status make_run(lcsm_grid_run *r, const lcsm_grid *g, const place *p
     if (json_is_object(rate)) LCSM_TRY(merge(r->settings, rate, err));
     LCSM_TRY(set_number(r->settings, "lr", r->lr, err));
     LCSM_TRY(set_number(r->settings, "seed", r->seed, err));
-    name_run(r, g);
+    LCSM_TRY(name_run(r, g, err));
     if (try_settings(r, err) != LCSM_OK) {
         lcsm_error why = err == NULL ? (lcsm_error){.status = LCSM_ERR_CONFIG} : *err;
         return lcsm_fail(err, why.status, "%s/grid.json, %s: %.150s", g->name,
@@ -205,7 +222,7 @@ static lcsm_status check_names(const lcsm_grid *g, lcsm_error *err)
     for (size_t j = 1; j < g->run_count && st == LCSM_OK; j++)
         if (strcmp(names[j - 1], names[j]) == 0)
             st = lcsm_fail(err, LCSM_ERR_CONFIG,
-                           "%s: two runs are named %s; labels, points and rates must differ in six "
+                           "%s: two runs are named %s; labels, points and rates must differ in ten "
                            "digits",
                            g->name, names[j]);
     free(names);

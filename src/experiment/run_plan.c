@@ -81,7 +81,7 @@ static void put_own_command(lcsm_json_writer *w, const lcsm_grid *g,
     if (o->lr_count > 0) {
         lcsm_strbuf rates = {0};
         for (size_t j = 0; j < o->lr_count; j++)
-            lcsm_strbuf_printf(&rates, "%s%g", j > 0 ? "," : "", o->lr[j]);
+            lcsm_strbuf_printf(&rates, "%s%.10g", j > 0 ? "," : "", o->lr[j]);
         lcsm_command_add_pair(&c, "--lr-grid", lcsm_strbuf_text(&rates));
         lcsm_strbuf_free(&rates);
     }

@@ -132,6 +132,7 @@ TEST(wrong_grids_are_refused_with_the_place)
         {RATES(TWO, "{}", "0.1, {\"lr\": 0.1}", ""), "want another rate: 0.1 stands before it"},
         {RATES(TWO, "{}", "{\"weight_decay\": 1}", ""), "lr is missing"},
         {RATES(TWO, "{}", "{\"lr\": 1, \"decay\": 1}", ""), "decay is not a known key"},
+        {RATES(TWO, "{}", "0.01000000000001, 0.01000000000002", ""), "must differ in ten digits"},
         {"{\"title\": \"T\"}", "task is missing"},
         {"{", "grid.json"},
     };
@@ -168,6 +169,43 @@ TEST(a_rate_may_bring_other_settings)
     assert_int_equal(g.run_count, 2);
     assert_near(g.runs[0].train.weight_decay, 0.5, 0);
     lcsm_grid_free(&g);
+    temp_folder_remove(&f);
+}
+
+TEST(names_have_the_digits_that_tell_runs_apart)
+{
+    static const char grid[]  = RATES(TWO, "{}", "0.010000001, 0.010000002, 0.01", "");
+    static const char axis[]  = RATES(TWO, "{}", "0.01", ", \"axes\": {\"tokens\": [1000000]}");
+    temp_folder       f       = temp_folder_make();
+    lcsm_experiment_options o = {.name = f.path, .scale = "tiny"};
+    lcsm_grid               g;
+    temp_write(&f, "grid.json", grid, strlen(grid));
+    assert_int_equal(lcsm_grid_open(&g, &o, NULL), LCSM_OK);
+    assert_string_equal(g.runs[0].name, "a_lr-0.010000001_seed-1");
+    assert_string_equal(g.runs[1].name, "a_lr-0.010000002_seed-1");
+    assert_string_equal(g.runs[2].name, "a_lr-0.01_seed-1");
+    lcsm_grid_free(&g);
+    temp_write(&f, "grid.json", axis, strlen(axis));
+    assert_int_equal(lcsm_grid_open(&g, &o, NULL), LCSM_OK);
+    assert_string_equal(g.runs[0].name, "a_tokens-1e+06_lr-0.01_seed-1");
+    lcsm_grid_free(&g);
+    temp_folder_remove(&f);
+}
+
+#define TEN    "abcdefghij"
+#define FIFTY  TEN TEN TEN TEN TEN
+#define LONGER "[{\"label\": \"" FIFTY FIFTY FIFTY "\", \"code\": \"1-1-1-0\"}]"
+
+TEST(a_name_that_does_not_fit_is_refused)
+{
+    static const char       grid[] = GRID(LONGER, "{}", "");
+    temp_folder             f      = temp_folder_make();
+    lcsm_experiment_options o      = {.name = f.path, .scale = "tiny"};
+    lcsm_grid               g;
+    lcsm_error              err;
+    temp_write(&f, "grid.json", grid, strlen(grid));
+    assert_int_equal(lcsm_grid_open(&g, &o, &err), LCSM_ERR_CONFIG);
+    assert_non_null(strstr(err.text, "has 164 letters, want at most 159"));
     temp_folder_remove(&f);
 }
 
