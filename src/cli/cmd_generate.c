@@ -1,4 +1,5 @@
 /* cmd_generate.c - lcsm generate: text from a model, as it is made. */
+#include <errno.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,6 +94,20 @@ static bool put(void *user, const char *text, size_t size)
     return ok && cli_signal() == 0;
 }
 
+/* The prompt as text: bytes that are no characters become U+FFFD, as those of tokens do. */
+static bool put_prompt(task *t, const char *text, size_t size)
+{
+    enum { PIECE = 256 };
+    lcsm_utf8_stream s = {0};
+    char             out[LCSM_UTF8_ROOM(PIECE)];
+    bool             ok = true;
+    for (size_t n; ok && size > 0; text += n, size -= n) {
+        n  = size < PIECE ? size : PIECE;
+        ok = put(t, out, lcsm_utf8_push(&s, text, n, out));
+    }
+    return ok && put(t, out, lcsm_utf8_end(&s, out));
+}
+
 /* All of stdin, with a zero behind it; NULL after a message. */
 static char *read_stdin(size_t *size)
 {
@@ -122,7 +137,7 @@ static lcsm_status run_prompt(lcsm_session *s, const lcsm_tokenizer *tok, task *
     if (st != LCSM_OK) return st;
     t->prompt_seconds += now() - begin;
     begin = now();
-    if (t->echo && !put(t, text, size)) return LCSM_OK;
+    if (t->echo && !put_prompt(t, text, size)) return LCSM_OK;
     st = lcsm_generate(s, tok, &t->generate, put, t, &end, err);
     t->seconds += now() - begin;
     t->tokens += end.tokens;
@@ -176,38 +191,60 @@ static lcsm_status run(const cli_run *r, task *t, lcsm_error *err)
 
 /* ---- the end ---------------------------------------------------------------------------- */
 
-static void report(const task *t)
+static int report_json(const task *t, double rate)
+{
+    json_t *all = json_pack("{s:s%, s:I, s:s, s:f, s:f, s:I}", "text", t->all != NULL ? t->all : "",
+                            t->size, "tokens", (json_int_t)t->tokens, "reason", REASONS[t->reason],
+                            "tokens_per_second", rate, "prompt_seconds", t->prompt_seconds, "seed",
+                            (json_int_t)t->generate.sample.seed);
+    if (all == NULL) {
+        fputs("lcsm generate: no room for the JSON of the text\n", stderr);
+        return EXIT_ROOM;
+    }
+    json_dumpf(all, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
+    fputc('\n', stdout);
+    json_decref(all);
+    return EXIT_OK;
+}
+
+static int report(const task *t)
 {
     double rate = t->seconds > 0 ? (double)t->tokens / t->seconds : 0;
-    if (t->json) {
-        json_t *all = json_pack(
-            "{s:s%, s:I, s:s, s:f, s:f, s:I}", "text", t->all != NULL ? t->all : "", t->size,
-            "tokens", (json_int_t)t->tokens, "reason", REASONS[t->reason], "tokens_per_second",
-            rate, "prompt_seconds", t->prompt_seconds, "seed", (json_int_t)t->generate.sample.seed);
-        json_dumpf(all, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
-        fputc('\n', stdout);
-        json_decref(all);
-        return;
-    }
+    if (t->json) return report_json(t, rate);
     if (isatty(STDOUT_FILENO) != 0) putchar('\n');
     (void)fflush(stdout);
     if (!t->quiet)
         fprintf(stderr, "%llu tokens, %.0f a second; prompt %.2f s; ended by %s\n",
                 (unsigned long long)t->tokens, rate, t->prompt_seconds, REASONS[t->reason]);
+    return EXIT_OK;
+}
+
+/* Whether a file can be made where the state goes; asked before the text is made. */
+static bool can_save(const char *path)
+{
+    char        folder[4096] = ".";
+    const char *slash        = strrchr(path, '/');
+    if (slash != NULL) /* "/state" is in "/" */
+        snprintf(folder, sizeof folder, "%.*s", slash > path ? (int)(slash - path) : 1, path);
+    if (access(folder, W_OK | X_OK) == 0) return true;
+    fprintf(stderr, "lcsm generate: --save-state %s: no file can be made in %s: %s\n", path, folder,
+            strerror(errno));
+    return false;
 }
 
 static int generate(const char *folder, int threads, task *t)
 {
     cli_run    r;
     lcsm_error err;
-    int        code = cli_run_open(&r, "generate", folder, threads, true);
+    if (t->save != NULL && !can_save(t->save)) return EXIT_INPUT;
+    int code = cli_run_open(&r, "generate", folder, threads, true);
     if (code != EXIT_OK) return code;
     t->generate.lines = r.lines;
     cli_catch_signals();
     lcsm_status st = run(&r, t, &err);
     if (st != LCSM_OK) code = cli_report("generate", &err);
     else if (t->broken) code = EXIT_ROOM; /* main() says so of stdout */
-    else report(t);
+    else code = report(t);
     free(t->all);
     cli_run_close(&r);
     if (code == EXIT_OK && cli_signal() != 0) code = 128 + cli_signal();

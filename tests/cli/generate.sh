@@ -39,6 +39,10 @@ wait $!
 echo "exit $?"
 "$LCSM" generate run --load-state late --n 1 --quiet >/dev/null && echo saved
 
+echo "# bytes of a prompt that are no characters are replaced, as those of tokens are"
+"$LCSM" generate run --prompt "$(printf 'a\377\342\202')" --n 1 --echo --json |
+    grep -c "$(printf '"text": "a\357\277\275\357\277\275')"
+
 echo "# mistakes"
 "$LCSM" generate
 echo "exit $?"
@@ -47,3 +51,6 @@ echo "exit $?"
 "$LCSM" generate run --top-p 2
 echo "exit $?"
 "$LCSM" generate run --prompts x
+echo "exit $?"
+"$LCSM" generate run --n 0 --save-state nosuch/state
+echo "exit $?"
