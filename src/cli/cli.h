@@ -58,6 +58,9 @@ bool cli_parse(int argc, char **argv, const cli_option *options, int *words);
 bool cli_take_settings(int *argc, char **argv, lcsm_model_config *model, lcsm_train_config *train,
                        int *code);
 
+/* Whether the folder has the settings and the weights of a model. */
+bool cli_is_run(const char *folder);
+
 /* A run that a command works on. {0} may be closed. */
 typedef struct {
     lcsm_context   *ctx;

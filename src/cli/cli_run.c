@@ -6,18 +6,22 @@
 
 #include "cli.h"
 
-/* Whether the folder holds tokenizer.json. */
-static bool has_tokenizer(const char *folder)
+static bool holds(const char *folder, const char *name)
 {
     char path[4096];
-    int  size = snprintf(path, sizeof path, "%s/tokenizer.json", folder);
+    int  size = snprintf(path, sizeof path, "%s/%s", folder, name);
     return size > 0 && (size_t)size < sizeof path && access(path, F_OK) == 0;
+}
+
+bool cli_is_run(const char *folder)
+{
+    return holds(folder, "config.json") && holds(folder, "model.safetensors");
 }
 
 static lcsm_status open_tokenizer(cli_run *r, const char *folder, lcsm_error *err)
 {
     ptrdiff_t vocab = lcsm_model_config_of(r->model)->vocab;
-    if (has_tokenizer(folder)) return lcsm_tokenizer_load(&r->tok, folder, err);
+    if (holds(folder, "tokenizer.json")) return lcsm_tokenizer_load(&r->tok, folder, err);
     if (vocab == 256) return lcsm_tokenizer_bytes(&r->tok, err);
     err->status = LCSM_ERR_IO;
     (void)snprintf(err->text, sizeof err->text,

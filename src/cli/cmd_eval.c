@@ -32,7 +32,9 @@ static const char HELP[] =
     "  --quiet           no progress\n"
     "  --json            {\"loss\", \"perplexity\", \"word_perplexity\", \"bits_per_byte\", "
     "\"accuracy\",\n"
-    "                    \"tokens\", ...}, with --lengths also \"lengths\": [...]\n"
+    "                    \"tokens\", ..., \"bidirectional\": true if the model saw the future}, "
+    "with\n"
+    "                    --lengths also \"lengths\": [...]\n"
     "\n"
     "  lcsm eval runs/book --data valid.txt\n"
     "  lcsm eval runs/book --data valid.txt --lengths 256,1024,4096,16384\n"
@@ -41,7 +43,7 @@ static const char HELP[] =
 enum { MAX_LENGTHS = 32, ENDS_AUTO = LCSM_ENDS_LINE + 1 };
 
 typedef struct {
-    bool        json, quiet, carried;
+    bool        json, quiet, carried, bidirectional;
     int         length, batch, blocks;
     size_t      lengths[MAX_LENGTHS], length_count;
     cli_colours colour;
@@ -125,6 +127,13 @@ static void print_one(const task *t, const lcsm_evaluation *r)
            t->carried ? "memory carried from block to block" : "each block by itself");
 }
 
+/* A model that reads both ways has the token that it is asked for among its inputs. */
+static void print_warning(const task *t)
+{
+    if (t->bidirectional)
+        puts("bidirectional: the model saw the tokens it was asked for; these are no predictions");
+}
+
 static void print_lengths(const task *t, const lcsm_evaluation *r)
 {
     const lcsm_evaluation *longest = &r[0];
@@ -146,6 +155,7 @@ static void print_json(const task *t, const lcsm_evaluation *r)
     for (size_t j = 0; t->length_count > 1 && j < t->length_count; j++)
         json_array_append_new(list, to_json(&r[j], t->lengths[j], true));
     json_object_set_new(all, "carried", json_boolean(t->carried));
+    json_object_set_new(all, "bidirectional", json_boolean(t->bidirectional));
     if (t->length_count > 1) json_object_set(all, "lengths", list);
     json_dumpf(all, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(10));
     fputc('\n', stdout);
@@ -172,6 +182,7 @@ static int evaluate(const cli_run *run, const lcsm_dataset *data, task *t)
     if (t->json) print_json(t, r);
     else if (t->length_count > 1) print_lengths(t, r);
     else print_one(t, &r[0]);
+    if (!t->json) print_warning(t);
     return EXIT_OK;
 }
 
@@ -183,6 +194,7 @@ static int run_task(const char *folder, const cli_list *paths, int ends, int thr
     lcsm_error           err;
     int                  code = cli_run_open(&run, "eval", folder, threads, true);
     if (code != EXIT_OK) return code;
+    t->bidirectional = lcsm_model_config_of(run.model)->bidirectional;
     if (ends == ENDS_AUTO) ends = run.lines ? LCSM_ENDS_LINE : LCSM_ENDS_NEVER;
     o.ends     = (lcsm_text_ends)ends;
     int length = run.length > 0 ? run.length : 512;
@@ -198,7 +210,7 @@ static int run_task(const char *folder, const cli_list *paths, int ends, int thr
 }
 
 /* A run of the task mqar is evaluated on the examples that its training never saw. */
-static int recall(const char *folder, int threads, const task *t)
+static int recall(const char *folder, int threads, task *t)
 {
     cli_run           run;
     lcsm_model_config model;
@@ -214,17 +226,34 @@ static int recall(const char *folder, int threads, const task *t)
     if (t->length > 0) cfg.seq_len = t->length;
     int code = cli_run_open(&run, "eval", folder, threads, false);
     if (code != EXIT_OK) return code;
+    t->bidirectional = model.bidirectional;
     if (lcsm_evaluate_recall(run.model, &cfg, &sum, &err) != LCSM_OK)
         code = cli_report("eval", &err);
     double loss = sum.loss / (double)sum.count, accuracy = (double)sum.right / (double)sum.count;
     if (code == EXIT_OK && t->json)
-        printf("{\"loss\": %.9g, \"perplexity\": %.9g, \"accuracy\": %.9g, \"queries\": %lld}\n",
-               loss, exp(loss), accuracy, (long long)sum.count);
-    else if (code == EXIT_OK)
+        printf("{\"loss\": %.9g, \"perplexity\": %.9g, \"accuracy\": %.9g, \"queries\": %lld, "
+               "\"bidirectional\": %s}\n",
+               loss, exp(loss), accuracy, (long long)sum.count,
+               t->bidirectional ? "true" : "false");
+    else if (code == EXIT_OK) {
         printf("accuracy         %10.4f  of %lld queries\nloss             %10.4f  nats a query\n",
                accuracy, (long long)sum.count, loss);
+        print_warning(t);
+    }
     cli_run_close(&run);
     return code;
+}
+
+/* One run is evaluated; a second one would be read as text. */
+static bool are_texts(const cli_list *data)
+{
+    for (size_t j = 0; j < data->count; j++) {
+        if (!cli_is_run(data->items[j])) continue;
+        fprintf(stderr, "lcsm eval: %s is a run folder, want text; evaluate one run at a time\n",
+                data->items[j]);
+        return false;
+    }
+    return true;
 }
 
 int cmd_eval(int argc, char **argv)
@@ -260,7 +289,8 @@ int cmd_eval(int argc, char **argv)
         fputs("lcsm eval: want a run folder, and --data TEXT if it is no run of mqar\n", stderr);
         return EXIT_USAGE;
     }
-    if (!parse_lengths(&t, lengths) || !parse_ends(&ends, where)) return EXIT_USAGE;
+    if (!are_texts(&data) || !parse_lengths(&t, lengths) || !parse_ends(&ends, where))
+        return EXIT_USAGE;
     cli_catch_signals();
     if (data.count == 0) return recall(argv[1], threads, &t);
     return run_task(argv[1], &data, ends, threads, &t);

@@ -16,6 +16,10 @@ ls figures
 echo
 "$LCSM" report nowhere
 echo "exit $?"
+mkdir empty
+echo '{}' >empty/experiment.json
+"$LCSM" report empty
+echo "exit $?"
 "$LCSM" report
 echo "exit $?"
 "$LCSM" report run --ouy x
