@@ -42,6 +42,19 @@ static lcsm_status set_number(json_t *to, const char *key, double value, lcsm_er
     return json_object_set_new(to, key, number) == 0 ? LCSM_OK : no_room(err);
 }
 
+/* A setting is one value. */
+static lcsm_status check_kind(const char *key, const json_t *value, lcsm_error *err)
+{
+    static const char *const found[] = {
+        [JSON_OBJECT] = "an object", [JSON_ARRAY] = "a list", [JSON_STRING] = NULL,
+        [JSON_INTEGER] = NULL,       [JSON_REAL] = NULL,      [JSON_TRUE] = NULL,
+        [JSON_FALSE] = NULL,         [JSON_NULL] = "null"};
+    const char *kind = found[json_typeof(value)];
+    if (kind == NULL) return LCSM_OK;
+    return lcsm_fail(err, LCSM_ERR_CONFIG, "%.60s is %s, want a number, a text, true or false", key,
+                     kind);
+}
+
 /* Tries every setting in the tables of models and of training. */
 static lcsm_status try_settings(lcsm_grid_run *r, lcsm_error *err)
 {
@@ -53,6 +66,7 @@ static lcsm_status try_settings(lcsm_grid_run *r, lcsm_error *err)
     lcsm_train_config_defaults(&r->train);
     json_object_foreach(r->settings, key, value)
     {
+        LCSM_TRY(check_kind(key, value, err));
         lcsm_setting_text(text, value);
         LCSM_TRY(lcsm_setting_apply(&r->model, &r->train, key, text, err));
     }

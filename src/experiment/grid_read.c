@@ -51,6 +51,11 @@ static lcsm_status unknown_name(const char *name, lcsm_error *err)
         count++;
     }
     const char *near = lcsm_suggest(name, names, count);
+    char        path[LCSM_PATH_MAX];
+    if (lcsm_path_join(path, name, "grid.json", NULL) == LCSM_OK && lcsm_path_exists(path))
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT,
+                         "there is no experiment \"%.60s\"; the folder here is ./%.60s", name,
+                         name);
     return lcsm_fail(err, LCSM_ERR_ARGUMENT, "there is no experiment \"%.60s\"%s%s%s", name,
                      near == NULL ? "" : "; did you mean ", near == NULL ? "" : near,
                      near == NULL ? "; lcsm experiment list shows them" : "?");
