@@ -1,6 +1,7 @@
 /* cli.c - what the subcommands share. */
 #include "cli.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -26,9 +27,13 @@ int cli_report(const char *command, const lcsm_error *err)
 
 int cli_unknown(const char *command, const char *what, const char *name, const char *const *names)
 {
-    size_t count = 0;
+    size_t count = 0, size = 0;
+    char   lower[128];
     while (names[count] != NULL) count++;
-    const char *near = lcsm_suggest(name, names, count);
+    for (; name[size] != '\0' && size + 1 < sizeof lower; size++)
+        lower[size] = (char)tolower((unsigned char)name[size]);
+    lower[size]      = '\0';
+    const char *near = lcsm_suggest(lower, names, count);
     fprintf(stderr, "lcsm%s%s: unknown %s '%s'", *command != '\0' ? " " : "", command, what, name);
     if (near != NULL) fprintf(stderr, ", did you mean '%s'?", near);
     fputc('\n', stderr);
@@ -68,7 +73,9 @@ static bool unknown_option(const char *command, const cli_option *options, const
     int         count = 0;
     for (; count < MAX_OPTIONS && options[count].name != NULL; count++)
         names[count] = options[count].name;
-    if (options[count].kind == CLI_SETTINGS && near != NULL) {
+    bool taken = options[count].kind == CLI_SETTINGS
+              || (options[count].kind == CLI_MODEL && near != NULL && lcsm_model_config_has(near));
+    if (taken && near != NULL) {
         snprintf(key, sizeof key, "--%s", near);
         for (char *c = key; *c != '\0'; c++)
             if (*c == '_') *c = '-';
@@ -84,8 +91,8 @@ static bool take_number(const char *command, const cli_option *o, const char *va
     double x     = strtod(value, &end);
     bool   right = end != value && *end == '\0' && x >= o->least && x <= o->most;
     if (!right || (o->kind == CLI_COUNT && x != (double)(int)x)) {
-        fprintf(stderr, "lcsm %s: %s is '%s', want a %s from %g to %g\n", command, o->name, value,
-                o->kind == CLI_COUNT ? "whole number" : "number", o->least, o->most);
+        fprintf(stderr, "lcsm %s: %s is '%s', want a %s from %.15g to %.15g\n", command, o->name,
+                value, o->kind == CLI_COUNT ? "whole number" : "number", o->least, o->most);
         return false;
     }
     if (o->kind == CLI_COUNT) *(int *)o->to = (int)x;
@@ -153,4 +160,10 @@ bool cli_parse(int argc, char **argv, const cli_option *options, int *words)
     }
     *words = count;
     return true;
+}
+
+bool cli_no_words(const char *command, char **argv, int words)
+{
+    if (words > 0) fprintf(stderr, "lcsm %s: takes no '%s'\n", command, argv[1]);
+    return words == 0;
 }

@@ -28,8 +28,8 @@ cli_command cmd_bench_methods, cmd_bench_tokenizer, cmd_bench_train, cmd_tokeniz
 /* Prints "lcsm COMMAND: text" on stderr and returns the exit code that fits the status. */
 int cli_report(const char *command, const lcsm_error *err);
 
-/* Prints "lcsm COMMAND: unknown option NAME" with the nearest known name (names ends in NULL)
- * on stderr and returns EXIT_USAGE. */
+/* Prints "lcsm COMMAND: unknown option NAME" with the nearest known name, whatever its
+ * case (names ends in NULL), on stderr and returns EXIT_USAGE. */
 int cli_unknown(const char *command, const char *what, const char *name, const char *const *names);
 
 /* The values of an option that may be given several times. */
@@ -41,22 +41,32 @@ typedef struct {
 /* An option of a command. A number is checked against its range. */
 typedef struct {
     const char *name; /* with its dashes */
-    enum { CLI_FLAG, CLI_COUNT, CLI_NUMBER, CLI_TEXT, CLI_LIST, CLI_SETTINGS } kind;
+    enum { CLI_FLAG, CLI_COUNT, CLI_NUMBER, CLI_TEXT, CLI_LIST, CLI_SETTINGS, CLI_MODEL } kind;
     void  *to; /* bool, int, double, const char * or cli_list */
     double least, most;
 } cli_option;
 
 /* Reads argv[1] and what follows; options may also be written --name=value, and -- ends them.
  * Other words are moved to the front of argv, and *words says how many they are. The list of
- * options ends with a NULL name, of kind CLI_SETTINGS if settings were taken before. False after a
- * message: return EXIT_USAGE. */
+ * options ends with a NULL name, of kind CLI_SETTINGS if settings were taken before, or CLI_MODEL
+ * if only those of a model were. False after a message: return EXIT_USAGE. */
 bool cli_parse(int argc, char **argv, const cli_option *options, int *words);
+
+/* For a command without words. False after a message: return EXIT_USAGE. */
+bool cli_no_words(const char *command, char **argv, int words);
+
+/* Whether a method has this name. False after a message: return EXIT_USAGE. */
+bool cli_is_method(const char *command, const char *name);
 
 /* Takes "--key value", "--key=value" and, of a switch, "--key" out of argv for every key of a model
  * and of training. *code is what to return if it fails, after a message. Without `train` its keys
  * stay. */
 bool cli_take_settings(int *argc, char **argv, lcsm_model_config *model, lcsm_train_config *train,
                        int *code);
+
+/* Whether a file can be made there, which is better known before the work than after it; with
+ * `make` the folders that are missing are made. False after a message: return EXIT_INPUT. */
+bool cli_may_write(const char *command, const char *path, bool make);
 
 /* Whether the folder has the settings and the weights of a model. */
 bool cli_is_run(const char *folder);

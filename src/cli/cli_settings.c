@@ -32,6 +32,19 @@ static bool key_of(const settings *s, const char *word, char key[KEY_ROOM])
     return known(s, key);
 }
 
+bool cli_is_method(const char *command, const char *name)
+{
+    enum { MOST = 128 };
+    const char *names[MOST + 1] = {NULL};
+    for (size_t j = 0; j < lcsm_method_count() && j < MOST; j++) {
+        names[j] = lcsm_method_at(j).name;
+        if (strcmp(names[j], name) == 0) return true;
+    }
+    (void)cli_unknown(command, "method", name, names);
+    fputs("lcsm methods lists them\n", stderr);
+    return false;
+}
+
 /* Without a value a key is switched on; what is no switch needs one. */
 static int take_bare(const settings *s, const char *key)
 {
@@ -44,6 +57,7 @@ static int take_bare(const settings *s, const char *key)
 static int take_value(const settings *s, const char *key, const char *value)
 {
     lcsm_error err;
+    if (strcmp(key, "method") == 0 && !cli_is_method(s->command, value)) return EXIT_USAGE;
     return set(s, key, value, &err) == LCSM_OK ? EXIT_OK : cli_report(s->command, &err);
 }
 

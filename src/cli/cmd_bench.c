@@ -13,6 +13,8 @@ static const char HELP[] =
     "                      [--json]\n"
     "       lcsm bench decode RUN | --method NAME ...     tokens a second; see its --help\n"
     "       lcsm bench methods [--size 10m] ...; lcsm bench methods --help says more\n"
+    "       lcsm bench tokenizer FILE|FOLDER...           text to ids, on one core; see its "
+    "--help\n"
     "       lcsm bench train [--method NAME ...]          whole updates; see its --help\n"
     "\n"
     "One run measures the fused multiply-adds, vector exponentials and memory reads that this\n"

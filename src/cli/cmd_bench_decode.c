@@ -105,7 +105,7 @@ int cmd_bench_decode(int argc, char **argv)
          {"--json", CLI_FLAG, &json, 0, 0},
          {"--threads", CLI_COUNT, &threads, 1, 1024},
          {"--seconds", CLI_NUMBER, &seconds, 0.001, 3600},
-         {NULL, CLI_SETTINGS, NULL, 0, 0},
+         {NULL, CLI_MODEL, NULL, 0, 0},
     };
     lcsm_model_config_defaults(&cfg);
     if (!cli_take_settings(&argc, argv, &cfg, NULL, &code)) return code;

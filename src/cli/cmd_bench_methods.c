@@ -2,6 +2,7 @@
 #include <jansson.h>
 #include <lcsm/bench.h>
 #include <math.h>
+#include <string.h>
 
 #include "cli.h"
 
@@ -119,6 +120,27 @@ static void print_summary(const show *s)
     json_decref(all);
 }
 
+/* What can be refused before the machine is measured. */
+static int check(const char *filter, const char *size)
+{
+    lcsm_model_config cfg;
+    lcsm_context     *ctx;
+    lcsm_error        err;
+    bool              found = false;
+    for (size_t j = 0; j < lcsm_method_count(); j++)
+        found = found || filter == NULL || strstr(lcsm_method_at(j).name, filter) != NULL;
+    if (!found) {
+        fprintf(stderr, "lcsm bench: no method has '%s' in its name; lcsm methods lists them\n",
+                filter);
+        return EXIT_USAGE;
+    }
+    lcsm_model_config_defaults(&cfg);
+    if (lcsm_context_create(&ctx, NULL, &err) != LCSM_OK) return cli_report("bench", &err);
+    lcsm_status st = lcsm_model_config_size(&cfg, ctx, size, &err);
+    lcsm_context_free(ctx);
+    return st == LCSM_OK ? EXIT_OK : cli_report("bench", &err);
+}
+
 int cmd_bench_methods(int argc, char **argv)
 {
     lcsm_bench_options o    = {0};
@@ -138,6 +160,9 @@ int cmd_bench_methods(int argc, char **argv)
         fputs(HELP, stdout);
         return EXIT_OK;
     }
+    if (!cli_no_words(argv[0], argv, count)) return EXIT_USAGE;
+    int code = check(o.filter, size);
+    if (code != EXIT_OK) return code;
     s.results                  = json_array();
     const lcsm_bench_sink sink = {take_machine, NULL, take_progress, &s};
     lcsm_status           st   = lcsm_bench_methods(&o, size, take_row, &sink, &err);

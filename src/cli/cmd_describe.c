@@ -143,6 +143,7 @@ static int describe(lcsm_model_config *cfg, show *s, int length, const char *siz
     lcsm_context *ctx;
     lcsm_error    err;
     bool          code = (s->name[0] >= '0' && s->name[0] <= '9') || strcmp(s->name, "ssm") == 0;
+    if (!code && !cli_is_method("describe", s->name)) return EXIT_USAGE;
     if (lcsm_model_config_set(cfg, code ? "code" : "method", s->name, &err) != LCSM_OK)
         return cli_report("describe", &err);
     if (lcsm_context_create(&ctx, NULL, &err) != LCSM_OK) return cli_report("describe", &err);
@@ -165,7 +166,7 @@ int cmd_describe(int argc, char **argv)
                                    {"--recipe", CLI_TEXT, &recipe, 0, 0},
                                    {"--size", CLI_TEXT, &size, 0, 0},
                                    {"--seq-len", CLI_COUNT, &length, 1, 1 << 24},
-                                   {NULL, CLI_SETTINGS, NULL, 0, 0}};
+                                   {NULL, CLI_MODEL, NULL, 0, 0}};
     lcsm_model_config_defaults(&cfg);
     if ((code = take_recipe(argc, argv, &cfg)) != EXIT_OK) return code;
     if (!cli_take_settings(&argc, argv, &cfg, NULL, &code)) return code;

@@ -1,5 +1,4 @@
 /* cmd_generate.c - lcsm generate: text from a model, as it is made. */
-#include <errno.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -219,24 +218,11 @@ static int report(const task *t)
     return EXIT_OK;
 }
 
-/* Whether a file can be made where the state goes; asked before the text is made. */
-static bool can_save(const char *path)
-{
-    char        folder[4096] = ".";
-    const char *slash        = strrchr(path, '/');
-    if (slash != NULL) /* "/state" is in "/" */
-        snprintf(folder, sizeof folder, "%.*s", slash > path ? (int)(slash - path) : 1, path);
-    if (access(folder, W_OK | X_OK) == 0) return true;
-    fprintf(stderr, "lcsm generate: --save-state %s: no file can be made in %s: %s\n", path, folder,
-            strerror(errno));
-    return false;
-}
-
 static int generate(const char *folder, int threads, task *t)
 {
     cli_run    r;
     lcsm_error err;
-    if (t->save != NULL && !can_save(t->save)) return EXIT_INPUT;
+    if (t->save != NULL && !cli_may_write("generate", t->save, false)) return EXIT_INPUT;
     int code = cli_run_open(&r, "generate", folder, threads, true);
     if (code != EXIT_OK) return code;
     t->generate.lines = r.lines;

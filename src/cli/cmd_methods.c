@@ -78,6 +78,7 @@ int cmd_methods(int argc, char **argv)
                                   {"--json", CLI_FLAG, &json, 0, 0},
                                   {NULL, CLI_FLAG, NULL, 0, 0}};
     if (!cli_parse(argc, argv, options, &count)) return EXIT_USAGE;
+    if (!help && !cli_no_words(argv[0], argv, count)) return EXIT_USAGE;
     if (help) fputs(HELP, stdout);
     else if (json) print_json();
     else {

@@ -28,7 +28,8 @@ static const char HELP[] =
     "for -; any bytes will do, and come back as they were.\n"
     "\n"
     "  --vocab N        tokens to learn, 256 bytes and the end of text included; default 8192\n"
-    "  --out FILE       where the trained tokenizer goes; default tokenizer.json\n"
+    "  --out FILE       where the trained tokenizer goes, its folder is made; default "
+    "tokenizer.json\n"
     "  --eos TEXT       the end-of-text token, id 0; default <|endoftext|>, none for \"\"\n"
     "  --min-count N    pairs that come less often are not merged; default 2\n"
     "  --special        special tokens that stand in the text become their ids\n"
@@ -61,14 +62,6 @@ static int print_json(const char *command, json_t *object)
     return code == 0 ? EXIT_OK : EXIT_ROOM;
 }
 
-/* What was printed has arrived. */
-static int finish_output(const char *command, int code)
-{
-    if (fflush(stdout) == 0 && ferror(stdout) == 0) return code;
-    fprintf(stderr, "lcsm %s: cannot write the result: %s\n", command, strerror(errno));
-    return EXIT_ROOM;
-}
-
 static lcsm_status load(lcsm_tokenizer **tok, const settings *s, lcsm_error *err)
 {
     if (s->tokenizer == NULL) return lcsm_tokenizer_bytes(tok, err);
@@ -77,22 +70,6 @@ static lcsm_status load(lcsm_tokenizer **tok, const settings *s, lcsm_error *err
 }
 
 /* ---- train ------------------------------------------------------------------------------ */
-
-/* Whether a file can be made there: better known before the work than after it. */
-static bool may_write(const char *command, const char *path)
-{
-    char        folder[4096] = ".";
-    const char *slash        = strrchr(path, '/');
-    size_t      size         = slash == NULL ? 0 : (size_t)(slash - path) + 1;
-    if (size >= sizeof folder) return true; /* whoever opens it says what is wrong */
-    if (size > 0) {
-        memcpy(folder, path, size);
-        folder[size] = '\0';
-    }
-    if (access(folder, W_OK | X_OK) == 0) return true;
-    fprintf(stderr, "lcsm %s: cannot write %s: %s: %s\n", command, path, folder, strerror(errno));
-    return false;
-}
 
 static int train(int count, char **words, const settings *s, const char *command)
 {
@@ -106,7 +83,7 @@ static int train(int count, char **words, const settings *s, const char *command
         fprintf(stderr, "lcsm %s: which text? name files or folders\n", command);
         return EXIT_USAGE;
     }
-    if (!may_write(command, out)) return EXIT_INPUT;
+    if (!cli_may_write(command, out, true)) return EXIT_INPUT;
     double      begun = cli_seconds();
     lcsm_status st = lcsm_tokenizer_train(&tok, (const char *const *)words, (size_t)count, &options,
                                           cli_progress_show, &progress, &err);
@@ -354,7 +331,7 @@ static int run(int argc, char **argv,
                 argv[0]);
         return EXIT_USAGE;
     }
-    return finish_output(argv[0], what(words, argv + 1, &s, argv[0]));
+    return what(words, argv + 1, &s, argv[0]);
 }
 
 int cmd_tokenizer(int argc, char **argv)

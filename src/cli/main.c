@@ -21,7 +21,7 @@ static const command COMMANDS[] = {
     {"eval", "loss, perplexity, bits per byte and accuracy on a text", cmd_eval},
     {"experiment", "the paper's tables and figures, trained here", cmd_experiment},
     {"generate", "text from a model, as it is made", cmd_generate},
-    {"help", "this page", help},
+    {"help", "this page, or that of a command", help},
     {"import", "a run folder from a released model", cmd_import},
     {"inspect", "what a trained model remembers", cmd_inspect},
     {"methods", "the method table and the oscillation codes", cmd_methods},
@@ -40,23 +40,7 @@ static void print_help(FILE *out)
           out);
     for (int j = 0; j < COMMAND_COUNT; j++)
         fprintf(out, "  %-12s %s\n", COMMANDS[j].name, COMMANDS[j].summary);
-    fputs("\nlcsm COMMAND --help says more about a command.\n", out);
-}
-
-static int help(int argc, char **argv)
-{
-    (void)argc;
-    (void)argv;
-    print_help(stdout);
-    return EXIT_OK;
-}
-
-static int version(int argc, char **argv)
-{
-    (void)argc;
-    (void)argv;
-    printf("lcsm %s\n", lcsm_version());
-    return EXIT_OK;
+    fputs("\nlcsm COMMAND --help, or lcsm help COMMAND, says more about a command.\n", out);
 }
 
 static const command *find(const char *name)
@@ -75,6 +59,34 @@ static int unknown(const char *name)
     int code = cli_unknown("", "command", name, names);
     fputs("lcsm help lists the commands\n", stderr);
     return code;
+}
+
+/* `help COMMAND WORD...` is `COMMAND WORD... --help`. */
+static int help(int argc, char **argv)
+{
+    static char flag[] = "--help";
+    if (argc < 2 || strcmp(argv[1], flag) == 0) {
+        print_help(stdout);
+        return EXIT_OK;
+    }
+    const command *c = find(argv[1]);
+    if (c == NULL) return unknown(argv[1]);
+    for (int j = 1; j < argc; j++) argv[j - 1] = argv[j];
+    argv[argc - 1] = flag;
+    return c->run(argc, argv);
+}
+
+static int version(int argc, char **argv)
+{
+    bool             help_flag = false;
+    int              words;
+    const cli_option options[] = {{"--help", CLI_FLAG, &help_flag, 0, 0},
+                                  {NULL, CLI_FLAG, NULL, 0, 0}};
+    if (!cli_parse(argc, argv, options, &words) || !cli_no_words("version", argv, words))
+        return EXIT_USAGE;
+    if (help_flag) fputs("lcsm version - the version of the program\n", stdout);
+    else printf("lcsm %s\n", lcsm_version());
+    return EXIT_OK;
 }
 
 /*

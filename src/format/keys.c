@@ -77,8 +77,10 @@ static lcsm_status out_of_range(const char *place, const lcsm_key *k, double fou
 {
     bool   whole = k->type == LCSM_KEY_INT;
     double near  = fmin(fmax(whole ? round(found) : found, k->min), k->max); /* of NaN: the least */
-    return lcsm_fail(err, LCSM_ERR_CONFIG, "%s%s is %g, want %s%g..%g; the nearest is %g", place,
-                     k->name, found, whole ? "a whole number " : "", k->min, k->max, near);
+    int    digits = whole ? 15 : 6; /* so that a whole number is printed whole */
+    return lcsm_fail(err, LCSM_ERR_CONFIG, "%s%s is %.*g, want %s%.*g..%.*g; the nearest is %.*g",
+                     place, k->name, digits, found, whole ? "a whole number " : "", digits, k->min,
+                     digits, k->max, digits, near);
 }
 
 static lcsm_status check_number(const char *place, const lcsm_key *k, double value, lcsm_error *err)

@@ -1,6 +1,11 @@
 # Every mistake gets a sentence that names the nearest thing that would do.
 try() { $LCSM "$@" 2>&1 || echo "exit $?"; }
 try describe gal
+try describe GLA
+try describe nosuch
+try describe gla --method Mamba
+try describe gla --lr 1
+try describe gla --vocab 2000000000
 try describe 1-12-1-0
 try describe 1-1-1
 try describe 9-0-0-9
