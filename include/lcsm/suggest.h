@@ -12,7 +12,7 @@
 LCSM_BEGIN_DECLS
 
 /* The entry of names (count of them) nearest to name in single-letter edits, swaps of
- * neighbours included; NULL when none is near enough to be meant. */
+ * neighbours included, capitals as small letters; NULL when none is near enough to be meant. */
 LCSM_API const char *lcsm_suggest(const char *name, const char *const *names, size_t count);
 
 LCSM_END_DECLS

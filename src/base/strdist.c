@@ -1,6 +1,8 @@
 /* strdist.c - the distance between two words, and the nearest of several. */
 #include "base/strdist.h"
 
+#include <ctype.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include <lcsm/suggest.h>
@@ -8,6 +10,11 @@
 static size_t min2(size_t a, size_t b)
 {
     return a < b ? a : b;
+}
+
+static bool same(char a, char b)
+{
+    return tolower((unsigned char)a) == tolower((unsigned char)b);
 }
 
 /* d[i][j] is the distance between the first i letters of a and the first j of b; only the
@@ -22,8 +29,8 @@ size_t lcsm_strdist(const char *a, const char *b)
         size_t *now = d[i % 3], *one = d[(i + 2) % 3], *two = d[(i + 1) % 3];
         now[0] = i;
         for (size_t j = 1; j <= nb; j++) {
-            now[j] = min2(min2(one[j], now[j - 1]) + 1, one[j - 1] + (a[i - 1] != b[j - 1]));
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+            now[j] = min2(min2(one[j], now[j - 1]) + 1, one[j - 1] + !same(a[i - 1], b[j - 1]));
+            if (i > 1 && j > 1 && same(a[i - 1], b[j - 2]) && same(a[i - 2], b[j - 1]))
                 now[j] = min2(now[j], two[j - 2] + 1);
         }
     }

@@ -1,4 +1,4 @@
-/* strdist.h - how many single-letter edits lie between two words. */
+/* strdist.h - how many single-letter edits lie between two words, capitals as small letters. */
 #ifndef LCSM_BASE_STRDIST_H
 #define LCSM_BASE_STRDIST_H
 #include <stddef.h>

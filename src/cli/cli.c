@@ -1,7 +1,6 @@
 /* cli.c - what the subcommands share. */
 #include "cli.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -27,13 +26,9 @@ int cli_report(const char *command, const lcsm_error *err)
 
 int cli_unknown(const char *command, const char *what, const char *name, const char *const *names)
 {
-    size_t count = 0, size = 0;
-    char   lower[128];
+    size_t count = 0;
     while (names[count] != NULL) count++;
-    for (; name[size] != '\0' && size + 1 < sizeof lower; size++)
-        lower[size] = (char)tolower((unsigned char)name[size]);
-    lower[size]      = '\0';
-    const char *near = lcsm_suggest(lower, names, count);
+    const char *near = lcsm_suggest(name, names, count);
     fprintf(stderr, "lcsm%s%s: unknown %s '%s'", *command != '\0' ? " " : "", command, what, name);
     if (near != NULL) fprintf(stderr, ", did you mean '%s'?", near);
     fputc('\n', stderr);

@@ -13,7 +13,7 @@ TEST(strdist_counts_edits)
     } CASES[] = {
         {"", "", 0},           {"", "abc", 3},    {"abc", "", 3},           {"abc", "abc", 0},
         {"abc", "abd", 1},     {"abc", "acb", 1}, {"abc", "bc", 1},         {"abc", "xabc", 1},
-        {"train", "trian", 1}, {"ca", "abc", 3},  {"kitten", "sitting", 3},
+        {"train", "trian", 1}, {"ca", "abc", 3},  {"kitten", "sitting", 3}, {"GLA", "gla", 0},
     };
     for (size_t j = 0; j < COUNT(CASES); j++) {
         assert_int_equal(lcsm_strdist(CASES[j].a, CASES[j].b), CASES[j].want);
