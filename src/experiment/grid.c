@@ -10,8 +10,8 @@
 #include "base/size.h"
 #include "experiment/catalogue.h"
 #include "experiment/grid_read.h"
+#include "format/keys.h"
 #include "report/escape.h"
-#include "report/record.h"
 
 const char *const LCSM_GRID_SCALE_NAMES[LCSM_GRID_SCALES] = {"tiny", "small", "paper"};
 

@@ -10,6 +10,7 @@
 #include "experiment/grid_read.h"
 #include "experiment/result.h"
 #include "format/json_write.h"
+#include "format/keys.h"
 #include "format/run_folder.h"
 #include "report/study.h"
 

@@ -267,6 +267,18 @@ static json_t *to_json(const lcsm_key *k, const void *settings)
     }
 }
 
+const char *lcsm_setting_text(char text[LCSM_KEY_TEXT_SIZE], const json_t *v)
+{
+    text[0] = '\0';
+    if (json_is_string(v)) (void)snprintf(text, LCSM_KEY_TEXT_SIZE, "%s", json_string_value(v));
+    if (json_is_integer(v))
+        (void)snprintf(text, LCSM_KEY_TEXT_SIZE, "%" JSON_INTEGER_FORMAT, json_integer_value(v));
+    if (json_is_real(v)) (void)snprintf(text, LCSM_KEY_TEXT_SIZE, "%.10g", json_real_value(v));
+    if (json_is_boolean(v))
+        (void)snprintf(text, LCSM_KEY_TEXT_SIZE, "%s", json_is_true(v) ? "true" : "false");
+    return text;
+}
+
 bool lcsm_keys_write(const lcsm_keys *keys, const void *settings, json_t *object)
 {
     for (size_t j = 0; j < keys->count; j++)

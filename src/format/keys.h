@@ -75,6 +75,9 @@ lcsm_status lcsm_keys_read(const lcsm_keys *keys, const lcsm_keys *others, void 
 lcsm_status lcsm_keys_pick(const lcsm_keys *keys, void *settings, json_t *object, const char *place,
                            lcsm_error *err);
 
+/* A value as a flag would have it; nothing for what is no text, number or truth. */
+const char *lcsm_setting_text(char text[LCSM_KEY_TEXT_SIZE], const json_t *value);
+
 /* Every key into the object; false when there is no memory. */
 bool lcsm_keys_write(const lcsm_keys *keys, const void *settings, json_t *object);
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "format/keys.h"
 #include "format/run_folder.h"
 #include "report/rank.h"
 
@@ -306,15 +307,4 @@ double lcsm_record_test(const lcsm_record *r, const lcsm_metric *metric)
 const char *lcsm_record_setting(const lcsm_record *r, const char *key, char text[64])
 {
     return lcsm_setting_text(text, json_object_get(r->config.root, key));
-}
-
-const char *lcsm_setting_text(char text[64], const json_t *v)
-{
-    text[0] = '\0';
-    if (json_is_string(v)) (void)snprintf(text, 64, "%s", json_string_value(v));
-    if (json_is_integer(v))
-        (void)snprintf(text, 64, "%" JSON_INTEGER_FORMAT, json_integer_value(v));
-    if (json_is_real(v)) (void)snprintf(text, 64, "%.10g", json_real_value(v));
-    if (json_is_boolean(v)) (void)snprintf(text, 64, "%s", json_is_true(v) ? "true" : "false");
-    return text;
 }

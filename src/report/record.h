@@ -69,8 +69,6 @@ double lcsm_record_value(const lcsm_record *r, const lcsm_metric *metric);
 double lcsm_record_test(const lcsm_record *r, const lcsm_metric *metric);
 
 /* A key of config.json as text; "" if it is not there. */
-/* A setting as a flag would have it; nothing for what is no text, number or truth. */
-const char *lcsm_setting_text(char text[64], const json_t *value);
 const char *lcsm_record_setting(const lcsm_record *r, const char *key, char text[64]);
 
 #endif

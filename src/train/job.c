@@ -2,7 +2,6 @@
 #include "train/job.h"
 
 #include <jansson.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -72,27 +71,15 @@ cleanup:
     return st;
 }
 
-/* A number as a user would write it, a word in quotes. */
-static void value_text(char out[LCSM_KEY_TEXT_SIZE + 2], const json_t *value)
-{
-    size_t room = LCSM_KEY_TEXT_SIZE + 2;
-    if (json_is_number(value)) (void)snprintf(out, room, "%.10g", json_number_value(value));
-    else if (json_is_boolean(value))
-        (void)snprintf(out, room, json_is_true(value) ? "true" : "false");
-    else (void)snprintf(out, room, "\"%s\"", json_string_value(value));
-}
-
 static lcsm_status check_same(const char *key, json_t *want, json_t *have, lcsm_error *err)
 {
     json_t *a = json_object_get(want, key), *b = json_object_get(have, key);
-    char    given[LCSM_KEY_TEXT_SIZE + 2], own[LCSM_KEY_TEXT_SIZE + 2];
+    char    given[LCSM_KEY_TEXT_SIZE], own[LCSM_KEY_TEXT_SIZE];
     if (json_equal(a, b)) return LCSM_OK;
-    value_text(given, a);
-    value_text(own, b);
     return lcsm_fail(err, LCSM_ERR_CONFIG,
                      "%s is %s, but the run has %s; a run keeps its model: leave it out, or train "
                      "in another folder",
-                     key, given, own);
+                     key, lcsm_setting_text(given, a), lcsm_setting_text(own, b));
 }
 
 /* A run that is resumed has the task and the model that it began with. */

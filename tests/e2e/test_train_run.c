@@ -256,7 +256,7 @@ TEST(train_resumed_with_another_model_task_or_text_is_refused_and_stays_whole)
     refused(&r, "d_model is 32, but the run has 16");
     r            = given;
     r.train.task = LCSM_TASK_MQAR;
-    refused(&r, "task is \"mqar\", but the run has \"lm\"");
+    refused(&r, "task is mqar, but the run has lm");
     r             = given;
     r.model.vocab = 300;
     refused(&r, "vocab is 300, but the run has 256");
