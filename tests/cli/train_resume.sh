@@ -28,6 +28,8 @@ cmp run/config.json kept.json && train --resume --out nothing --out run --steps 
 
 sed 's/"format_version": 1/"format_version": 9/' kept.json >copy/config.json
 train --resume --out copy
+sed 's/"format_version"/"imported_from": "mamba", "format_version"/' kept.json >copy/config.json
+train --resume --out copy
 cp kept.json copy/config.json
 rm -r copy/checkpoints
 train --resume --out copy
