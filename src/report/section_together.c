@@ -40,9 +40,22 @@ static void collect(collection *c, const lcsm_study *s)
     c->studies += c->count > before;
 }
 
+/* Numbers of longer runs are no better for it. */
+static bool same_budget(const lcsm_study *a, const lcsm_study *b)
+{
+    static const char *const KEYS[] = {"steps", "tokens", "epochs", "batch_size", "seq_len"};
+    bool                     same   = a->run_count > 0 && b->run_count > 0;
+    char                     x[64], y[64];
+    for (size_t j = 0; same && j < COUNT(KEYS); j++)
+        same = strcmp(lcsm_record_setting(&a->runs[0].record, KEYS[j], x),
+                      lcsm_record_setting(&b->runs[0].record, KEYS[j], y))
+            == 0;
+    return same;
+}
+
 static bool fits(const lcsm_study *a, const lcsm_study *b)
 {
-    return a->metric == b->metric && strcmp(a->scale, b->scale) == 0;
+    return a->metric == b->metric && strcmp(a->scale, b->scale) == 0 && same_budget(a, b);
 }
 
 /* Rows from the best to the worst of ours. */
@@ -81,11 +94,14 @@ static lcsm_status put_collection(lcsm_doc *d, const collection *c, lcsm_error *
         paper[j] = c->rows[j].paper;
     }
     bool higher = c->rows[0].study->metric->higher;
+    char steps[64];
     lcsm_ranks(ranks, ours, n, higher);
     lcsm_ranks(paper_ranks, paper, n, higher);
     lcsm_doc_add(d, LCSM_BLOCK_SECTION, "The tables together, %s", c->rows[0].study->metric->label);
     lcsm_doc_fact(d, "tables", "%zu", c->studies);
     lcsm_doc_fact(d, "rows", "%zu", n);
+    lcsm_doc_fact(d, "updates of a run", "%s",
+                  lcsm_record_setting(&c->rows[0].study->runs[0].record, "steps", steps));
     lcsm_doc_fact(d, "rank correlation with the paper", "%.2f",
                   lcsm_spearman(ours, paper, n, NULL));
     put_rows(d, c, ranks, paper_ranks);

@@ -312,12 +312,12 @@ TEST(report_ranks_rows_of_several_experiments_together)
     char        text[1000], markdown[100];
     (void)snprintf(text, sizeof text, fmt, "p", "P", "a", "a", 0.25);
     put(&f, "all/p", "experiment.json", text);
-    put_run(&f, "all/p/runs/x", "{}", EVAL(1, 1, 0.75) END("steps"));
-    put_run(&f, "all/p/runs/y", "{}", EVAL(1, 1, 0.5) END("steps"));
+    put_run(&f, "all/p/runs/x", "{\"steps\": 9}", EVAL(1, 1, 0.75) END("steps"));
+    put_run(&f, "all/p/runs/y", "{\"steps\": 9}", EVAL(1, 1, 0.5) END("steps"));
     (void)snprintf(text, sizeof text, fmt, "q", "Q", "c", "c", 0.75);
     put(&f, "all/q", "experiment.json", text);
-    put_run(&f, "all/q/runs/x", "{}", EVAL(1, 1, 0.875) END("steps"));
-    put_run(&f, "all/q/runs/y", "{}", EVAL(1, 1, 0.5) END("steps"));
+    put_run(&f, "all/q/runs/x", "{\"steps\": 9}", EVAL(1, 1, 0.875) END("steps"));
+    put_run(&f, "all/q/runs/y", "{\"steps\": 9}", EVAL(1, 1, 0.5) END("steps"));
     (void)snprintf(markdown, sizeof markdown, "%s/r.md", f.path);
     const char *const   folders[] = {temp_path(&f, "all")};
     lcsm_report_options o         = {.folders = folders, .count = 1, .markdown = markdown};
@@ -325,10 +325,17 @@ TEST(report_ranks_rows_of_several_experiments_together)
     char *page = written(&f, "r.md");
     char *here = strstr(page, "## The tables together, accuracy");
     assert_non_null(here);
-    assert_has(here, "- rows: 3\n- rank correlation with the paper: 0.50\n");
+    assert_has(here, "- rows: 3\n- updates of a run: 9\n- rank correlation with the paper: 0.50\n");
     assert_has(here, "| c | Q | 0.875 | 1 | 0.750 | 1 |\n"
                      "| a | P | 0.750 | 2 | 0.250 | 3 |\n"
                      "| b | P | 0.500 | 3 | 0.500 | 2 |\n");
+    free(page);
+
+    /* longer runs are no comparison */
+    put(&f, "all/q/runs/x", "config.json", "{\"steps\": 10}");
+    assert_int_equal(lcsm_report_write(&o, NULL, NULL), LCSM_OK);
+    page = written(&f, "r.md");
+    assert_null(strstr(page, "The tables together"));
     free(page);
     temp_folder_remove(&f);
 }
