@@ -124,7 +124,8 @@ lcsm_status lcsm_check_models(const lcsm_context *ctx, const char *name,
                               lcsm_error *err)
 {
     lcsm_check_options none = {0};
-    checker            c    = {ctx, options == NULL ? &none : options, sink, user};
+    char               hint[LCSM_METHOD_HINT];
+    checker            c = {ctx, options == NULL ? &none : options, sink, user};
     if (strcmp(name, "codes") == 0) return check_codes(&c, err);
     if ((name[0] >= '0' && name[0] <= '9') || strcmp(name, "ssm") == 0)
         return check_code(&c, name, 16, err);
@@ -137,6 +138,6 @@ lcsm_status lcsm_check_models(const lcsm_context *ctx, const char *name,
     }
     const lcsm_method *m = lcsm_method_find(name);
     if (m != NULL) return check_method(&c, m, err);
-    return lcsm_fail(err, LCSM_ERR_ARGUMENT, "there is no method \"%s\"; the nearest is %s", name,
-                     lcsm_method_nearest(name));
+    return lcsm_fail(err, LCSM_ERR_ARGUMENT, "\"%s\" is no method%s", name,
+                     lcsm_method_hint(name, hint));
 }

@@ -34,14 +34,13 @@ static bool key_of(const settings *s, const char *word, char key[KEY_ROOM])
 
 bool cli_is_method(const char *command, const char *name)
 {
-    enum { MOST = 128 };
-    const char *names[MOST + 1] = {NULL};
-    for (size_t j = 0; j < lcsm_method_count() && j < MOST; j++) {
-        names[j] = lcsm_method_at(j).name;
-        if (strcmp(names[j], name) == 0) return true;
-    }
-    (void)cli_unknown(command, "method", name, names);
-    fputs("lcsm methods lists them\n", stderr);
+    lcsm_error        err;
+    lcsm_model_config cfg;
+    lcsm_model_config_defaults(&cfg);
+    if (lcsm_model_config_set(&cfg, "method", name, &err) == LCSM_OK
+        && lcsm_model_config_check(&cfg, &err) == LCSM_OK)
+        return true;
+    (void)cli_report(command, &err);
     return false;
 }
 

@@ -1,9 +1,10 @@
 /* method.c - the method table. */
 #include "eos/method.h"
 
+#include <lcsm/suggest.h>
+#include <stdio.h>
 #include <string.h>
 
-#include "base/strdist.h"
 #include "eos/code.h"
 
 #define LA   "linear attention"
@@ -54,23 +55,28 @@ const lcsm_method *lcsm_method_find(const char *name)
     return NULL;
 }
 
-const char *lcsm_method_nearest(const char *name)
+const char *lcsm_method_hint(const char *name, char text[LCSM_METHOD_HINT])
 {
-    const char *best = LCSM_METHODS[0].name;
-    for (size_t j = 1; j < LCSM_METHOD_COUNT; j++)
-        if (lcsm_strdist(LCSM_METHODS[j].name, name) < lcsm_strdist(best, name))
-            best = LCSM_METHODS[j].name;
-    return best;
+    const char      *names[COUNT(LCSM_METHODS)];
+    lcsm_code_states c;
+    lcsm_error       err;
+    for (size_t j = 0; j < LCSM_METHOD_COUNT; j++) names[j] = LCSM_METHODS[j].name;
+    const char *near = lcsm_suggest(name, names, LCSM_METHOD_COUNT);
+    if (near != NULL) snprintf(text, LCSM_METHOD_HINT, "; the nearest is %s", near);
+    else if (lcsm_code_parse(name, &c, &err) == LCSM_OK)
+        snprintf(text, LCSM_METHOD_HINT, ", but a code; it goes into the setting code");
+    else snprintf(text, LCSM_METHOD_HINT, "; lcsm methods lists them");
+    return text;
 }
 
 lcsm_tensor *lcsm_mixer_build(const lcsm_mixer *m)
 {
     const lcsm_method *method = lcsm_method_find(m->cfg->code[0] != 0 ? "code" : m->cfg->method);
     bool               bare   = m->cfg->flavour == LCSM_FLAVOUR_BARE;
+    char               hint[LCSM_METHOD_HINT];
     if (method == NULL)
-        return lcsm_graph_fail(m->g, LCSM_ERR_CONFIG,
-                               "there is no method \"%s\"; the nearest is %s", m->cfg->method,
-                               lcsm_method_nearest(m->cfg->method));
+        return lcsm_graph_fail(m->g, LCSM_ERR_CONFIG, "\"%s\" is no method%s", m->cfg->method,
+                               lcsm_method_hint(m->cfg->method, hint));
     if (bare && !lcsm_method_has_bare(method))
         return lcsm_graph_fail(m->g, LCSM_ERR_CONFIG,
                                "%s has no bare flavour; the nearest is native", method->name);

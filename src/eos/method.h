@@ -27,7 +27,10 @@ extern const lcsm_method LCSM_METHODS[];
 extern const size_t      LCSM_METHOD_COUNT;
 
 const lcsm_method *lcsm_method_find(const char *name); /* NULL: no such method */
-const char        *lcsm_method_nearest(const char *name);
+
+/* What would do in the place of a name that is no method's, as the end of a sentence. */
+enum { LCSM_METHOD_HINT = 96 };
+const char *lcsm_method_hint(const char *name, char text[LCSM_METHOD_HINT]);
 
 static inline bool lcsm_method_has_bare(const lcsm_method *m)
 {

@@ -21,7 +21,7 @@ static const lcsm_key ROWS[] = {
     TEXT("code",           code,           "",     "e-o-s-a instead of a method, as 1-1-1-0; 0 is the SSM"),
     WORD("flavour",        flavour,        "native", "native|bare", "the method's own block, or only i, e, o, s"),
     WORD("wiring",         wiring,         "lm",   "lm|mqar|mqar-plain", "how blocks are joined"),
-    INT ("vocab",          vocab,          1, 1 << 24, "256", "vocabulary"),
+    INT ("vocab",          vocab,          1, 1 << 24, "256", "vocabulary; of a text the tokenizer's, or more if more is asked for"),
     INT ("d_model",        d_model,        1, 1 << 16, "128", "model width"),
     INT ("layers",         layers,         0, 1024,    "2",   "blocks; 0: as the paper's language model, 9 to 11 by the code"),
     INT ("heads",          heads,          0, 4096,    "0",   "heads; 0: the method's own"),
@@ -99,16 +99,39 @@ ptrdiff_t lcsm_model_config_layers(const lcsm_model_config *cfg)
     return code ? lcsm_code_depth(&c) : 10;
 }
 
+/* What a code or a method decides by itself is not for the user to say. */
+static lcsm_status check_custom(const lcsm_model_config *cfg, lcsm_error *err)
+{
+    static const char *const keys[] = {"activation",     "expand.from",   "shrink.from",
+                                       "oscillation",    "oscillation.k", "oscillation.d",
+                                       "oscillation.kd", "phase"};
+    const bool               code   = cfg->code[0] != 0;
+    lcsm_model_config        standard;
+    if (!code && strcmp(cfg->method, "custom") == 0) return LCSM_OK;
+    lcsm_model_config_defaults(&standard);
+    for (size_t j = 0; j < COUNT(keys); j++) {
+        size_t at = lcsm_keys_find(&LCSM_MODEL_KEYS, keys[j])->offset;
+        if (memcmp((const char *)cfg + at, (const char *)&standard + at, sizeof(int)) != 0)
+            return lcsm_fail(err, LCSM_ERR_CONFIG,
+                             "%s is for the method custom; in %s %s it does nothing", keys[j],
+                             code ? "code" : "method", code ? cfg->code : cfg->method);
+    }
+    return LCSM_OK;
+}
+
 /* Ranges, and a code or a method that exists; what only the sizes can show comes from the builders.
  */
 lcsm_status lcsm_model_config_check(const lcsm_model_config *cfg, lcsm_error *err)
 {
     lcsm_code_states c;
+    char             hint[LCSM_METHOD_HINT];
     lcsm_status      st = lcsm_keys_check(&LCSM_MODEL_KEYS, cfg, err);
+    if (st != LCSM_OK) return st;
+    st = check_custom(cfg, err);
     if (st != LCSM_OK) return st;
     if (cfg->code[0] != 0) return lcsm_code_parse(cfg->code, &c, err);
     if (lcsm_method_find(cfg->method) == NULL)
-        return lcsm_fail(err, LCSM_ERR_CONFIG, "there is no method \"%s\"; the nearest is %s",
-                         cfg->method, lcsm_method_nearest(cfg->method));
+        return lcsm_fail(err, LCSM_ERR_CONFIG, "\"%s\" is no method%s", cfg->method,
+                         lcsm_method_hint(cfg->method, hint));
     return LCSM_OK;
 }

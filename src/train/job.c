@@ -170,15 +170,20 @@ cleanup:
     return st;
 }
 
+/* The model's vocabulary is the tokenizer's unless a larger one was asked for, as the paper's. */
 static lcsm_status set_vocabulary(lcsm_job *j, bool resume, lcsm_error *err)
 {
-    ptrdiff_t vocab = (ptrdiff_t)lcsm_tokenizer_vocab(j->tok);
-    if (resume && vocab != j->model_cfg.vocab)
-        return lcsm_fail(err, LCSM_ERR_FORMAT,
-                         "the tokenizer of %s has a vocabulary of %td, but its model has %td",
-                         j->run, vocab, j->model_cfg.vocab);
-    j->model_cfg.vocab = vocab;
-    return LCSM_OK;
+    lcsm_model_config standard;
+    ptrdiff_t         vocab = (ptrdiff_t)lcsm_tokenizer_vocab(j->tok), *own = &j->model_cfg.vocab;
+    lcsm_model_config_defaults(&standard);
+    if (!resume && *own == standard.vocab) *own = vocab;
+    if (*own >= vocab) return LCSM_OK;
+    return resume ? lcsm_fail(err, LCSM_ERR_FORMAT,
+                              "the tokenizer of %s has a vocabulary of %td, but its model has %td",
+                              j->run, vocab, *own)
+                  : lcsm_fail(err, LCSM_ERR_ARGUMENT,
+                              "vocab is %td, but the tokenizer has %td; leave it out, or say more",
+                              *own, vocab);
 }
 
 typedef struct {
@@ -261,8 +266,12 @@ cleanup:
     return st;
 }
 
-static lcsm_status open_recall(lcsm_job *j, lcsm_error *err)
+static lcsm_status open_recall(lcsm_job *j, const lcsm_train_job *want, lcsm_error *err)
 {
+    if (want->data_count + want->valid_count > 0 || want->tokenizer != NULL || want->cache != NULL)
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT,
+                         "recall makes its own examples; data, valid, tokenizer and cache are for "
+                         "the task lm");
     j->train = lcsm_batches_recall(&j->cfg, j->model_cfg.vocab, false);
     j->valid = lcsm_batches_recall(&j->cfg, j->model_cfg.vocab, true);
     j->data  = j->cfg.examples;
@@ -357,7 +366,7 @@ lcsm_status lcsm_job_open(lcsm_job *j, const lcsm_context *ctx, const lcsm_train
     LCSM_TRY(lcsm_train_config_check(&j->cfg, err));
     LCSM_TRY(lcsm_model_config_check(&j->model_cfg, err));
     if (want->resume) LCSM_TRY(check_resumed(j, err));
-    if (j->cfg.task == LCSM_TASK_MQAR) LCSM_TRY(open_recall(j, err));
+    if (j->cfg.task == LCSM_TASK_MQAR) LCSM_TRY(open_recall(j, want, err));
     else LCSM_TRY(open_lm(j, want, hooks, err));
     LCSM_TRY(open_trainer(j, err));
 cleanup:

@@ -4,6 +4,9 @@ try describe gal
 try describe GLA
 try describe nosuch
 try describe gla --method Mamba
+try describe gla --method 1-1-1-0
+try describe gla --oscillation row
+try describe 1-1-1-0 --activation silu
 try describe gla --lr 1
 try describe gla --vocab 2000000000
 try describe 1-12-1-0

@@ -1,0 +1,13 @@
+# What would do nothing is refused, and what was asked for is kept.
+try() { $LCSM train "$@" --out run --quiet >out 2>&1 || echo "exit $?" >>out; cat out; }
+yes 'a line of text' | head -n 200 >text
+small='--steps 1 --batch-size 2 --seq-len 16 --layers 1 --d-model 8'
+try --task mqar --data text
+try --task mqar --tokenizer text
+try --data text --vocab 200
+try --data text --oscillation row
+ls -d run 2>/dev/null
+$LCSM train --data text --vocab 300 $small --out run --quiet >out || cat out
+grep -c '"vocab": 300' run/config.json
+$LCSM train --resume --out run --steps 2 --quiet | grep -c '2 updates'
+$LCSM generate run --prompt a --n 5 --quiet >out && echo written
