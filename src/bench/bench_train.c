@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "base/clock.h"
 #include "base/rng.h"
 #include "base/size.h"
 #include "kernel/probe/rates.h"

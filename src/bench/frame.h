@@ -9,6 +9,7 @@
 #define LCSM_BENCH_FRAME_H
 #include <lcsm/bench.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "kernel/probe/rates.h"
 

@@ -2,10 +2,10 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cli.h"
+#include "progress.h"
 
 static const char HELP[] =
     "lcsm generate - text from a model, as it is made\n"
@@ -55,13 +55,6 @@ static const char *const REASONS[] = {[LCSM_END_TOKENS]  = "tokens",
                                       [LCSM_END_STOP]    = "stop",
                                       [LCSM_END_OF_TEXT] = "end",
                                       [LCSM_END_CALLER]  = "interrupted"};
-
-static double now(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* ---- text ------------------------------------------------------------------------------- */
 
@@ -131,14 +124,14 @@ static lcsm_status run_prompt(lcsm_session *s, const lcsm_tokenizer *tok, task *
                               size_t size, lcsm_error *err)
 {
     lcsm_generate_end end   = {0};
-    double            begin = now();
+    double            begin = cli_seconds();
     lcsm_status       st    = lcsm_generate_prompt(s, tok, &t->generate, text, size, err);
     if (st != LCSM_OK) return st;
-    t->prompt_seconds += now() - begin;
-    begin = now();
+    t->prompt_seconds += cli_seconds() - begin;
+    begin = cli_seconds();
     if (t->echo && !put_prompt(t, text, size)) return LCSM_OK;
     st = lcsm_generate(s, tok, &t->generate, put, t, &end, err);
-    t->seconds += now() - begin;
+    t->seconds += cli_seconds() - begin;
     t->tokens += end.tokens;
     t->reason = end.reason;
     return st;

@@ -3,8 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "experiment/run_plan.h"
-#include "kernel/probe/rates.h"
 
 static lcsm_model_config model_of(const lcsm_grid_run *r, size_t vocab)
 {

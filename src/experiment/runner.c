@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "experiment/grid.h"
 #include "experiment/process.h"
@@ -15,7 +16,6 @@
 #include "experiment/run_plan.h"
 #include "experiment/vocabulary.h"
 #include "format/run_folder.h"
-#include "kernel/probe/rates.h"
 #include "report/study.h"
 
 enum { JOBS = 256, POLL = 30 /* milliseconds */ };

@@ -2,8 +2,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "graph/internal.h"
-#include "kernel/probe/rates.h"
 
 static const lcsm_run_options DEFAULTS = {0};
 

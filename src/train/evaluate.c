@@ -8,8 +8,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/size.h"
 #include "graph/graph.h"
 #include "model/handle.h"
@@ -192,19 +192,12 @@ static void report(const evaluator *e, lcsm_evaluation *out)
     }
 }
 
-static double now(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 lcsm_status lcsm_evaluate(const lcsm_model *model, const lcsm_dataset *data,
                           const lcsm_evaluate_options *options, lcsm_evaluation *out,
                           lcsm_evaluate_progress *progress, void *user, lcsm_error *err)
 {
     evaluator   e     = {.model = model, .data = data};
-    double      begin = now();
+    double      begin = lcsm_now();
     lcsm_status st;
     *out = (lcsm_evaluation){0};
     if (options != NULL) e.opt = *options;
@@ -216,7 +209,7 @@ lcsm_status lcsm_evaluate(const lcsm_model *model, const lcsm_dataset *data,
     }
     if (e.count == 0) LCSM_TRY(lcsm_fail(err, LCSM_ERR_FORMAT, "the text has no token to predict"));
     report(&e, out);
-    out->seconds = now() - begin;
+    out->seconds = lcsm_now() - begin;
     if (!isfinite(out->loss))
         st = lcsm_fail(err, LCSM_ERR_NUMBER, "the loss is not a finite number");
 cleanup:

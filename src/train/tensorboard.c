@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/folder.h"
 
 struct lcsm_tensorboard {
@@ -86,13 +86,6 @@ static void put_record(lcsm_strbuf *to, const lcsm_strbuf *event)
     lcsm_strbuf_free(&length);
 }
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_REALTIME, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* Event {wall_time = 1, step = 2, file_version = 3, summary = 5 {value = 1 {tag = 1, simple_value =
  * 2}}}. */
 void lcsm_tensorboard_scalar(lcsm_tensorboard *b, const char *group, const char *name, int64_t step,
@@ -103,7 +96,7 @@ void lcsm_tensorboard_scalar(lcsm_tensorboard *b, const char *group, const char 
     put_text(&one, 1, lcsm_strbuf_text(&tag), tag.size);
     put_float(&one, 2, value);
     put_text(&summary, 1, one.text, one.size);
-    put_double(&event, 1, now());
+    put_double(&event, 1, lcsm_wall_time());
     put_tag(&event, 2, VARINT);
     put_varint(&event, (uint64_t)step);
     put_text(&event, 5, summary.text, summary.size);
@@ -119,7 +112,7 @@ static void put_version(lcsm_tensorboard *b)
 {
     static const char version[] = "brain.Event:2";
     lcsm_strbuf       event     = {0};
-    put_double(&event, 1, now());
+    put_double(&event, 1, lcsm_wall_time());
     put_text(&event, 3, version, sizeof version - 1);
     if (event.failed) b->waiting.failed = true;
     else put_record(&b->waiting, &event);
@@ -132,7 +125,7 @@ lcsm_status lcsm_tensorboard_open(lcsm_tensorboard **out, const char *run, lcsm_
     lcsm_tensorboard *b = calloc(1, sizeof *b);
     *out                = NULL;
     if (b == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for TensorBoard events");
-    snprintf(name, sizeof name, "events.out.tfevents.%.0f.lcsm", now());
+    snprintf(name, sizeof name, "events.out.tfevents.%.0f.lcsm", lcsm_wall_time());
     lcsm_status st = lcsm_path_join(b->path, run, name, err);
     if (st == LCSM_OK && (b->file = fopen(b->path, "ab")) == NULL)
         st = lcsm_fail_io(err, b->path, "open");

@@ -2,8 +2,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/size.h"
 #include "format/run_folder.h"
 #include "train/job.h"
@@ -22,13 +22,6 @@ typedef struct {
     bool                    fresh;      /* saved since the last update */
     lcsm_train_result       result;
 } run;
-
-static double clock_seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* How much of the run is done at a step and a time, 0 .. 1. */
 static double fraction_at(const run *r, int64_t step, double seconds)
@@ -129,7 +122,7 @@ static lcsm_status tally(run *r, lcsm_tally *sum, lcsm_error *err)
         lcsm_batches_fill(s, j, r->tokens, r->targets, NULL);
         lcsm_status st = lcsm_trainer_evaluate(r->job.trainer, r->tokens, r->targets, sum, err);
         if (st != LCSM_OK) return st;
-        r->at.seconds = clock_seconds() - r->began;
+        r->at.seconds = lcsm_now() - r->began;
     }
     return LCSM_OK;
 }
@@ -167,7 +160,7 @@ static lcsm_status keep_evaluation(run *r, const lcsm_tally *sum, lcsm_error *er
     if (e.best) LCSM_TRY(save_model(r, err));
     LCSM_TRY(lcsm_metrics_write(&r->metrics, &e, NULL, err));
     tell(r, &e);
-    r->mark = clock_seconds();
+    r->mark = lcsm_now();
 cleanup:
     return st;
 }
@@ -195,7 +188,7 @@ cleanup:
 /* Tokens a second, an average that forgets within some seconds. */
 static void keep_pace(run *r, int64_t tokens)
 {
-    double t = clock_seconds(), spent = t - r->mark;
+    double t = lcsm_now(), spent = t - r->mark;
     double now   = spent > 0 ? (double)tokens / spent : r->pace;
     double share = r->pace == 0 ? 1 : fmin(1, spent / 3);
     r->pace += share * (now - r->pace);
@@ -373,7 +366,7 @@ static lcsm_status start(run *r, bool resume, lcsm_error *err)
     r->at.data = r->job.data;
     r->at.hash = r->job.hash;
     if (r->job.cfg.tensorboard) LCSM_TRY(lcsm_tensorboard_open(&r->metrics.board, r->job.run, err));
-    r->mark            = clock_seconds();
+    r->mark            = lcsm_now();
     r->began           = r->mark - r->at.seconds;
     lcsm_train_event e = event_of(r, LCSM_TRAIN_START);
     lcsm_strbuf      s = {0};

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernel/probe/rates.h"
+#include "base/clock.h"
 #include "train/settings.h"
 
 /* ---- making one --------------------------------------------------------------------------- */

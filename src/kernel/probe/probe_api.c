@@ -1,7 +1,7 @@
 /* probe_api.c - rates of this machine: probes on several threads, against the clock. */
 #include <stdlib.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/size.h"
 #include "base/thread.h"
 #include "kernel/kernels.h"
@@ -23,23 +23,6 @@ typedef struct {
     lcsm_rate         rate;
     size_t            parts;
 } job;
-
-static double read_clock(clockid_t id)
-{
-    struct timespec t;
-    clock_gettime(id, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-double lcsm_now(void)
-{
-    return read_clock(CLOCK_MONOTONIC);
-}
-
-double lcsm_processor_time(void)
-{
-    return read_clock(CLOCK_PROCESS_CPUTIME_ID);
-}
 
 static void part(void *arg, size_t item, int worker)
 {

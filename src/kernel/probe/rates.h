@@ -27,8 +27,4 @@ void        lcsm_probe_free(lcsm_probe_bench *p);
 /* The rate of one run on so many threads at once; the best of several runs is the machine's. */
 double lcsm_probe_rate(lcsm_probe_bench *p, lcsm_rate rate, int threads);
 
-/* Seconds of a clock that never goes back. */
-double lcsm_now(void);
-/* Seconds that the threads of this process were on a processor. */
-double lcsm_processor_time(void);
 #endif
