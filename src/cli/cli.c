@@ -35,6 +35,23 @@ int cli_unknown(const char *command, const char *what, const char *name, const c
     return EXIT_USAGE;
 }
 
+bool cli_isa(const char *command, const char *name, lcsm_isa *isa)
+{
+    static const char *const names[] = {
+        [LCSM_ISA_AUTO] = "auto",         [LCSM_ISA_REFERENCE] = "reference",
+        [LCSM_ISA_PORTABLE] = "portable", [LCSM_ISA_AVX2] = "avx2",
+        [LCSM_ISA_AVX512] = "avx512",
+    };
+    for (size_t j = 0; j < sizeof names / sizeof *names; j++)
+        if (strcmp(name, names[j]) == 0) {
+            *isa = (lcsm_isa)j;
+            return true;
+        }
+    fprintf(stderr, "lcsm %s: --isa is '%s', want auto, reference, portable, avx2 or avx512\n",
+            command, name);
+    return false;
+}
+
 cli_colours cli_colours_of(FILE *stream)
 {
     static const cli_colours plain = {"", "", "", "", ""};

@@ -55,6 +55,9 @@ bool cli_parse(int argc, char **argv, const cli_option *options, int *words);
 /* For a command without words. False after a message: return EXIT_USAGE. */
 bool cli_no_words(const char *command, char **argv, int words);
 
+/* The instruction set of a name. False after a message: return EXIT_USAGE. */
+bool cli_isa(const char *command, const char *name, lcsm_isa *isa);
+
 /* Whether a method has this name. False after a message: return EXIT_USAGE. */
 bool cli_is_method(const char *command, const char *name);
 

@@ -250,25 +250,6 @@ static int run(const lcsm_bench_options *options, show *s)
     return EXIT_USAGE;
 }
 
-/* Whether there is an instruction set of that name. */
-static bool find_isa(const char *name, lcsm_isa *isa)
-{
-    static const char *const names[] = {
-        [LCSM_ISA_AUTO] = "auto",         [LCSM_ISA_REFERENCE] = "reference",
-        [LCSM_ISA_PORTABLE] = "portable", [LCSM_ISA_AVX2] = "avx2",
-        [LCSM_ISA_AVX512] = "avx512",
-    };
-    for (size_t j = 0; j < sizeof names / sizeof *names; j++)
-        if (strcmp(name, names[j]) == 0) {
-            *isa = (lcsm_isa)j;
-            return true;
-        }
-    fprintf(stderr,
-            "lcsm bench eos: --isa is '%s', want auto, reference, portable, avx2 or avx512\n",
-            name);
-    return false;
-}
-
 static int bench_eos(int argc, char **argv)
 {
     lcsm_bench_options o     = {0};
@@ -282,7 +263,8 @@ static int bench_eos(int argc, char **argv)
           {"--json", CLI_FLAG, &s.json, 0, 0},   {"--seconds", CLI_NUMBER, &o.seconds, 0.001, 3600},
           {"--isa", CLI_TEXT, &isa, 0, 0},       {NULL, CLI_FLAG, NULL, 0, 0},
     };
-    if (!cli_parse(argc, argv, options, &count) || !find_isa(isa, &o.isa)) return EXIT_USAGE;
+    if (!cli_parse(argc, argv, options, &count) || !cli_isa(argv[0], isa, &o.isa))
+        return EXIT_USAGE;
     if (help) {
         fputs(HELP, stdout);
         return EXIT_OK;

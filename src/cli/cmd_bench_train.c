@@ -8,8 +8,8 @@
 static const char HELP[] =
     "lcsm bench train - time whole updates of a model on random tokens\n"
     "\n"
-    "usage: lcsm bench train [--task lm|mqar] [--KEY VALUE...] [--threads N] [--seconds S] "
-    "[--json]\n"
+    "usage: lcsm bench train [--task lm|mqar] [--KEY VALUE...] [--threads N] [--seconds S]\n"
+    "                        [--isa SET] [--json]\n"
     "\n"
     "Every key of `lcsm train` may be given. Without any it is the paper-sized GLA model:\n"
     "vocabulary 50265 tied, 6 layers, d 512, 4 heads, key 64 a head, SwiGLU 1365, batch 4 x 512,\n"
@@ -18,6 +18,8 @@ static const char HELP[] =
     "\n"
     "  --threads N  the default is one for each processor\n"
     "  --seconds S  so long, and at least three updates; the default is 10\n"
+    "  --isa SET    nothing faster than reference, portable, avx2 or avx512; the default, auto,\n"
+    "               is the fastest that this processor has; the peak is that of the same set\n"
     "  --json       {\"tokens_per_second\", \"fraction_of_peak\", \"memory\": {...}, \"ops\": "
     "[...], ...}\n"
     "\n"
@@ -119,6 +121,7 @@ int cmd_bench_train(int argc, char **argv)
 {
     lcsm_bench_options o    = {0};
     bool               help = false, json = false;
+    const char        *isa = "auto";
     int                words, code;
     lcsm_model_config  model;
     lcsm_train_config  train;
@@ -127,11 +130,13 @@ int cmd_bench_train(int argc, char **argv)
     const cli_option   options[] = {{"--help", CLI_FLAG, &help, 0, 0},
                                     {"--threads", CLI_COUNT, &o.threads, 1, 1024},
                                     {"--json", CLI_FLAG, &json, 0, 0},
+                                    {"--isa", CLI_TEXT, &isa, 0, 0},
                                     {"--seconds", CLI_NUMBER, &o.seconds, 0.001, 3600},
                                     {NULL, CLI_FLAG, NULL, 0, 0}};
     lcsm_bench_train_settings(task_of(argc, argv), &model, &train);
     if (!cli_take_settings(&argc, argv, &model, &train, &code)) return code;
-    if (!cli_parse(argc, argv, options, &words)) return EXIT_USAGE;
+    if (!cli_parse(argc, argv, options, &words) || !cli_isa("bench train", isa, &o.isa))
+        return EXIT_USAGE;
     if (help) {
         fputs(HELP, stdout);
         return EXIT_OK;

@@ -43,12 +43,15 @@ typedef uint32_t uvec __attribute__((vector_size(VW * sizeof(real)))); /* sums t
 
 #define VEC_INLINE static inline __attribute__((always_inline, unused))
 
-/* Before a loop over a small constant count: unrolled, so that arrays of vectors become registers.
- */
+/* Before a loop: so many rounds at once. VEC_UNROLL: all of a small constant count, so that arrays
+ * of vectors become registers. */
+#define VEC_PRAGMA(text) _Pragma(#text)
 #ifdef __clang__
-#define VEC_UNROLL _Pragma("clang loop unroll(full)")
+#define VEC_UNROLL       VEC_PRAGMA(clang loop unroll(full))
+#define VEC_UNROLL_BY(n) VEC_PRAGMA(clang loop unroll_count(n))
 #else
-#define VEC_UNROLL _Pragma("GCC unroll 16")
+#define VEC_UNROLL       VEC_PRAGMA(GCC unroll 16)
+#define VEC_UNROLL_BY(n) VEC_PRAGMA(GCC unroll n)
 #endif
 
 VEC_INLINE vec vload(const real *p)

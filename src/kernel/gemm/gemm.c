@@ -15,13 +15,16 @@ typedef R_(lcsm_gemm) gemm;
 
 /* Rows and vectors of a tile: the accumulators leave room for a row of B and one broadcast, and
  * there are at least twice as many multiply-adds as loads. One or two panels of 64 columns are a
- * shape of their own: three vectors and one would waste half. */
+ * shape of their own: three vectors and one would waste half. AT_ONCE steps are unrolled: where a
+ * step is short, the loop's own instructions take the place of its products. */
 #if VW == 16
 enum { VECS = 3, HEIGHT = 9, WIDE = 4, WIDE_HEIGHT = 6 };
-#define ROWS TILE_ROWS_9
+#define ROWS    TILE_ROWS_9
+#define AT_ONCE 1
 #else
 enum { VECS = 2, HEIGHT = 6, WIDE = 2, WIDE_HEIGHT = 6 };
-#define ROWS TILE_ROWS_6
+#define ROWS    TILE_ROWS_6
+#define AT_ONCE 4
 #endif
 
 /* Reals of a cache line; steps of a tile from one request for a line to the next. */
@@ -147,27 +150,38 @@ VEC_INLINE void put(put_kind kind, const tile *t, int i, int j, vec sum)
     else vstore_n(to, t->add ? vload_n(to, left) + sum : sum, left);
 }
 
+/* One step of the depth. The compiler must not know where the pointers of one step are relative to
+ * those of the next: it would trade the additions for more registers than there are. */
+#define TILE_STEP_ON                                                                               \
+    {                                                                                              \
+        TILE_LOAD(b)                                                                               \
+        ROWS(TILE_STEP)                                                                            \
+        q0 += ad, q1 += ad, q2 += ad;                                                              \
+        b += vecs * VW;                                                                            \
+        __asm__("" : "+r"(q0), "+r"(q1));                                                          \
+        if (rows > 6) __asm__("" : "+r"(q2));                                                      \
+    }
+
 /* C is asked for row by row on the way: all at once its lines would take the place of those of the
  * panel in the processor's queue of misses. */
 VEC_INLINE void run_tile(int rows, int vecs, const tile *t)
 {
     ptrdiff_t   ar = t->ar, ad = t->ad, soon_step = t->soon_step;
-    ptrdiff_t   k = t->depth, part = t->depth / (rows + 1);
+    ptrdiff_t   asks = t->depth / ASK_STEPS, part = asks / (rows + 1);
     const real *q0 = t->a, *q1 = q0 + 3 * ar, *q2 = q0 + 6 * ar;
     const real *b = t->b, *c = t->c, *soon = t->soon;
     ROWS(TILE_ZERO)
     for (int i = 0; i <= rows; i++, c += t->cr) {
-        ptrdiff_t end = i < rows ? k - part : 0;
+        ptrdiff_t end = i < rows ? asks - part : 0;
         for (int j = 0; j < vecs && i < rows; j++) __builtin_prefetch(c + j * VW, 1);
         if (i < rows) __builtin_prefetch(c + vecs * VW - 1, 1);
-        for (; k > end; k--) {
-            if (k % ASK_STEPS == 0) __builtin_prefetch(soon, 0, 2), soon += soon_step;
-            TILE_LOAD(b)
-            ROWS(TILE_STEP)
-            q0 += ad, q1 += ad, q2 += ad;
-            b += vecs * VW;
+        for (; asks > end; asks--, soon += soon_step) {
+            __builtin_prefetch(soon, 0, 2);
+            VEC_UNROLL_BY(AT_ONCE)
+            for (int k = 0; k < ASK_STEPS; k++) TILE_STEP_ON
         }
     }
+    for (ptrdiff_t k = t->depth % ASK_STEPS; k > 0; k--) TILE_STEP_ON
 #define Y(v, j)                                                                                    \
     if (j < vecs) put(KIND, t, row, j, v);
 #define X(i, g, o)                                                                                 \
