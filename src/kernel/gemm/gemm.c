@@ -15,16 +15,13 @@ typedef R_(lcsm_gemm) gemm;
 
 /* Rows and vectors of a tile: the accumulators leave room for a row of B and one broadcast, and
  * there are at least twice as many multiply-adds as loads. One or two panels of 64 columns are a
- * shape of their own: three vectors and one would waste half. AT_ONCE steps are unrolled: where a
- * step is short, the loop's own instructions take the place of its products. */
+ * shape of their own: three vectors and one would waste half. */
 #if VW == 16
 enum { VECS = 3, HEIGHT = 9, WIDE = 4, WIDE_HEIGHT = 6 };
-#define ROWS    TILE_ROWS_9
-#define AT_ONCE 1
+#define ROWS TILE_ROWS_9
 #else
 enum { VECS = 2, HEIGHT = 6, WIDE = 2, WIDE_HEIGHT = 6 };
-#define ROWS    TILE_ROWS_6
-#define AT_ONCE 4
+#define ROWS TILE_ROWS_6
 #endif
 
 /* Reals of a cache line; steps of a tile from one request for a line to the next. */
@@ -150,16 +147,15 @@ VEC_INLINE void put(put_kind kind, const tile *t, int i, int j, vec sum)
     else vstore_n(to, t->add ? vload_n(to, left) + sum : sum, left);
 }
 
-/* One step of the depth. The compiler must not know where the pointers of one step are relative to
- * those of the next: it would trade the additions for more registers than there are. */
+/* One step of the depth. */
 #define TILE_STEP_ON                                                                               \
     {                                                                                              \
         TILE_LOAD(b)                                                                               \
         ROWS(TILE_STEP)                                                                            \
         q0 += ad, q1 += ad, q2 += ad;                                                              \
         b += vecs * VW;                                                                            \
-        __asm__("" : "+r"(q0), "+r"(q1));                                                          \
-        if (rows > 6) __asm__("" : "+r"(q2));                                                      \
+        TILE_APART(q0, q1)                                                                         \
+        if (rows > 6) TILE_APART(q2, b)                                                            \
     }
 
 /* C is asked for row by row on the way: all at once its lines would take the place of those of the
@@ -177,7 +173,7 @@ VEC_INLINE void run_tile(int rows, int vecs, const tile *t)
         if (i < rows) __builtin_prefetch(c + vecs * VW - 1, 1);
         for (; asks > end; asks--, soon += soon_step) {
             __builtin_prefetch(soon, 0, 2);
-            VEC_UNROLL_BY(AT_ONCE)
+            VEC_UNROLL_BY(TILE_AT_ONCE)
             for (int k = 0; k < ASK_STEPS; k++) TILE_STEP_ON
         }
     }

@@ -60,11 +60,13 @@ TILE_BODY void tile(int rows, int vecs, ptrdiff_t first, ptrdiff_t tiles, const 
                     ptrdiff_t n = left < TILE_AHEAD_STEPS ? left : TILE_AHEAD_STEPS;
                     left -= n;
                     if (t->ahead != NULL) lcsm_ahead_more(t->ahead);
+                    VEC_UNROLL_BY(TILE_AT_ONCE)
                     for (; n > 0; n--) {
                         TILE_LOAD(b)
                         ROWS(TILE_STEP)
                         q0 += ad, q1 += ad, q2 += ad, q3 += ad, q4 += ad;
                         b += bd;
+                        TILE_APART(q0, q1)
                     }
                 }
                 a += q->a_block;

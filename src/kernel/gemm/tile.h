@@ -49,6 +49,16 @@
         TILE_ROW(TILE_TERM, i)                                                                     \
     }
 
+/* Steps that are unrolled: where a step is short, the loop's own instructions take the place of its
+ * products. The compiler must not know where the pointers of a step are relative to those of the
+ * next, or it would trade the additions for more registers than there are. */
+#if VW == 16
+#define TILE_AT_ONCE 1
+#else
+#define TILE_AT_ONCE 4
+#endif
+#define TILE_APART(p, q) __asm__("" : "+r"(p), "+r"(q));
+
 /* The most rows of a tile that is vecs vectors wide. */
 static inline ptrdiff_t lcsm_tile_height(int vecs)
 {
