@@ -179,25 +179,21 @@ VEC_INLINE void run_tile(int rows, int vecs, const tile *t)
     }
     for (ptrdiff_t k = t->depth % ASK_STEPS; k > 0; k--) TILE_STEP_ON
 #define Y(v, j)                                                                                    \
-    if (j < vecs) put(KIND, t, row, j, v);
+    if (j < vecs) put((put_kind)KIND, t, row, j, v);
 #define X(i, g, o)                                                                                 \
     if (i < rows) {                                                                                \
         int row = i;                                                                               \
         TILE_ROW(Y, i)                                                                             \
     }
-    if (t->left < vecs * VW) {
-#define KIND PUT_PART
-        ROWS(X)
-#undef KIND
-    } else if (t->add) {
-#define KIND PUT_ADD
-        ROWS(X)
-#undef KIND
-    } else {
-#define KIND PUT
-        ROWS(X)
-#undef KIND
+#define PUT_ALL(kind)                                                                              \
+    {                                                                                              \
+        enum { KIND = kind };                                                                      \
+        ROWS(X)                                                                                    \
     }
+    if (t->left < vecs * VW) PUT_ALL(PUT_PART)
+    else if (t->add) PUT_ALL(PUT_ADD)
+    else PUT_ALL(PUT)
+#undef PUT_ALL
 #undef X
 #undef Y
 }

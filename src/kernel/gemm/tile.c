@@ -73,33 +73,28 @@ TILE_BODY void tile(int rows, int vecs, ptrdiff_t first, ptrdiff_t tiles, const 
             } while (--blocks > 0);
         }
 #define Y(v, j)                                                                                    \
-    if (j < vecs) put(to + j * VW, v, OP, t, row, j * VW);
+    if (j < vecs) put(to + j * VW, v, (lcsm_tile_op)OP, t, row, j * VW);
 #define X(i, g, o)                                                                                 \
     if (i < rows) {                                                                                \
         real     *to  = c + i * cr;                                                                \
         ptrdiff_t row = first + i;                                                                 \
         TILE_ROW(Y, i)                                                                             \
     }
+#define PUT_ALL(op)                                                                                \
+    case op: {                                                                                     \
+        enum { OP = op };                                                                          \
+        ROWS(X)                                                                                    \
+        break;                                                                                     \
+    }
         switch (t->op) {
-#define OP TILE_SET
-        case OP: ROWS(X) break;
-#undef OP
-#define OP TILE_ADD
-        case OP: ROWS(X) break;
-#undef OP
-#define OP TILE_SUM
-        case OP: ROWS(X) break;
-#undef OP
-#define OP TILE_SCALE
-        case OP: ROWS(X) break;
-#undef OP
-#define OP TILE_DECAY
-        case OP: ROWS(X) break;
-#undef OP
-#define OP TILE_DECAY2
-        case OP: ROWS(X) break;
-#undef OP
+            PUT_ALL(TILE_SET)
+            PUT_ALL(TILE_ADD)
+            PUT_ALL(TILE_SUM)
+            PUT_ALL(TILE_SCALE)
+            PUT_ALL(TILE_DECAY)
+            PUT_ALL(TILE_DECAY2)
         }
+#undef PUT_ALL
 #undef X
 #undef Y
     }
