@@ -24,4 +24,8 @@ lcsm_status lcsm_fail(lcsm_error *err, lcsm_status status, const char *fmt, ...)
  * means. A full disk is LCSM_ERR_SPACE, anything else LCSM_ERR_IO. */
 lcsm_status lcsm_fail_io(lcsm_error *err, const char *path, const char *what);
 
+/* What is wrong with settings in a file is wrong with the file: LCSM_ERR_CONFIG becomes
+ * LCSM_ERR_FORMAT. */
+lcsm_status lcsm_file_fault(lcsm_status st, lcsm_error *err);
+
 #endif

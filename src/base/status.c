@@ -47,6 +47,13 @@ lcsm_status lcsm_fail_io(lcsm_error *err, const char *path, const char *what)
     return lcsm_fail(err, status, "%s: cannot %s: %s", path, what, strerror(errno));
 }
 
+lcsm_status lcsm_file_fault(lcsm_status st, lcsm_error *err)
+{
+    if (st != LCSM_ERR_CONFIG) return st;
+    if (err != NULL) err->status = LCSM_ERR_FORMAT;
+    return LCSM_ERR_FORMAT;
+}
+
 const char *lcsm_version(void)
 {
     return LCSM_VERSION;

@@ -148,13 +148,6 @@ cleanup:
     return st;
 }
 
-lcsm_status lcsm_file_fault(lcsm_status st, lcsm_error *err)
-{
-    if (st != LCSM_ERR_CONFIG) return st;
-    if (err != NULL) err->status = LCSM_ERR_FORMAT;
-    return LCSM_ERR_FORMAT;
-}
-
 lcsm_status lcsm_model_config_load(lcsm_model_config *cfg, const char *folder, lcsm_error *err)
 {
     lcsm_status   st;

@@ -44,10 +44,6 @@ lcsm_status lcsm_model_wrap(lcsm_model **out, const lcsm_context *ctx, const lcs
 /* {"model_type": ..., "format_version": ..., all model keys}; NULL when there is no memory. */
 json_t *lcsm_model_config_json(const lcsm_model_config *cfg);
 
-/* What is wrong with settings in a file is wrong with the file: LCSM_ERR_CONFIG becomes
- * LCSM_ERR_FORMAT. */
-lcsm_status lcsm_file_fault(lcsm_status st, lcsm_error *err);
-
 /* The SHA-256 of settings and weights: what a saved state belongs to. */
 lcsm_status lcsm_model_sha256(char text[LCSM_SHA256_TEXT], const lcsm_model *model,
                               lcsm_error *err);

@@ -136,5 +136,5 @@ cleanup:
     free(r.merges);
     free(r.room);
     lcsm_vocab_free(&r.vocab);
-    return lcsm_tokenizer_not_config(st, err);
+    return lcsm_file_fault(st, err);
 }

@@ -366,13 +366,6 @@ static lcsm_status keep_file(lcsm_tokenizer *tok, const char *json, size_t size,
     return LCSM_OK;
 }
 
-lcsm_status lcsm_tokenizer_not_config(lcsm_status st, lcsm_error *err)
-{
-    if (st != LCSM_ERR_CONFIG) return st;
-    if (err != NULL) err->status = LCSM_ERR_FORMAT;
-    return LCSM_ERR_FORMAT;
-}
-
 lcsm_status lcsm_tokenizer_parse(lcsm_tokenizer **out, const char *label, const char *json,
                                  size_t size, lcsm_error *err)
 {
@@ -403,7 +396,7 @@ cleanup:
     lcsm_json_doc_free(&doc);
     free(r.room);
     lcsm_tokenizer_free(tok);
-    return lcsm_tokenizer_not_config(st, err);
+    return lcsm_file_fault(st, err);
 }
 
 lcsm_status lcsm_tokenizer_load(lcsm_tokenizer **out, const char *path, lcsm_error *err)

@@ -19,9 +19,6 @@ lcsm_status lcsm_tokenizer_get_flag(bool *out, const lcsm_json *object, const ch
 lcsm_status lcsm_tokenizer_get_id(int32_t *out, const lcsm_tokenizer_reading *r, lcsm_json v,
                                   lcsm_error *err);
 
-/* JSON that is not as it should be is a mistake of a file here, not of a configuration. */
-lcsm_status lcsm_tokenizer_not_config(lcsm_status st, lcsm_error *err);
-
 /* Vocabulary, merges and added tokens. */
 lcsm_status lcsm_tokenizer_read_model(lcsm_tokenizer_reading *r, const lcsm_json *added,
                                       lcsm_error *err);
