@@ -5,11 +5,12 @@
 
 #include "base/clock.h"
 #include "experiment/run_plan.h"
+#include "model/config.h"
 
 static lcsm_model_config model_of(const lcsm_grid_run *r, size_t vocab)
 {
     lcsm_model_config m = r->model;
-    if (r->train.task == LCSM_TASK_LM) m.vocab = (ptrdiff_t)vocab;
+    if (r->train.task == LCSM_TASK_LM) m.vocab = lcsm_model_config_vocab(&m, vocab);
     else if (m.wiring == LCSM_WIRING_LM) m.wiring = LCSM_WIRING_MQAR;
     return m;
 }

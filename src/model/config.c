@@ -99,6 +99,13 @@ ptrdiff_t lcsm_model_config_layers(const lcsm_model_config *cfg)
     return code ? lcsm_code_depth(&c) : 10;
 }
 
+ptrdiff_t lcsm_model_config_vocab(const lcsm_model_config *cfg, size_t tokenizer)
+{
+    lcsm_model_config standard;
+    lcsm_model_config_defaults(&standard);
+    return cfg->vocab == standard.vocab ? (ptrdiff_t)tokenizer : cfg->vocab;
+}
+
 /* What a code or a method decides by itself is not for the user to say. */
 static lcsm_status check_custom(const lcsm_model_config *cfg, lcsm_error *err)
 {

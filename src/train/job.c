@@ -170,19 +170,17 @@ cleanup:
     return st;
 }
 
-/* The model's vocabulary is the tokenizer's unless a larger one was asked for, as the paper's. */
 static lcsm_status set_vocabulary(lcsm_job *j, bool resume, lcsm_error *err)
 {
-    lcsm_model_config standard;
-    ptrdiff_t         vocab = (ptrdiff_t)lcsm_tokenizer_vocab(j->tok), *own = &j->model_cfg.vocab;
-    lcsm_model_config_defaults(&standard);
-    if (!resume && *own == standard.vocab) *own = vocab;
-    if (*own >= vocab) return LCSM_OK;
+    size_t     vocab = lcsm_tokenizer_vocab(j->tok);
+    ptrdiff_t *own   = &j->model_cfg.vocab;
+    if (!resume) *own = lcsm_model_config_vocab(&j->model_cfg, vocab);
+    if (*own >= (ptrdiff_t)vocab) return LCSM_OK;
     return resume ? lcsm_fail(err, LCSM_ERR_FORMAT,
-                              "the tokenizer of %s has a vocabulary of %td, but its model has %td",
+                              "the tokenizer of %s has a vocabulary of %zu, but its model has %td",
                               j->run, vocab, *own)
                   : lcsm_fail(err, LCSM_ERR_ARGUMENT,
-                              "vocab is %td, but the tokenizer has %td; leave it out, or say more",
+                              "vocab is %td, but the tokenizer has %zu; leave it out, or say more",
                               *own, vocab);
 }
 

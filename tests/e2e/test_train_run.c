@@ -73,7 +73,7 @@ static lcsm_status go(rig *r, const char *name, bool resume, lcsm_train_result *
     lcsm_train_job job = {.model      = &r->model,
                           .train      = &r->train,
                           .data       = r->data,
-                          .data_count = resume ? 0 : 1,
+                          .data_count = resume || r->train.task == LCSM_TASK_MQAR ? 0 : 1,
                           .out        = path,
                           .resume     = resume};
     r->updates = r->evals = r->notes = 0;
