@@ -11,6 +11,7 @@
 #include "experiment/catalogue.h"
 #include "experiment/grid_read.h"
 #include "format/keys.h"
+#include "model/config.h"
 #include "report/escape.h"
 
 const char *const LCSM_GRID_SCALE_NAMES[LCSM_GRID_SCALES] = {"tiny", "small", "paper"};
@@ -71,6 +72,7 @@ static lcsm_status try_settings(lcsm_grid_run *r, lcsm_error *err)
         LCSM_TRY(lcsm_setting_apply(&r->model, &r->train, key, text, err));
     }
     LCSM_TRY(lcsm_model_config_check(&r->model, err));
+    LCSM_TRY(lcsm_model_config_unused(&r->model, err));
 cleanup:
     return st;
 }

@@ -106,8 +106,7 @@ ptrdiff_t lcsm_model_config_vocab(const lcsm_model_config *cfg, size_t tokenizer
     return cfg->vocab == standard.vocab ? (ptrdiff_t)tokenizer : cfg->vocab;
 }
 
-/* What a code or a method decides by itself is not for the user to say. */
-static lcsm_status check_custom(const lcsm_model_config *cfg, lcsm_error *err)
+lcsm_status lcsm_model_config_unused(const lcsm_model_config *cfg, lcsm_error *err)
 {
     static const char *const keys[] = {"activation",     "expand.from",   "shrink.from",
                                        "oscillation",    "oscillation.k", "oscillation.d",
@@ -133,8 +132,6 @@ lcsm_status lcsm_model_config_check(const lcsm_model_config *cfg, lcsm_error *er
     lcsm_code_states c;
     char             hint[LCSM_METHOD_HINT];
     lcsm_status      st = lcsm_keys_check(&LCSM_MODEL_KEYS, cfg, err);
-    if (st != LCSM_OK) return st;
-    st = check_custom(cfg, err);
     if (st != LCSM_OK) return st;
     if (cfg->code[0] != 0) return lcsm_code_parse(cfg->code, &c, err);
     if (lcsm_method_find(cfg->method) == NULL)

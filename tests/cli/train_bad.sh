@@ -11,3 +11,8 @@ $LCSM train --data text --vocab 300 $small --out run --quiet >out || cat out
 grep -c '"vocab": 300' run/config.json
 $LCSM train --resume --out run --steps 2 --quiet | grep -c '2 updates'
 $LCSM generate run --prompt a --n 5 --quiet >out && echo written
+# A model that an earlier version saved with such a setting is still good.
+sed -i 's/"oscillation": "outer"/"oscillation": "row"/' run/config.json
+grep -c '"oscillation": "row"' run/config.json
+$LCSM generate run --prompt a --n 5 --quiet >again && cmp out again && echo same
+$LCSM train --resume --out run --steps 3 --quiet | grep -c '3 updates'
