@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/block.h"
 #include "base/error.h"
 #include "base/size.h"
 
@@ -19,9 +20,10 @@ static size_t operand_size(const lcsm_eos_plan *p, int j)
     return (size_t)(l->inner * p->H) * (size_t)(l->axes & LCSM_AXIS_T ? p->B * p->T : 1);
 }
 
+/* A line more than the numbers need, as in the arena of a graph (base/block.h says why). */
 static size_t padded(size_t numbers)
 {
-    return (numbers * sizeof(float) + LCSM_ALIGN - 1) / LCSM_ALIGN * LCSM_ALIGN;
+    return (numbers * sizeof(float) / LCSM_ALIGN + 2) * LCSM_ALIGN;
 }
 
 size_t lcsm_eos_run_bytes(const lcsm_eos_desc *desc, bool grads)
@@ -59,11 +61,6 @@ static void repeat(float *to, size_t n, const double *from, size_t period)
         memcpy(to + done, to, more * sizeof *to);
         done += more;
     }
-}
-
-static void *aligned(size_t bytes)
-{
-    return aligned_alloc(LCSM_ALIGN, (bytes / LCSM_ALIGN + 1) * LCSM_ALIGN);
 }
 
 static float *take(unsigned char **next, size_t numbers)
@@ -116,7 +113,7 @@ lcsm_status lcsm_eos_run_make(lcsm_eos_run *out, const lcsm_eos_case *c, const l
         st = lcsm_eos_problem_make(&from, c, (lcsm_eos_sizes){1, SHORT, p.H, p.K, p.D}, &SETTING,
                                    err);
     if (st != LCSM_OK) return st;
-    out->arrays = aligned(bytes);
+    out->arrays = lcsm_block_alloc(bytes);
     if (out->arrays == NULL)
         st = lcsm_fail(err, LCSM_ERR_MEMORY, "no room for %zu bytes of a case", bytes);
     else fill(out, &p, &from, grads);
@@ -133,8 +130,8 @@ lcsm_status lcsm_eos_run_plan(lcsm_eos_run *r, const lcsm_context *ctx, bool gra
     size_t fwd      = lcsm_eos_forward_workspace(r->plan[j].op);
     size_t bwd      = grads ? lcsm_eos_backward_workspace(r->plan[j].op) : 0;
     size_t tape     = grads ? lcsm_eos_tape(r->plan[j].op) : 0;
-    r->plan[j].ws   = aligned(fwd > bwd ? fwd : bwd);
-    r->plan[j].tape = aligned(tape);
+    r->plan[j].ws   = lcsm_block_alloc(fwd > bwd ? fwd : bwd);
+    r->plan[j].tape = lcsm_block_alloc(tape);
     if (r->plan[j].ws == NULL || r->plan[j].tape == NULL)
         return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for %zu bytes of tape", tape);
     return LCSM_OK;

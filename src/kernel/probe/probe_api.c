@@ -1,6 +1,7 @@
 /* probe_api.c - rates of this machine: probes on several threads, against the clock. */
 #include <stdlib.h>
 
+#include "base/block.h"
 #include "base/clock.h"
 #include "base/size.h"
 #include "base/thread.h"
@@ -77,7 +78,7 @@ lcsm_status lcsm_probe_create(lcsm_probe_bench **out, const lcsm_context *ctx, d
                               lcsm_error *err)
 {
     lcsm_probe_bench *p = malloc(sizeof *p);
-    float            *x = aligned_alloc(LCSM_ALIGN, MEMORY * sizeof *x);
+    float            *x = lcsm_block_alloc(MEMORY * sizeof *x);
     *out                = NULL;
     if (p == NULL || x == NULL) {
         free(p);
