@@ -9,9 +9,13 @@
 
 #include "base/size.h"
 
+enum { PAGE = 4096 };
+
+/* Whole lines, and one more from a page on (base/block.h says why). */
 static size_t rounded(const lcsm_piece *p)
 {
-    return (p->bytes + LCSM_ALIGN - 1) & ~(LCSM_ALIGN - 1);
+    size_t lines = (p->bytes + LCSM_ALIGN - 1) & ~(LCSM_ALIGN - 1);
+    return p->bytes < PAGE ? lines : lines + LCSM_ALIGN;
 }
 
 static bool meet(const lcsm_piece *a, const lcsm_piece *b)
@@ -56,7 +60,7 @@ static bool sum_fits(const lcsm_piece *pieces, int n)
 {
     size_t sum = 0;
     for (int j = 0; j < n; j++)
-        if (!lcsm_size_add(sum, pieces[j].bytes, &sum) || !lcsm_size_add(sum, LCSM_ALIGN, &sum))
+        if (!lcsm_size_add(sum, pieces[j].bytes, &sum) || !lcsm_size_add(sum, 2 * LCSM_ALIGN, &sum))
             return false;
     return true;
 }

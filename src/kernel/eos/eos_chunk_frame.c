@@ -9,10 +9,12 @@ typedef R_(lcsm_eos_seq) seq;
 
 enum { ONES, STATIC, TOKEN }; /* kinds of a factor */
 
+/* Whole lines, and one more: arrays that are whole pages apart would be taken for each other while
+ * one is written and another read (base/block.h). */
 real *K_(lcsm_chunk_take)(lcsm_chunk_arena *a, ptrdiff_t rows, ptrdiff_t cols)
 {
     real *p = a->base == NULL ? NULL : a->base + a->used;
-    a->used += ((size_t)rows * (size_t)cols + 15) / 16 * 16;
+    a->used += ((size_t)rows * (size_t)cols / 16 + 2) * 16;
     return p;
 }
 

@@ -72,7 +72,7 @@ static inline ptrdiff_t lcsm_tile_height(int vecs)
  * row .. rows - 1 of every view, row by row.
  */
 #define TILE_AHEAD_VIEWS 24
-#define TILE_AHEAD_STEPS 16 /* of depth between two requests */
+#define TILE_AHEAD_STEPS 8 /* of depth between two requests */
 #define TILE_LINE        (64 / (ptrdiff_t)sizeof(real))
 
 typedef struct {
