@@ -19,8 +19,9 @@
 
 enum { X, W, TARGETS };
 
-/* Classes of a group are so many blocks; rows of a slice of g_x. */
-enum { GROUP = 8, SLICE = GEMM_ROWS };
+/* Classes of a group are so many blocks; rows of a slice of g_x, of which stages have a number that
+ * threads can share. */
+enum { GROUP = 8, SLICE = 128 };
 
 /* exp of this times any vocabulary is a float. */
 #define FAR_ABOVE 60

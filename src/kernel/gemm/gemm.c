@@ -226,6 +226,13 @@ static tile_run *const RUNS[WIDE][HEIGHT] = {{NAMES_6(1)}, {NAMES_6(2)}};
 
 /* ---- blocks ---- */
 
+/* Even blocks: one of few rows would read all of B for little. */
+static ptrdiff_t block_rows(ptrdiff_t M)
+{
+    ptrdiff_t blocks = (M + GEMM_ROWS - 1) / GEMM_ROWS;
+    return (M + blocks - 1) / blocks;
+}
+
 /* The part of A that the next block reads. Tiles that know of nothing nearer ask for it, each for
  * `group` lines, one below the other. */
 typedef struct {
@@ -245,10 +252,10 @@ typedef struct {
 static later block_after(const block *b)
 {
     const gemm *x = b->x;
-    ptrdiff_t   i = b->i0 + GEMM_ROWS, k = b->k0, m, kc;
+    ptrdiff_t   i = b->i0 + b->mc, k = b->k0, m, kc;
     if (i >= x->M) i = 0, k += GEMM_DEPTH;
     if (k >= x->K) return (later){.lines = 0};
-    m  = least(x->M - i, GEMM_ROWS);
+    m  = least(x->M - i, block_rows(x->M));
     kc = least(x->K - k, GEMM_DEPTH);
     return (later){
         .at    = x->ta ? x->A + k * x->lda + i : x->A + i * x->lda + k,
@@ -313,7 +320,7 @@ static void block_run(const gemm *x, ptrdiff_t k0, ptrdiff_t kc, ptrdiff_t i0, c
                       real *ws)
 {
     int       vecs = panel_vecs(x->N), height = vecs == WIDE ? WIDE_HEIGHT : HEIGHT;
-    block     b = {.x = x, .k0 = k0, .kc = kc, .i0 = i0, .mc = least(x->M - i0, GEMM_ROWS)};
+    block     b = {.x = x, .k0 = k0, .kc = kc, .i0 = i0, .mc = least(x->M - i0, block_rows(x->M))};
     ptrdiff_t N = pad(x->N);
     b.tiles     = (b.mc + height - 1) / height;
     b.then      = block_after(&b);
@@ -331,7 +338,7 @@ static void run(const gemm *x, const real *packed, real *ws)
 {
     if (x->K == 0 && !x->add) clear(x);
     for (ptrdiff_t k = 0; k < x->K; k += GEMM_DEPTH)
-        for (ptrdiff_t i = 0; i < x->M; i += GEMM_ROWS)
+        for (ptrdiff_t i = 0; i < x->M; i += block_rows(x->M))
             block_run(x, k, least(x->K - k, GEMM_DEPTH), i, packed, ws);
 }
 

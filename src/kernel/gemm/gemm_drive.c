@@ -10,7 +10,7 @@
 #include "base/thread.h"
 
 /* Less work than this is not worth a second thread, nor is packing so few reals; PACKED reals of B
- * are kept at a time. Slices are multiples of the tiles. */
+ * are kept at a time. Slices of columns are multiples of the tiles. */
 enum {
     SERIAL_WORK = 1 << 18,
     SERIAL_PACK = 1 << 14,
@@ -39,10 +39,11 @@ static ptrdiff_t least(ptrdiff_t a, ptrdiff_t b)
     return a < b ? a : b;
 }
 
-/* Four slices a thread, so that one that is held up does not hold up all. */
+/* Four slices a thread, so that one that is held up does not hold up all; even ones, since all wait
+ * for the last. */
 static ptrdiff_t slice_size(int threads, ptrdiff_t size, ptrdiff_t at_least, ptrdiff_t multiple)
 {
-    ptrdiff_t step = size / (4 * threads) + 1;
+    ptrdiff_t slices = 4 * threads, step = (size + slices - 1) / slices;
     if (step < at_least) step = at_least;
     return (step + multiple - 1) / multiple * multiple;
 }
@@ -56,7 +57,7 @@ static cut cut_of(int threads, ptrdiff_t M, ptrdiff_t N, ptrdiff_t K)
 {
     bool little = is_little(M, N, K);
     cut  c = {.rows = N <= PACKED / GEMM_DEPTH && (little || M >= N || M >= MIN_ROWS * threads)};
-    c.step = c.rows ? slice_size(threads, M, MIN_ROWS, 18) : slice_size(threads, N, MIN_COLS, 48);
+    c.step = c.rows ? slice_size(threads, M, MIN_ROWS, 1) : slice_size(threads, N, MIN_COLS, 48);
     if (little) c.step = c.rows ? M : N;
     if (!c.rows) c.step = least(c.step, GEMM_COLS);
     c.deep = PACKED / ((c.rows ? N : c.step) + 16) / GEMM_DEPTH * GEMM_DEPTH;
