@@ -48,5 +48,8 @@ LCSM_API int         lcsm_context_threads(const lcsm_context *ctx);
 LCSM_API lcsm_isa    lcsm_context_isa(const lcsm_context *ctx);
 LCSM_API const char *lcsm_context_isa_name(const lcsm_context *ctx);
 
+/* "auto", "reference", ...; NULL after the last. */
+LCSM_API const char *lcsm_isa_name(lcsm_isa isa);
+
 LCSM_END_DECLS
 #endif

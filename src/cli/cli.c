@@ -37,18 +37,16 @@ int cli_unknown(const char *command, const char *what, const char *name, const c
 
 bool cli_isa(const char *command, const char *name, lcsm_isa *isa)
 {
-    static const char *const names[] = {
-        [LCSM_ISA_AUTO] = "auto",         [LCSM_ISA_REFERENCE] = "reference",
-        [LCSM_ISA_PORTABLE] = "portable", [LCSM_ISA_AVX2] = "avx2",
-        [LCSM_ISA_AVX512] = "avx512",
-    };
-    for (size_t j = 0; j < sizeof names / sizeof *names; j++)
-        if (strcmp(name, names[j]) == 0) {
+    const char *known;
+    for (int j = 0; (known = lcsm_isa_name((lcsm_isa)j)) != NULL; j++)
+        if (strcmp(name, known) == 0) {
             *isa = (lcsm_isa)j;
             return true;
         }
-    fprintf(stderr, "lcsm %s: --isa is '%s', want auto, reference, portable, avx2 or avx512\n",
-            command, name);
+    fprintf(stderr, "lcsm %s: --isa is '%s', want", command, name);
+    for (int j = 0; (known = lcsm_isa_name((lcsm_isa)j)) != NULL; j++)
+        fprintf(stderr, "%s%s", j == 0 ? " one of " : ", ", known);
+    fputc('\n', stderr);
     return false;
 }
 

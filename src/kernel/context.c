@@ -91,6 +91,11 @@ lcsm_isa lcsm_context_isa(const lcsm_context *ctx)
     return ctx->isa;
 }
 
+const char *lcsm_isa_name(lcsm_isa isa)
+{
+    return (unsigned)isa < COUNT(ISA_NAMES) ? ISA_NAMES[isa] : NULL;
+}
+
 const char *lcsm_context_isa_name(const lcsm_context *ctx)
 {
     return ISA_NAMES[ctx->isa];

@@ -42,6 +42,13 @@ TEST(context_with_bad_options_says_which)
     assert_refused((lcsm_context_options){.isa = (lcsm_isa)17}, LCSM_ERR_ARGUMENT, "isa is 17");
 }
 
+TEST(isa_names_end_with_null)
+{
+    assert_string_equal(lcsm_isa_name(LCSM_ISA_AUTO), "auto");
+    assert_string_equal(lcsm_isa_name(LCSM_ISA_AVX512), "avx512");
+    assert_null(lcsm_isa_name((lcsm_isa)(LCSM_ISA_AVX512 + 1)));
+}
+
 TEST(context_free_of_null_is_fine)
 {
     lcsm_context_free(NULL);
