@@ -81,7 +81,8 @@ lcsm_status lcsm_bench_measure(lcsm_bench_frame *b, lcsm_rate rate, lcsm_bench_p
     double      end;
     for (int run = 0; run < b->runs; run++) {
         LCSM_TRY(pass(arg, run, err)); /* touches all memory */
-        t[run] = (lcsm_bench_time){INFINITY, 1};
+        t[run]                      = (lcsm_bench_time){INFINITY, 1};
+        b->best[run][LCSM_RATE_FMA] = b->best[run][rate] = 0;
     }
     end = lcsm_now() + b->options.seconds;
     for (int rep = 0; rep < MIN_REPS || (rep < MAX_REPS && lcsm_now() < end); rep++)

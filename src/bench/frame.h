@@ -3,7 +3,8 @@
  *
  * A repetition measures, for each number of threads in turn, the peak and then the pass, so all of
  * them see the same machine. The best of each counts: the best time of the case, and the best rate
- * of the machine so far, since a busy neighbour can only make either of them worse.
+ * of the machine beside it, since a busy neighbour can only make either of them worse. Rates of
+ * other cases do not count: a processor's clock changes by a third from one second to the next.
  */
 #ifndef LCSM_BENCH_FRAME_H
 #define LCSM_BENCH_FRAME_H
@@ -23,7 +24,7 @@ typedef struct {
     int                    threads[LCSM_BENCH_RUNS];
     lcsm_context          *ctx[LCSM_BENCH_RUNS], *reference;
     lcsm_probe_bench      *probe;
-    double                 best[LCSM_BENCH_RUNS][LCSM_RATE_COUNT]; /* rates since the start */
+    double                 best[LCSM_BENCH_RUNS][LCSM_RATE_COUNT]; /* rates beside the case */
 } lcsm_bench_frame;
 
 /* The best time of a pass, and which part of it the threads were on a processor. */
