@@ -39,15 +39,6 @@ static bool key_value_query(const lcsm_mixer *m, lcsm_states *s)
     return s->s.x != NULL;
 }
 
-/* o = sigmoid(zk) sigmoid(zd)^T. */
-bool lcsm_dur_states(const lcsm_mixer *m, lcsm_states *s)
-{
-    if (!key_value_query(m, s)) return false;
-    s->row = lcsm_per_token_k(lcsm_gate(m->g, gate_logits(m, "gate_k", s->H * s->K), 1));
-    s->col = lcsm_per_token_d(lcsm_gate(m->g, gate_logits(m, "gate_d", m->D), 1));
-    return s->col.x != NULL;
-}
-
 /* m = (1 - g h^T) * m + (g k) (h v)^T. */
 bool lcsm_gfw_states(const lcsm_mixer *m, lcsm_states *s)
 {
@@ -59,6 +50,16 @@ bool lcsm_gfw_states(const lcsm_mixer *m, lcsm_states *s)
     s->e.x = lcsm_mul(m->g, s->e.x, s->u.x);
     s->i.x = lcsm_mul(m->g, s->i.x, s->w.x);
     return s->i.x != NULL;
+}
+
+/* o = sigmoid(zk) sigmoid(zd)^T. */
+bool lcsm_dur_states(const lcsm_mixer *m, lcsm_states *s)
+{
+    if (m->cfg->complement) return lcsm_gfw_states(m, s);
+    if (!key_value_query(m, s)) return false;
+    s->row = lcsm_per_token_k(lcsm_gate(m->g, gate_logits(m, "gate_k", s->H * s->K), 1));
+    s->col = lcsm_per_token_d(lcsm_gate(m->g, gate_logits(m, "gate_d", m->D), 1));
+    return s->col.x != NULL;
 }
 
 lcsm_tensor *lcsm_dur_mixer(const lcsm_mixer *m)

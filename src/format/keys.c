@@ -17,6 +17,18 @@ static bool same_name(const char *a, const char *b)
     return *a == *b;
 }
 
+bool lcsm_key_same(const lcsm_key *key, const void *a, const void *b)
+{
+    static const size_t sizes[] = {
+        [LCSM_KEY_INT] = sizeof(ptrdiff_t), [LCSM_KEY_REAL] = sizeof(double),
+        [LCSM_KEY_BOOL] = sizeof(bool),     [LCSM_KEY_TEXT] = LCSM_KEY_TEXT_SIZE,
+        [LCSM_KEY_CHOICE] = sizeof(int),
+    };
+    const char *x = (const char *)a + key->offset, *y = (const char *)b + key->offset;
+    if (key->type == LCSM_KEY_TEXT) return strncmp(x, y, sizes[key->type]) == 0;
+    return memcmp(x, y, sizes[key->type]) == 0;
+}
+
 const lcsm_key *lcsm_keys_find(const lcsm_keys *keys, const char *name)
 {
     for (size_t j = 0; j < keys->count; j++)

@@ -87,6 +87,9 @@ void lcsm_keys_help(const lcsm_keys *keys, lcsm_strbuf *out);
 /* The row of a name, or NULL. */
 const lcsm_key *lcsm_keys_find(const lcsm_keys *keys, const char *name);
 
+/* Whether two structs of the table have the same value for a key. */
+bool lcsm_key_same(const lcsm_key *key, const void *a, const void *b);
+
 /* The name of the table that is nearest, for suggestions. */
 const char *lcsm_keys_nearest(const lcsm_keys *keys, const char *name);
 

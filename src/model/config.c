@@ -106,22 +106,66 @@ ptrdiff_t lcsm_model_config_vocab(const lcsm_model_config *cfg, size_t tokenizer
     return cfg->vocab == standard.vocab ? (ptrdiff_t)tokenizer : cfg->vocab;
 }
 
+/* Settings that only some methods read; "code" stands for all codes. */
+static const struct {
+    const char *key, *methods;
+} OWNED[] = {
+    {"activation", "custom"},
+    {"expand.from", "custom"},
+    {"shrink.from", "custom"},
+    {"oscillation", "custom"},
+    {"oscillation.k", "custom"},
+    {"oscillation.d", "custom"},
+    {"oscillation.kd", "custom"},
+    {"phase", "code, custom"},
+    {"o_init", "code, custom"},
+    {"theta_init", "code, custom"},
+    {"o_learned", "code, custom"},
+    {"tau", "code, custom, gla"},
+    {"rank", "code, gla, mamba, tnn"},
+    {"denominator", "linear-attention, cosformer"},
+    {"complex", "hgrn"},
+    {"raw", "m1, m2, m3"},
+    {"complement", "dur"},
+    {"feature", "fwp"},
+    {"s4_kind", "s4"},
+    {"s4_init", "s4, s4d"},
+    {"dss_kind", "dss"},
+    {"disc", "s5"},
+    {"state_size", "s4, s4d, s5, s5-table, dss, mamba"},
+    {"conv_width", "mamba"},
+    {"conv_bias", "mamba"},
+    {"proj_bias", "mamba"},
+    {"inner_ratio", "mamba, tnn"},
+    {"rpe_layers", "tnn"},
+    {"max_length", "dss, cosformer, tnn, attention"},
+    {"value_ratio", "retnet, rwkv4, rwkv4-eos"},
+};
+
+/* Whether a list, "one, two", has the word. */
+static bool lists(const char *list, const char *word)
+{
+    size_t length = strlen(word);
+    for (const char *at = list; at != NULL; at = strchr(at, ' ')) {
+        at += *at == ' ';
+        if (strncmp(at, word, length) == 0 && (at[length] == ',' || at[length] == '\0'))
+            return true;
+    }
+    return false;
+}
+
 lcsm_status lcsm_model_config_unused(const lcsm_model_config *cfg, lcsm_error *err)
 {
-    static const char *const keys[] = {"activation",     "expand.from",   "shrink.from",
-                                       "oscillation",    "oscillation.k", "oscillation.d",
-                                       "oscillation.kd", "phase"};
-    const bool               code   = cfg->code[0] != 0;
-    lcsm_model_config        standard;
-    if (!code && strcmp(cfg->method, "custom") == 0) return LCSM_OK;
+    const bool        code   = cfg->code[0] != 0;
+    const char       *method = code ? "code" : cfg->method;
+    lcsm_model_config standard;
     lcsm_model_config_defaults(&standard);
-    for (size_t j = 0; j < COUNT(keys); j++) {
-        size_t at = lcsm_keys_find(&LCSM_MODEL_KEYS, keys[j])->offset;
-        if (memcmp((const char *)cfg + at, (const char *)&standard + at, sizeof(int)) != 0)
-            return lcsm_fail(err, LCSM_ERR_CONFIG,
-                             "%s is for the method custom; in %s %s it does nothing", keys[j],
-                             code ? "code" : "method", code ? cfg->code : cfg->method);
-    }
+    for (size_t j = 0; j < COUNT(OWNED); j++)
+        if (!lists(OWNED[j].methods, method)
+            && !lcsm_key_same(lcsm_keys_find(&LCSM_MODEL_KEYS, OWNED[j].key), cfg, &standard))
+            return lcsm_fail(err, LCSM_ERR_CONFIG, "%s is for %s; in %s %s it does nothing",
+                             OWNED[j].key, OWNED[j].methods, code ? "code" : "method",
+                             code ? cfg->code : cfg->method);
     return LCSM_OK;
 }
 
