@@ -138,7 +138,6 @@ static const struct {
     {"proj_bias", "mamba"},
     {"inner_ratio", "mamba, tnn"},
     {"rpe_layers", "tnn"},
-    {"max_length", "dss, cosformer, tnn, attention"},
     {"value_ratio", "retnet, rwkv4, rwkv4-eos"},
 };
 

@@ -38,7 +38,6 @@ static const char *const OTHERS[][2] = {
     {"proj_bias", "true"},
     {"inner_ratio", "1.5"},
     {"rpe_layers", "2"},
-    {"max_length", "64"},
     {"value_ratio", "2"},
 };
 
