@@ -32,6 +32,8 @@
  *            belong to one call at a time. Each call itself uses the context's threads.
  * Errors     A function that can fail returns lcsm_status and, if err is not NULL, says why.
  *            After a failure nothing has been allocated or written.
+ * Speed      Arrays of many megabytes are read up to twice as fast from large pages (madvise), and
+ *            faster still if their starts are not whole multiples of 4096 bytes apart.
  */
 #ifndef LCSM_EOS_H
 #define LCSM_EOS_H
