@@ -348,20 +348,35 @@ VEC_INLINE vec vexp(vec x)
     return p + p * (r * q);
 }
 
+#if VW == 16
+
+/* 2^x for x < 127; 0 below -150. Scaling by the processor takes care of x without a clamp. */
+VEC_INLINE vec vexp2(vec x)
+{
+    const ivec table = {0x3f800000, 0x3f85aac3, 0x3f8b95c2, 0x3f91c3d3, 0x3f9837f0, 0x3f9ef532,
+                        0x3fa5fed7, 0x3fad583f, 0x3fb504f3, 0x3fbd08a4, 0x3fc5672a, 0x3fce248c,
+                        0x3fd744fd, 0x3fe0ccdf, 0x3feac0c7, 0x3ff5257d};
+    vec        t     = x + VEC_ROUND;
+    vec        r     = (vec)_mm512_reduce_ps((__m512)x, VEC_STEP_BITS << 4);
+    vec        p     = (vec)_mm512_scalef_ps((__m512)VEC_LOOK_UP(table, t), (__m512)(x - r));
+    vec        q     = (r * 0.0555114749f + 0.240257633f) * r + 0.693147172f;
+    return p + p * (r * q);
+}
+
+#else
+
 /* 2^x for x < 127; 0 below -127. */
 VEC_INLINE vec vexp2(vec x)
 {
     vec c = vmax(vset1(-127.0f), x);
     vec t = c + VEC_ROUND;
-#if VW == 16
-    vec r = (vec)_mm512_reduce_ps((__m512)c, VEC_STEP_BITS << 4); /* the same in one operation */
-#else
     vec r = c - (t - VEC_ROUND);
-#endif
     vec p = vexp2_steps(t);
     vec q = (r * 0.0555114749f + 0.240257633f) * r + 0.693147172f;
     return p + p * (r * q);
 }
+
+#endif
 
 #else
 
