@@ -321,9 +321,16 @@ static bool one_chunk_pays(const lcsm_eos_plan *p, ptrdiff_t chunk)
         && (p->T - chunk) * (p->K + p->D) * p->T < 4 * p->K * p->D * (p->T - chunk);
 }
 
+/* The scan form takes short cells: what a tile of the memory needs of one stays in the first-level
+ * cache. */
+static ptrdiff_t usual_chunk(const lcsm_eos_plan *p)
+{
+    return p->form == LCSM_FORM_SCAN ? 16 : 32;
+}
+
 static void choose_chunk(lcsm_eos_plan *p, ptrdiff_t wanted)
 {
-    ptrdiff_t chunk = wanted > 0 ? wanted : 32;
+    ptrdiff_t chunk = wanted > 0 ? wanted : usual_chunk(p);
     if (wanted == 0 && one_chunk_pays(p, chunk)) chunk = p->T;
     p->chunk = chunk < p->T ? chunk : (p->T > 0 ? p->T : 1);
 }

@@ -1,15 +1,13 @@
 /*
  * eos_scan.h - the scan form: every element-wise o.
  *
- * The advice for C, the steps of a cell, is LCSM_SCAN_CELL: the buffers of a cell then stay in the
- * first-level cache. Scratch of backward is below C K D reals wherever K D is large enough to need
- * tiles (K >= 8 and D >= 8 VW); below that it is a few pages.
+ * With C = 16 steps in a cell the buffers of a tile stay in the first-level cache. Scratch of
+ * backward is below C K D reals wherever K D is large enough to need tiles (K >= 8 and D >= 8 VW);
+ * below that it is a few pages.
  */
 #ifndef LCSM_KERNEL_EOS_SCAN_H
 #define LCSM_KERNEL_EOS_SCAN_H
 #include "kernel/eos/eos.h"
-
-#define LCSM_SCAN_CELL 32
 
 extern const R_(lcsm_eos_kernels) K_(lcsm_eos_scan);
 #endif

@@ -81,7 +81,7 @@ VEC_INLINE void sweep_tile(const unit *u, const sweep *w, ptrdiff_t R, ptrdiff_t
     const real     *E = u->E[RE], *S = u->S[RE];
     real           *m = w->m + last * size, *g_i = w->g_i + last * W;
     real           *e_lane     = e_tile ? NULL : w->e_lanes[RE] + last * R * VW;
-    const bool      complement = w->g_z != NULL;
+    const bool      complement = !fused && w->g_z != NULL;
     const real     *b = fused ? u->b.p + last * W : NULL, *c = u->c;
     real           *g_b = fused ? w->g_b + last * W : NULL;
     vec             G[SCAN_ROWS][4], e_sum[SCAN_ROWS][4], c_sum[SCAN_ROWS][4];

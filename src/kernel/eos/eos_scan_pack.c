@@ -231,28 +231,27 @@ static bool is_whole(const scan *p, strip cut, ptrdiff_t k0)
 void K_(lcsm_scan_load)(const scan *p, strip cut, ptrdiff_t k0, const real *m, real *tile)
 {
     const seq *x     = p->x;
-    ptrdiff_t  lines = p->planes * p->R;
-    for (ptrdiff_t l = 0; l < lines; l++, tile += cut.W) {
-        ptrdiff_t   k  = k0 + l % p->R;
-        view        v  = {m == NULL ? NULL : m + l / p->R * x->K * x->D, 0, x->D, 1};
-        const real *at = v.p + k * x->D + cut.d0;
-        if (m != NULL && is_whole(p, cut, k0))
-            for (ptrdiff_t j = 0; j < cut.W; j += VW) vstore(tile + j, vload(at + j));
-        else
+    bool       whole = m != NULL && is_whole(p, cut, k0);
+    for (ptrdiff_t c = 0; c < p->planes; c++) {
+        view v = {m == NULL ? NULL : m + c * x->K * x->D, 0, x->D, 1};
+        for (ptrdiff_t k = k0; k < k0 + p->R; k++, tile += cut.W) {
+            const real *at = v.p + k * x->D + cut.d0;
             for (ptrdiff_t j = 0; j < cut.W; j += VW)
-                vstore(tile + j, view_load(x, &v, 0, k, cut.d0 + j));
+                vstore(tile + j, whole ? vload(at + j) : view_load(x, &v, 0, k, cut.d0 + j));
+        }
     }
 }
 
 void K_(lcsm_scan_store)(const scan *p, strip cut, ptrdiff_t k0, const real *tile, real *m)
 {
-    const seq *x = p->x;
+    const seq *x     = p->x;
+    bool       whole = is_whole(p, cut, k0);
     for (ptrdiff_t c = 0; c < p->planes; c++)
         for (ptrdiff_t r = 0; r < p->R && k0 + r < x->K; r++) {
             real       *to   = m + (c * x->K + k0 + r) * x->D + cut.d0;
             const real *from = tile + (c * p->R + r) * cut.W;
             for (ptrdiff_t j = 0; j < cut.cols; j += VW) {
-                if (cut.cols - j >= VW) vstore(to + j, vload(from + j));
+                if (whole || cut.cols - j >= VW) vstore(to + j, vload(from + j));
                 else vstore_n(to + j, vload(from + j), cut.cols - j);
             }
         }
