@@ -93,8 +93,10 @@ typedef struct {
 
 static void plan(scan *p, cols *q, const seq *x, real *ws, size_t *used)
 {
-    carver c = {ws, 0};
-    K_(lcsm_scan_plan)(p, x, SCAN_BLOCK, SCAN_BLOCK_TOKEN, VW == 16 ? 4 : 2, VW == 16 ? 4 : 2, &c);
+    carver          c  = {ws, 0};
+    const ptrdiff_t NV = VW == 16 ? 4 : 2;
+    K_(lcsm_scan_plan)
+    (p, x, SCAN_BLOCK, is_token(&x->full) ? SCAN_BLOCK_FULL : SCAN_BLOCK_TOKEN, NV, NV, &c);
     size_t line = (size_t)(p->n_max * SCAN_COLUMNS);
     q->i        = carve(&c, line);
     q->b        = p->b != NULL ? carve(&c, line) : NULL;
@@ -144,6 +146,18 @@ static void run_tile(const unit *u, bool empty, real *m, real *y)
     K_(lcsm_scan_store)(p, u->cut, u->k0, tile, m);
 }
 
+/* Strips of a group from the first to the last row, side by side. */
+static void fwd_strips(const scan *p, const group *g, ptrdiff_t first, ptrdiff_t count, bool empty,
+                       unit *u, real *m, real *y)
+{
+    for (ptrdiff_t k0 = 0; k0 < p->Kp; k0 += p->R)
+        for (ptrdiff_t s = first; s < first + count; s++) {
+            if (p->token && !p->fused) K_(lcsm_scan_gen)(&u[s], NULL);
+            run_tile(&u[s], empty, m, y + g->at[s]);
+            unit_down(&u[s]);
+        }
+}
+
 /* A group of strips through a block; empty: the memory starts at zero. */
 static void fwd_group(const scan *p, const cols *q, const block *b, const group *g, bool empty,
                       real *m, real *y, ptrdiff_t y_t)
@@ -151,20 +165,19 @@ static void fwd_group(const scan *p, const cols *q, const block *b, const group 
     view              out_y = {y - b->t0 * y_t, y_t, 0, 1};
     const view *const of[]  = {&p->x->i, p->b, &out_y};
     ahead             next;
+    unit              u[SCAN_GROUP];
     K_(lcsm_scan_ahead)(p, b, g, false, of, 3, &next);
     K_(lcsm_scan_cols)(p, b, g, &p->x->i, q->i);
     if (p->b != NULL) K_(lcsm_scan_cols)(p, b, g, p->b, q->b);
     memset(q->y, 0, (size_t)g->size * sizeof(real));
     for (ptrdiff_t s = 0; s < g->count; s++) {
-        unit u = K_(lcsm_scan_unit)(p, b, g->cut[s]);
-        u.i    = (track){q->i + g->at[s], u.cut.W};
-        if (p->b != NULL) u.b = (track){q->b + g->at[s], u.cut.W};
-        u.next = &next;
-        for (; u.k0 < p->Kp; unit_down(&u)) {
-            if (p->token && !p->fused) K_(lcsm_scan_gen)(&u, NULL);
-            run_tile(&u, empty, m, q->y + g->at[s]);
-        }
+        u[s]   = K_(lcsm_scan_unit)(p, b, g->cut[s]);
+        u[s].i = (track){q->i + g->at[s], u[s].cut.W};
+        if (p->b != NULL) u[s].b = (track){q->b + g->at[s], u[s].cut.W};
+        u[s].next = &next;
     }
+    ptrdiff_t beside = is_token(&p->x->full) ? g->count : 1;
+    for (ptrdiff_t s = 0; s < g->count; s += beside) fwd_strips(p, g, s, beside, empty, u, m, q->y);
     put_y(b, g, q->y, y, y_t);
 }
 

@@ -66,13 +66,29 @@ static void chain_col(const unit *u, track g, const out *to)
         }
 }
 
+/* Adds a row of the tile where all of it exists; the row of the next tile is asked for early. */
+VEC_INLINE void add_row(real *to, ptrdiff_t next, const real *from, ptrdiff_t W)
+{
+    for (ptrdiff_t j = 0; j < W; j += VW) {
+        vstore(to + j, vload(to + j) + vload(from + j));
+        __builtin_prefetch(to + next + j, 1, 2);
+    }
+}
+
 static void chain_full(const unit *u, track g, const out *to)
 {
+    const seq *x = u->p->x;
+    ptrdiff_t  W = u->cut.W, R = u->p->R;
+    bool       whole = u->k0 + R <= x->K && u->cut.cols == W && to->d == 1;
     for (ptrdiff_t t = 0; t < u->at->n; t++)
-        for (ptrdiff_t r = 0; r < u->p->R; r++)
-            for (ptrdiff_t j = 0; j < u->cut.W; j += VW)
-                out_add(u->p->x, to, u->at->t0 + t, u->k0 + r, u->cut.d0 + j,
-                        vload(g.p + t * g.t + r * u->cut.W + j));
+        for (ptrdiff_t r = 0; r < R; r++) {
+            ptrdiff_t   step = u->at->t0 + t, k = u->k0 + r;
+            const real *from = g.p + t * g.t + r * W;
+            if (whole) add_row(to->p + step * to->t + k * to->k + u->cut.d0, R * to->k, from, W);
+            else
+                for (ptrdiff_t j = 0; j < W; j += VW)
+                    out_add(x, to, step, k, u->cut.d0 + j, vload(from + j));
+        }
 }
 
 /* row, col and full, or their phases. */

@@ -164,22 +164,35 @@ static void row_stage(const unit *u, const sources *s, bool started, real *o)
         }
 }
 
-/* A full o for each token streams through memory once; the next tile is asked for early. */
+/* A row of the tile of a full o, where all of it exists. */
+VEC_INLINE void full_row(const real *from, ptrdiff_t next, ptrdiff_t W, bool started, real *o)
+{
+    for (ptrdiff_t j = 0; j < W; j += VW) {
+        vec f = vexp(vload(from + j));
+        vstore(o + j, started ? f * vload(o + j) : f);
+        __builtin_prefetch(from + next + j, 0, 2);
+    }
+}
+
+/* A full o for each token streams through memory once; the next rows are asked for early. */
 static void full_stage(const unit *u, const sources *s, bool started, real *o)
 {
     const seq  *x    = u->p->x;
     const view *full = s->full;
     ptrdiff_t   W = u->cut.W, R = u->p->R;
-    bool        inside = u->k0 + 2 * R <= x->K && full->d == 1;
+    bool        whole = u->k0 + R <= x->K && u->cut.cols == W && full->d == 1;
     for (ptrdiff_t t = 0; t < u->at->n; t++)
-        for (ptrdiff_t r = 0; r < R; r++)
-            for (ptrdiff_t j = 0; j < W; j += VW) {
-                ptrdiff_t step = u->at->t0 + t, k = u->k0 + r, d = u->cut.d0 + j;
-                real     *q = o + (t * R + r) * W + j;
-                vec       f = vexp(view_load(x, full, step, k, d));
-                vstore(q, started ? f * vload(q) : f);
-                if (inside) __builtin_prefetch(full->p + step * full->t + (k + R) * full->k + d);
-            }
+        for (ptrdiff_t r = 0; r < R; r++, o += W) {
+            ptrdiff_t   step = u->at->t0 + t, k = u->k0 + r;
+            const real *from = full->p + step * full->t + k * full->k + u->cut.d0;
+            if (whole && started) full_row(from, R * full->k, W, true, o);
+            else if (whole) full_row(from, R * full->k, W, false, o);
+            else
+                for (ptrdiff_t j = 0; j < W; j += VW) {
+                    vec f = vexp(view_load(x, full, step, k, u->cut.d0 + j));
+                    vstore(o + j, started ? f * vload(o + j) : f);
+                }
+        }
 }
 
 /* The phases of a token, summed, into (cos, sin) times the magnitudes that o[RE] holds. */

@@ -37,8 +37,9 @@ typedef R_(lcsm_eos_seq_grads) grads;
 enum { SCAN_ROWS = 4, SCAN_TILE = 16, RE = 0, IM = 1 };
 
 /* Steps of a forward block: more of them load and store the memory less often; but where o goes
- * through a buffer, that must stay in the first-level cache. */
-enum { SCAN_BLOCK = 32, SCAN_BLOCK_TOKEN = VW == 16 ? 16 : 32 };
+ * through a buffer, that must stay in the first-level cache, and where o itself is read for each
+ * step, many steps at once are more streams than the processor follows. */
+enum { SCAN_BLOCK = 32, SCAN_BLOCK_TOKEN = VW == 16 ? 16 : 32, SCAN_BLOCK_FULL = 8 };
 
 /* Fewer steps than this and the rounding of a static o does not add up to anything. */
 enum { SCAN_DRIFT = 128 };
