@@ -321,11 +321,18 @@ static bool one_chunk_pays(const lcsm_eos_plan *p, ptrdiff_t chunk)
         && (p->T - chunk) * (p->K + p->D) * p->T < 4 * p->K * p->D * (p->T - chunk);
 }
 
-/* The scan form takes short cells: what a tile of the memory needs of one stays in the first-level
- * cache. */
+static bool o_by_token(const lcsm_eos_plan *p)
+{
+    for (int j = EOS_row; j <= EOS_w; j++)
+        if (has(p, j) && lcsm_eos_has(p, j, T)) return true;
+    return false;
+}
+
+/* Where the scan form keeps o of each step beside the memory, cells are short: then both stay in
+ * the first-level cache. */
 static ptrdiff_t usual_chunk(const lcsm_eos_plan *p)
 {
-    return p->form == LCSM_FORM_SCAN ? 16 : 32;
+    return p->form == LCSM_FORM_SCAN && o_by_token(p) ? 16 : 32;
 }
 
 static void choose_chunk(lcsm_eos_plan *p, ptrdiff_t wanted)
