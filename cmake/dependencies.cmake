@@ -30,10 +30,6 @@ add_library(lcsm_deps INTERFACE)
 target_link_libraries(lcsm_deps INTERFACE m PkgConfig::JANSSON PkgConfig::XXHASH PkgConfig::ZLIB
                       PkgConfig::PCRE2 PkgConfig::UTF8PROC)
 
-if(LCSM_BLAS)
-    pkg_check_modules(OPENBLAS REQUIRED IMPORTED_TARGET openblas)
-    target_link_libraries(lcsm_deps INTERFACE PkgConfig::OPENBLAS)
-endif()
 if(LCSM_THREADS STREQUAL "openmp")
     find_package(OpenMP REQUIRED COMPONENTS C)
     target_link_libraries(lcsm_deps INTERFACE ${OpenMP_C_LIBRARIES})

@@ -19,7 +19,6 @@ else()
 endif()
 
 include(GNUInstallDirs)
-set(lcsm_definitions LCSM_HAVE_BLAS=$<BOOL:${LCSM_BLAS}>)
 set_source_files_properties(${PROJECT_SOURCE_DIR}/src/model/recipe.c PROPERTIES COMPILE_DEFINITIONS
                             LCSM_DATA_FOLDER="${CMAKE_INSTALL_FULL_DATADIR}/lcsm")
 
@@ -35,7 +34,6 @@ function(lcsm_compile name)
     add_library(${name} OBJECT ${arg_SOURCES})
     target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/include
                                                ${PROJECT_SOURCE_DIR}/src)
-    target_compile_definitions(${name} PRIVATE ${lcsm_definitions})
     target_compile_options(${name} PRIVATE ${arg_FLAGS})
     target_link_libraries(${name} PRIVATE lcsm_flags lcsm_deps)
     set(lcsm_objects ${lcsm_objects} $<TARGET_OBJECTS:${name}> PARENT_SCOPE)
