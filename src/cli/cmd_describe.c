@@ -128,8 +128,8 @@ static lcsm_status describe_with(const lcsm_context *ctx, lcsm_model_config *cfg
                                  int length, const char *size, lcsm_error *err)
 {
     lcsm_model_summary m;
-    lcsm_status        st = LCSM_OK;
-    if (size != NULL) st = lcsm_model_config_size(cfg, ctx, size, err);
+    lcsm_status        st = lcsm_model_config_unused(cfg, err);
+    if (st == LCSM_OK && size != NULL) st = lcsm_model_config_size(cfg, ctx, size, err);
     if (st == LCSM_OK) st = lcsm_model_describe(ctx, cfg, length, &m, NULL, NULL, err);
     if (st != LCSM_OK) return st;
     if (!s->json) print_states(cfg->code[0] != 0 ? "code" : cfg->method, &m);

@@ -241,6 +241,7 @@ static int train(const lcsm_train_job *job, const flags *f)
     lcsm_train_result    result;
     lcsm_error           err;
     lcsm_status          st = lcsm_context_create(&ctx, &opt, &err);
+    if (st == LCSM_OK && !job->resume) st = lcsm_model_config_unused(job->model, &err);
     if (st == LCSM_OK) st = lcsm_train(ctx, job, &hooks, &result, &err);
     lcsm_context_free(ctx);
     close_line(&s);

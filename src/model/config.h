@@ -10,8 +10,4 @@ extern const lcsm_keys LCSM_MODEL_KEYS;
 /* The vocabulary of a model of text: the tokenizer's unless another was asked for, as the paper's,
  * which is larger. */
 ptrdiff_t lcsm_model_config_vocab(const lcsm_model_config *cfg, size_t tokenizer);
-
-/* Refuses a setting that a code or a method decides by itself. For what a user says; models that
- * were saved with one are as good as others. */
-lcsm_status lcsm_model_config_unused(const lcsm_model_config *cfg, lcsm_error *err);
 #endif

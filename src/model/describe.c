@@ -192,7 +192,6 @@ lcsm_status lcsm_model_describe(const lcsm_context *ctx, const lcsm_model_config
     lcsm_code_states c;
     lcsm_status      st;
     *out = (lcsm_model_summary){.layers = (size_t)lcsm_model_config_layers(cfg)};
-    LCSM_TRY(lcsm_model_config_unused(cfg, err));
     LCSM_TRY(lcsm_params_create(&params, LCSM_F32, 0, err));
     LCSM_TRY(lcsm_params_create(&one_params, LCSM_F32, 0, err));
     LCSM_TRY(lcsm_model_sketch(&g, ctx, params, cfg, length, true, err));

@@ -5,8 +5,8 @@
  *
  *     {"model_type": "lcsm", "format_version": 1, every key of a model, every key of training}
  *
- * A reader takes the keys it knows. What a user writes by hand goes through lcsm_keys_read, which
- * refuses unknown keys, before it gets there.
+ * A reader takes the keys it knows. What a user writes by hand goes through
+ * lcsm_settings_read, which refuses unknown keys, before it gets there.
  */
 #ifndef LCSM_MODEL_HANDLE_H
 #define LCSM_MODEL_HANDLE_H

@@ -364,7 +364,6 @@ lcsm_status lcsm_job_open(lcsm_job *j, const lcsm_context *ctx, const lcsm_train
     LCSM_TRY(lcsm_train_config_check(&j->cfg, err));
     LCSM_TRY(lcsm_model_config_check(&j->model_cfg, err));
     if (want->resume) LCSM_TRY(check_resumed(j, err));
-    else LCSM_TRY(lcsm_model_config_unused(&j->model_cfg, err));
     if (j->cfg.task == LCSM_TASK_MQAR) LCSM_TRY(open_recall(j, want, err));
     else LCSM_TRY(open_lm(j, want, hooks, err));
     LCSM_TRY(open_trainer(j, err));

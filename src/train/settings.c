@@ -2,6 +2,7 @@
 #include "train/settings.h"
 
 #include <lcsm/suggest.h>
+#include <string.h>
 
 #include "format/json_doc.h"
 #include "model/config.h"
@@ -30,7 +31,7 @@ static const lcsm_key ROWS[] = {
     REAL("lr",             lr,             0, 1e3,     "0.002", "peak learning rate"),
     REAL("lr_last",        lr_last,        0, 1e3,     "0",    "where linear and cosine end"),
     REAL("lr_start",       lr_start,       0, 1e3,     "0",    "where warm-up begins"),
-    INT ("warmup",         warmup,         0, MANY,    "50",   "updates of warm-up"),
+    INT ("warmup",         warmup,         0, MANY,    "50",   "updates of warm-up; of a run that is not longer, a tenth"),
     REAL("beta1",          beta1,          0, 1,       "0.9",  "of the first moment"),
     REAL("beta2",          beta2,          0, 1,       "0.98", "of the second moment"),
     REAL("eps",            eps,            0, 1,       "1e-8", "of the optimiser"),
@@ -114,10 +115,9 @@ lcsm_adamw_config lcsm_train_adamw(const lcsm_train_config *cfg)
                                .weight_decay = cfg->weight_decay};
 }
 
-/* A warm-up that is longer than the run takes the whole run. */
 lcsm_schedule lcsm_train_schedule(const lcsm_train_config *cfg, int64_t total, int64_t epoch)
 {
-    int64_t warmup = total > 0 && cfg->warmup >= total ? total - 1 : cfg->warmup;
+    int64_t warmup = total > 0 && cfg->warmup >= total ? total / 10 : cfg->warmup;
     return (lcsm_schedule){.kind   = (lcsm_schedule_kind)cfg->schedule,
                            .peak   = cfg->lr,
                            .start  = cfg->lr_start,
@@ -149,15 +149,24 @@ static lcsm_status known_keys(json_t *object, const char *path, lcsm_error *err)
     return LCSM_OK;
 }
 
+/* A run's config.json says more than its settings. */
+static bool is_of_run(const json_t *object)
+{
+    const char *type = json_string_value(json_object_get(object, "model_type"));
+    return type != NULL && strcmp(type, "lcsm") == 0;
+}
+
 lcsm_status lcsm_settings_read(const char *path, lcsm_model_config *model, lcsm_train_config *train,
                                lcsm_error *err)
 {
     lcsm_json_doc doc = {0};
     lcsm_status   st  = LCSM_OK;
     LCSM_TRY(lcsm_json_doc_read(&doc, path, LCSM_JSON_CONFIG_SIZE, err));
-    LCSM_TRY(known_keys(doc.root, path, err));
-    LCSM_TRY(lcsm_keys_read(&LCSM_MODEL_KEYS, &LCSM_TRAIN_KEYS, model, doc.root, path, err));
-    LCSM_TRY(lcsm_keys_read(&LCSM_TRAIN_KEYS, &LCSM_MODEL_KEYS, train, doc.root, path, err));
+    if (!is_of_run(doc.root)) LCSM_TRY(known_keys(doc.root, path, err));
+    LCSM_TRY(lcsm_keys_pick(&LCSM_MODEL_KEYS, model, doc.root, path, err));
+    LCSM_TRY(lcsm_keys_pick(&LCSM_TRAIN_KEYS, train, doc.root, path, err));
+    if (json_object_get(doc.root, "method") != NULL && json_object_get(doc.root, "code") == NULL)
+        model->code[0] = 0; /* not the code of a recipe that came before */
 cleanup:
     lcsm_json_doc_free(&doc);
     return st;
