@@ -1,12 +1,13 @@
-# beside.sh - sourced by train.sh and mqar.sh: a PyTorch script and lcsm bench train, back to back:
-# theirs, ours, theirs. The best and the median of each are compared, and the memory.
+# beside.sh - sourced by train.sh, mqar.sh and peers.sh: finds PyTorch and the program, and sets a
+# PyTorch script and lcsm bench train back to back: theirs, ours, theirs. The best and the median of
+# each are compared, and the memory.
 #
 #     beside TITLE KEY THEIRS OURS
 #
 # THEIRS is a script of shared/peers/torch with its arguments, OURS the arguments of
 # `lcsm bench train`, KEY the rate in its JSON. The scripts are found in the folder shared/ beside
 # the source folder, or at LCSM_SHARED; PyTorch must be there for /usr/bin/python3 (Debian:
-# python3-torch).
+# python3-torch, libopenblas0-openmp).
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 program=$(realpath "${1:-$root/build/lcsm}")
@@ -20,6 +21,12 @@ fail() {
 [ -x "$program" ] || fail "no program $program; run make first"
 [ -f "$torch/common.py" ] || fail "no scripts in $torch"
 /usr/bin/python3 -c 'import torch' 2>/dev/null || fail "no PyTorch; apt-get install python3-torch"
+dpkg -s libopenblas0-openmp >/dev/null 2>&1 ||
+    fail "PyTorch is slow without its matrix products; apt-get install libopenblas0-openmp"
+
+# Debian's OpenBLAS does not know processors that are newer than itself, and takes its slowest kernels
+# for them.
+! grep -qm 1 avx512f /proc/cpuinfo || export OPENBLAS_CORETYPE="${OPENBLAS_CORETYPE:-SKYLAKEX}"
 
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

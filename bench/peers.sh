@@ -3,22 +3,10 @@
 #
 #     bench/peers.sh [PROGRAM]          PROGRAM defaults to build/lcsm
 #
-# Needs PyTorch for /usr/bin/python3 (Debian: python3-torch) and the scripts peers/torch of the
-# folder shared/ beside the source folder, or at LCSM_SHARED. The best of several runs counts.
-set -eu
-root=$(cd "$(dirname "$0")/.." && pwd)
-program=$(realpath "${1:-$root/build/lcsm}")
-torch=${LCSM_SHARED:-$root/../shared}/peers/torch
+# The best of several runs counts.
+. "$(dirname "$0")/beside.sh"
 
-[ -x "$program" ] || { echo "peers.sh: no program $program; run make first" >&2; exit 1; }
-[ -f "$torch/bench_eos.py" ] || { echo "peers.sh: no scripts in $torch" >&2; exit 1; }
-/usr/bin/python3 -c 'import torch' 2>/dev/null \
-    || { echo "peers.sh: no PyTorch; apt-get install python3-torch" >&2; exit 1; }
-
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-
-theirs() (
+operators() (
     cd "$torch"
     . ./env.sh
     /usr/bin/python3 bench_eos.py --naive 0 --reps 3
@@ -26,13 +14,13 @@ theirs() (
 ) >>"$folder/theirs" 2>/dev/null
 
 echo "PyTorch, first time ..." >&2
-theirs
+operators
 for name in ones scalar-static row-token mamba; do
     echo "lcsm, $name ..." >&2
     "$program" bench eos --json --threads 2 --filter "$name/" >"$folder/ours-$name"
 done
 echo "PyTorch, second time ..." >&2
-theirs
+operators
 
 /usr/bin/python3 - "$folder" <<'PYTHON'
 import json
