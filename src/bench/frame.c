@@ -8,6 +8,9 @@
 
 enum { MAX_REPS = 400, MIN_REPS = 3 };
 
+/* Long beside the time that a sleeping thread takes to wake up. */
+#define PROBE_SECONDS 4e-3
+
 static const char *const PASS_NAMES[LCSM_BENCH_PASSES] = {"fwd", "fwd+bwd"};
 
 /* ---- the machine ---- */
@@ -22,7 +25,7 @@ static lcsm_status open_contexts(lcsm_bench_frame *b, lcsm_error *err)
     }
     o.isa = LCSM_ISA_REFERENCE;
     if ((st = lcsm_context_create(&b->reference, &o, err)) != LCSM_OK) return st;
-    return lcsm_probe_create(&b->probe, b->ctx[0], 1e-3, err);
+    return lcsm_probe_create(&b->probe, b->ctx[0], PROBE_SECONDS, err);
 }
 
 lcsm_status lcsm_bench_open(lcsm_bench_frame *b, const lcsm_bench_options *options,
