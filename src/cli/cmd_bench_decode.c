@@ -74,8 +74,8 @@ static int bench(const char *folder, const lcsm_model_config *cfg, int threads, 
     int         from = threads > 0 ? threads : 1, to = threads > 0 ? threads : 2;
     const char *name    = folder != NULL ? folder : *cfg->code != '\0' ? cfg->code : cfg->method;
     json_t     *results = json_array();
-    lcsm_status st      = LCSM_OK;
     lcsm_error  err;
+    lcsm_status st = lcsm_model_config_unused(cfg, &err);
     if (threads == 0 && sysconf(_SC_NPROCESSORS_ONLN) < 2) to = 1;
     for (int n = from; n <= to && st == LCSM_OK; n++) {
         lcsm_bench_decode r;

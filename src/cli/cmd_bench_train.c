@@ -146,7 +146,8 @@ int cmd_bench_train(int argc, char **argv)
                 argv[1]);
         return EXIT_USAGE;
     }
-    if (lcsm_bench_train(&update, &o, &model, &train, &err) != LCSM_OK)
+    if (lcsm_model_config_unused(&model, &err) != LCSM_OK
+        || lcsm_bench_train(&update, &o, &model, &train, &err) != LCSM_OK)
         return cli_report("bench train", &err);
     if (json) print_json(&update);
     else print_text(&update, train.task == LCSM_TASK_MQAR);
