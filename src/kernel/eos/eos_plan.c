@@ -298,15 +298,15 @@ static void choose_form(lcsm_eos_plan *p)
     p->reason = choices[j].reason;
 }
 
-/* Fewer work items than threads would leave some idle: then cut the columns. Two items a thread
- * keep one late thread from holding up the rest. */
+/* Fewer work items than threads would leave some idle: then cut the columns. One item a thread has
+ * the longest rows, and the fewest sums of its own. */
 static void choose_tiles(lcsm_eos_plan *p, ptrdiff_t wanted)
 {
     bool            chunks = p->form == LCSM_FORM_CHUNKED || p->form == LCSM_FORM_DELTA;
     const ptrdiff_t lane   = chunks ? 64 : 32; /* whole panels of products */
     ptrdiff_t       pairs  = p->B * p->H > 0 ? p->B * p->H : 1;
     ptrdiff_t       tiles  = 1;
-    if (pairs < p->threads) tiles = (2 * p->threads + pairs - 1) / pairs;
+    if (pairs < p->threads) tiles = (p->threads + pairs - 1) / pairs;
     ptrdiff_t tile = wanted > 0 ? wanted : (p->D + tiles - 1) / tiles;
     if (wanted == 0) tile = (tile + lane - 1) / lane * lane;
     p->tile  = tile < p->D ? tile : p->D;
