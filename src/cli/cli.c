@@ -122,6 +122,19 @@ static bool take_item(const char *command, const cli_option *o, const char *valu
     return true;
 }
 
+/* The word behind an option as its value, or NULL after a message: what looks like an option is
+ * one, and as a value it is written behind =. */
+static const char *next_value(const char *command, const cli_option *o, const char *next)
+{
+    bool text = o->kind == CLI_TEXT || o->kind == CLI_LIST;
+    if (next != NULL && strncmp(next, "--", 2) != 0) return next;
+    fprintf(stderr, "lcsm %s: %s needs a value", command, o->name);
+    if (next != NULL && text)
+        fprintf(stderr, "; as a value '%s' is written %s=%s", next, o->name, next);
+    fputc('\n', stderr);
+    return NULL;
+}
+
 /* Stores an option's value; *value may come from the next word, which is then used up. */
 static bool take(const char *command, const cli_option *o, const char *value, char **next,
                  int *used)
@@ -132,13 +145,10 @@ static bool take(const char *command, const cli_option *o, const char *value, ch
         return value == NULL;
     }
     if (value == NULL) {
-        value = *next;
+        value = next_value(command, o, *next);
         *used = 1;
     }
-    if (value == NULL) {
-        fprintf(stderr, "lcsm %s: %s needs a value\n", command, o->name);
-        return false;
-    }
+    if (value == NULL) return false;
     if (o->kind == CLI_LIST) return take_item(command, o, value);
     if (o->kind != CLI_TEXT) return take_number(command, o, value);
     *(const char **)o->to = value;

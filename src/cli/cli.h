@@ -46,10 +46,11 @@ typedef struct {
     double least, most;
 } cli_option;
 
-/* Reads argv[1] and what follows; options may also be written --name=value, and -- ends them.
- * Other words are moved to the front of argv, and *words says how many they are. The list of
- * options ends with a NULL name, of kind CLI_SETTINGS if settings were taken before, or CLI_MODEL
- * if only those of a model were. False after a message: return EXIT_USAGE. */
+/* Reads argv[1] and what follows; options may also be written --name=value, as a value must be that
+ * begins with --, and -- ends them. Other words are moved to the front of argv, and *words says how
+ * many they are. The list of options ends with a NULL name, of kind CLI_SETTINGS if settings were
+ * taken before, or CLI_MODEL if only those of a model were. False after a message: return
+ * EXIT_USAGE. */
 bool cli_parse(int argc, char **argv, const cli_option *options, int *words);
 
 /* For a command without words. False after a message: return EXIT_USAGE. */

@@ -111,8 +111,9 @@ static int take_recipe(int argc, char **argv, lcsm_model_config *cfg)
     lcsm_error        err;
     lcsm_train_config unused;
     for (int j = 1; j < argc; j++) {
+        bool next = j + 1 < argc && strncmp(argv[j + 1], "--", 2) != 0;
         if (strncmp(argv[j], "--recipe=", 9) == 0) name = argv[j] + 9;
-        if (strcmp(argv[j], "--recipe") == 0 && j + 1 < argc) name = argv[j + 1];
+        if (strcmp(argv[j], "--recipe") == 0 && next) name = argv[j + 1];
     }
     if (name == NULL) return EXIT_OK;
     lcsm_train_config_defaults(&unused);

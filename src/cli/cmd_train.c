@@ -196,7 +196,8 @@ static const char *value_of(int argc, char **argv, const char *name)
     size_t      n     = strlen(name);
     const char *value = NULL;
     for (int j = 1; j < argc; j++) {
-        if (strcmp(argv[j], name) == 0 && j + 1 < argc) value = argv[++j];
+        bool next = j + 1 < argc && strncmp(argv[j + 1], "--", 2) != 0;
+        if (strcmp(argv[j], name) == 0 && next) value = argv[++j];
         else if (strncmp(argv[j], name, n) == 0 && argv[j][n] == '=') value = argv[j] + n + 1;
     }
     return value;
