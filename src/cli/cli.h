@@ -94,6 +94,11 @@ void cli_run_close(cli_run *r);
 void cli_catch_signals(void);
 int  cli_signal(void);
 
+/* Whether a caught signal has just ended a write to stdout, whose reader may never read on. What
+ * stdout still holds, and what follows, is then dropped, and no longer a failure of stdout. Asked
+ * before errno changes. */
+bool cli_write_interrupted(void);
+
 /* Escape sequences, or "" where the stream is no terminal or NO_COLOR is set. */
 typedef struct {
     const char *good, *bad, *dim, *bold, *off;

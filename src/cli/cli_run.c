@@ -1,4 +1,6 @@
 /* cli_run.c - run folders and signals, for the commands that use a model. */
+#include <errno.h>
+#include <fcntl.h>
 #include <jansson.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -75,7 +77,7 @@ static void on_signal(int number)
     caught = number;
 }
 
-/* Without SA_RESTART, so that waiting for input ends too. */
+/* Without SA_RESTART, so that waiting for input, or for a reader of stdout, ends too. */
 void cli_catch_signals(void)
 {
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
@@ -86,4 +88,16 @@ void cli_catch_signals(void)
 int cli_signal(void)
 {
     return (int)caught;
+}
+
+bool cli_write_interrupted(void)
+{
+    if (caught == 0 || errno != EINTR) return false;
+    int nowhere = open("/dev/null", O_WRONLY);
+    if (nowhere >= 0) {
+        (void)dup2(nowhere, STDOUT_FILENO);
+        (void)close(nowhere);
+    }
+    clearerr(stdout);
+    return true;
 }

@@ -82,7 +82,7 @@ static bool put(void *user, const char *text, size_t size)
     bool  ok;
     if (t->json) ok = keep(t, text, size);
     else ok = fwrite(text, 1, size, stdout) == size && fflush(stdout) == 0;
-    t->broken = t->broken || !ok;
+    if (!ok) t->broken = t->json || !cli_write_interrupted();
     return ok && cli_signal() == 0;
 }
 
@@ -193,8 +193,9 @@ static int report_json(const task *t, double rate)
         fputs("lcsm generate: no room for the JSON of the text\n", stderr);
         return EXIT_ROOM;
     }
-    json_dumpf(all, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
-    fputc('\n', stdout);
+    bool ok = json_dumpf(all, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6)) == 0
+           && fputc('\n', stdout) != EOF;
+    if (!ok) (void)cli_write_interrupted(); /* if not, main() says so of stdout */
     json_decref(all);
     return EXIT_OK;
 }

@@ -118,6 +118,7 @@ static void fill_standard_files(void)
 static int check_output(const char *name, int code)
 {
     bool flushed = fflush(stdout) == 0;
+    if (!flushed && cli_write_interrupted()) return 128 + cli_signal();
     if (flushed && ferror(stdout) == 0) return code;
     fprintf(stderr, "lcsm %s: stdout did not take all of the output; is there room?\n", name);
     return code == EXIT_OK ? EXIT_ROOM : code;
