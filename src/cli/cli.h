@@ -85,7 +85,8 @@ typedef struct {
 } cli_run;
 
 /* Loads the model of a run folder and, if wanted, its tokenizer: tokenizer.json, or bytes where
- * there is none and the vocabulary is 256. Returns EXIT_OK, or an exit code after a message. */
+ * there is none and the vocabulary is 256. A run of recall has none. Returns EXIT_OK, or an exit
+ * code after a message. */
 int  cli_run_open(cli_run *r, const char *command, const char *folder, int threads, bool text);
 void cli_run_close(cli_run *r);
 

@@ -4,6 +4,7 @@
 #include <jansson.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "cli.h"
@@ -33,15 +34,36 @@ static lcsm_status open_tokenizer(cli_run *r, const char *folder, lcsm_error *er
     return err->status;
 }
 
-/* What the settings of training say, if there are any. */
-static int trained_length(const char *folder)
+/* What the settings of training say, if there are any: NULL if not. */
+static json_t *settings_of(const char *folder)
 {
     char path[4096];
     (void)snprintf(path, sizeof path, "%s/config.json", folder);
-    json_t    *config = json_load_file(path, 0, NULL);
+    return json_load_file(path, 0, NULL);
+}
+
+static int trained_length(const char *folder)
+{
+    json_t    *config = settings_of(folder);
     json_int_t n      = json_integer_value(json_object_get(config, "seq_len"));
     json_decref(config);
     return n > 0 && n <= 1 << 24 ? (int)n : 0;
+}
+
+/* The tokens of recall are keys and values, whatever the size of the vocabulary. */
+static lcsm_status check_task(const char *folder, lcsm_error *err)
+{
+    json_t     *config = settings_of(folder);
+    const char *task   = json_string_value(json_object_get(config, "task"));
+    bool        recall = task != NULL && strcmp(task, "mqar") == 0;
+    json_decref(config);
+    if (!recall) return LCSM_OK;
+    err->status = LCSM_ERR_ARGUMENT;
+    (void)snprintf(err->text, sizeof err->text,
+                   "%.130s was trained on recall (task mqar), not on text; lcsm eval RUN, without "
+                   "--data, says how well it recalls",
+                   folder);
+    return err->status;
 }
 
 int cli_run_open(cli_run *r, const char *command, const char *folder, int threads, bool text)
@@ -50,6 +72,7 @@ int cli_run_open(cli_run *r, const char *command, const char *folder, int thread
     lcsm_error           err     = {0};
     *r                           = (cli_run){0};
     if (lcsm_context_create(&r->ctx, &options, &err) == LCSM_OK
+        && (!text || check_task(folder, &err) == LCSM_OK)
         && lcsm_model_load(&r->model, r->ctx, folder, &err) == LCSM_OK
         && (!text || open_tokenizer(r, folder, &err) == LCSM_OK)) {
         r->length = trained_length(folder);
