@@ -54,3 +54,10 @@ echo "exit $?"
 echo "exit $?"
 "$LCSM" generate run --n 0 --save-state nosuch/state
 echo "exit $?"
+
+echo "# attention holds as many tokens as it was made for"
+"$LCSM" train --data text --out cache --method attention --max-length 32 --steps 1 --d-model 16 \
+    --layers 1 --seq-len 32 --batch-size 4 --quiet --json >/dev/null
+"$LCSM" generate cache --prompt the --n 29 --quiet >/dev/null && echo written
+"$LCSM" generate cache --prompt the --n 40 --quiet >/dev/null
+echo "exit $?"

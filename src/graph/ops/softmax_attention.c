@@ -204,7 +204,12 @@ static bool has_room(const job *j)
         }
         if (j->c->state_out[KEYS] == NULL || past <= a->cache - j->T) continue;
         ptrdiff_t last = (ptrdiff_t)past + j->T;
-        lcsm_call_fail(j->c, "step %td of a sequence, but the cache holds %td", last, a->cache);
+        lcsm_call_fail(
+            j->c,
+            "step %td of a sequence, but the cache holds %td, the model's max_length; want "
+            "fewer tokens, or a model with a larger one",
+            last, a->cache);
+        j->c->run->error.status = LCSM_ERR_UNSUPPORTED; /* no argument is wrong by itself */
         return false;
     }
     return true;
