@@ -12,6 +12,7 @@
 #include "data/mqar.h"
 #include "data/source.h"
 #include "format/json_doc.h"
+#include "format/json_scan.h"
 #include "format/run_folder.h"
 #include "report/record.h"
 
@@ -75,8 +76,24 @@ static lcsm_status from_text(lcsm_inspect_tokens *t, const char *run, const char
     return st;
 }
 
-/* The text that the run was evaluated on, or trained on, if it is still there. */
-static bool own_text(lcsm_inspect_tokens *t, const char *run)
+/* A sentence that is cut ends with a whole character. */
+static void say_source(lcsm_inspect_tokens *t, const char *what, const char *why)
+{
+    (void)snprintf(t->source, sizeof t->source, "%s%s", what, why);
+    t->source[lcsm_utf8_check(t->source, strlen(t->source))] = '\0';
+}
+
+static bool take_own(lcsm_inspect_tokens *t, const char *run, const char *file, lcsm_error *why)
+{
+    if (from_text(t, run, &file, 1, why) == LCSM_OK && t->count > 0) return true;
+    if (why->status == LCSM_OK) (void)lcsm_fail(why, LCSM_ERR_FORMAT, "%s: it is empty", file);
+    lcsm_inspect_tokens_free(t);
+    return false;
+}
+
+/* The text that the run was evaluated on, or trained on, if it is still there. If there is one that
+ * cannot be read, `why` says so. */
+static bool own_text(lcsm_inspect_tokens *t, const char *run, lcsm_error *why)
 {
     static const char *const keys[] = {"valid", "data"};
     lcsm_json_doc            doc    = {0};
@@ -88,7 +105,7 @@ static bool own_text(lcsm_inspect_tokens *t, const char *run)
     for (size_t j = 0; j < COUNT(keys) && !found; j++) {
         const json_t *list = json_object_get(doc.root, keys[j]);
         const char   *file = json_string_value(json_array_get(list, 0));
-        found = file != NULL && from_text(t, run, &file, 1, NULL) == LCSM_OK && t->count > 0;
+        found              = file != NULL && take_own(t, run, file, why);
     }
     lcsm_json_doc_free(&doc);
     return found;
@@ -114,20 +131,22 @@ static lcsm_status recall_examples(lcsm_inspect_tokens *t, const lcsm_model_conf
     }
     lcsm_mqar_example(&recall, 0, t->ids, labels);
     free(labels);
-    t->count  = n;
-    t->source = "an example of the recall task";
+    t->count = n;
+    say_source(t, "an example of the recall task", "");
 cleanup:
     return st;
 }
 
+/* In the place of a text that is not there. */
 static lcsm_status random_tokens(lcsm_inspect_tokens *t, size_t count, size_t vocab,
-                                 lcsm_error *err)
+                                 const lcsm_error *why, lcsm_error *err)
 {
     t->ids = malloc(count * sizeof *t->ids);
     if (t->ids == NULL) return no_room(err);
     for (size_t j = 0; j < count; j++) t->ids[j] = (int32_t)(lcsm_rng(1, 0, j).v[0] % vocab);
-    t->count  = count;
-    t->source = "random tokens, since no text is given";
+    t->count = count;
+    if (why->status == LCSM_OK) say_source(t, "random tokens, since no text is given", "");
+    else say_source(t, "random tokens, since the run's text cannot be read: ", why->text);
     return LCSM_OK;
 }
 
@@ -153,19 +172,19 @@ lcsm_status lcsm_inspect_tokens_read(lcsm_inspect_tokens *out, const lcsm_model 
     size_t                   most = o->tokens > 0 ? o->tokens : STANDARD;
     lcsm_train_config        train;
     lcsm_model_config        cfg;
-    const lcsm_model_config *m = lcsm_model_config_of(model);
-    *out                       = (lcsm_inspect_tokens){.source = "the text that is given"};
+    lcsm_error               why = {0};
+    const lcsm_model_config *m   = lcsm_model_config_of(model);
+    *out                         = (lcsm_inspect_tokens){.source = "the text that is given"};
     lcsm_train_config_defaults(&train);
     bool trained = lcsm_run_settings(o->run, &cfg, &train, NULL) == LCSM_OK;
     if (o->data_count > 0) {
         LCSM_TRY(from_text(out, o->run, o->data, o->data_count, err));
     } else if (trained && train.task == LCSM_TASK_MQAR) {
         LCSM_TRY(recall_examples(out, m, &train, err));
-    } else if (own_text(out, o->run)) {
-        out->source = "the text of the run";
+    } else if (own_text(out, o->run, &why)) {
+        say_source(out, "the text of the run", "");
     } else {
-        lcsm_inspect_tokens_free(out);
-        LCSM_TRY(random_tokens(out, most, (size_t)m->vocab, err));
+        LCSM_TRY(random_tokens(out, most, (size_t)m->vocab, &why, err));
     }
     LCSM_TRY(check_tokens(out, model, most, err));
 cleanup:

@@ -9,9 +9,9 @@
 
 /* {0} is empty and may be freed. */
 typedef struct {
-    int32_t    *ids;
-    size_t      count;
-    const char *source; /* what they are, for people */
+    int32_t *ids;
+    size_t   count;
+    char     source[320]; /* what they are, for people */
 } lcsm_inspect_tokens;
 
 lcsm_status lcsm_inspect_tokens_read(lcsm_inspect_tokens *out, const lcsm_model *model,

@@ -11,3 +11,13 @@ echo "exit $?"
 echo "exit $?"
 "$LCSM" inspect run --data nowhere.txt
 echo "exit $?"
+
+echo "# the run's own text, while it is there"
+yes 'a line of text' | head -n 200 >book.txt
+"$LCSM" train --data book.txt --d-model 8 --layers 1 --seq-len 16 --steps 1 --batch-size 2 \
+    --threads 1 --quiet --out text >/dev/null
+"$LCSM" inspect text --threads 1 | sed "s:$(pwd -P)/::; q"
+: >book.txt
+"$LCSM" inspect text --threads 1 | sed "s:$(pwd -P)/::; q"
+rm book.txt
+"$LCSM" inspect text --threads 1 | sed "s:$(pwd -P)/::; q"
