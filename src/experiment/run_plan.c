@@ -66,6 +66,7 @@ static void put_command(lcsm_json_writer *w, const lcsm_command *c)
     lcsm_strbuf_free(&s);
 }
 
+/* That of the whole grid: the folder may hold more than the variants that are wanted now. */
 static void put_own_command(lcsm_json_writer *w, const lcsm_grid *g,
                             const lcsm_experiment_options *o)
 {
@@ -90,7 +91,6 @@ static void put_own_command(lcsm_json_writer *w, const lcsm_grid *g,
         (void)snprintf(text, sizeof text, "%zu", o->seeds);
         lcsm_command_add_pair(&c, "--seeds", text);
     }
-    if (o->only != NULL) lcsm_command_add_pair(&c, "--only", o->only);
     lcsm_command_add_pair(&c, "--out", o->out);
     put_command(w, &c);
     lcsm_command_free(&c);

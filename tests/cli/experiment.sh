@@ -13,6 +13,7 @@ echo "exit $?"
 cat done/runs/c_d_model-4_lr-0.01_seed-1/failed.txt
 "$LCSM" experiment run ./grid --out done --quiet --json --only a,b
 echo "exit $?"
+grep '^  "command"' done/experiment.json
 "$LCSM" report done --quiet --out page.html --json | tr -d ' \n'
 echo
 "$LCSM" experiment list | cut -d ' ' -f1 | head -3
