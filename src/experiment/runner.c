@@ -274,14 +274,30 @@ static bool is_run(const char *folder)
         && lcsm_path_exists(path);
 }
 
+/* Language models need text, and recall has no use for it. */
+static lcsm_status check_text(const runner *r, lcsm_error *err)
+{
+    const lcsm_experiment_options *o  = r->o;
+    bool                           lm = strcmp(r->grid.task, "lm") == 0;
+    bool given                        = o->data_count + o->valid_count > 0 || o->tokenizer != NULL;
+    if (lm && o->data_count == 0)
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "%s trains language models: give it text (--data)",
+                         r->grid.name);
+    if (!lm && given)
+        return lcsm_fail(
+            err, LCSM_ERR_ARGUMENT,
+            "%s trains recall, which makes its own examples; data, valid and tokenizer "
+            "are for experiments of the task lm",
+            r->grid.name);
+    return LCSM_OK;
+}
+
 /* All that can be refused before something is written. */
 static lcsm_status read_grid(runner *r, lcsm_error *err)
 {
     lcsm_status st = LCSM_OK;
     LCSM_TRY(lcsm_grid_open(&r->grid, r->o, err));
-    if (strcmp(r->grid.task, "lm") == 0 && r->o->data_count == 0)
-        LCSM_TRY(lcsm_fail(err, LCSM_ERR_ARGUMENT,
-                           "%s trains language models: give it text (--data)", r->grid.name));
+    LCSM_TRY(check_text(r, err));
     if (is_run(r->o->out))
         LCSM_TRY(lcsm_fail(err, LCSM_ERR_ARGUMENT,
                            "%s is the folder of one run; take another folder for %s", r->o->out,

@@ -26,6 +26,11 @@ echo "exit $?"
 echo "exit $?"
 "$LCSM" experiment run tau-lm --out x
 echo "exit $?"
+for flag in --data --valid --tokenizer; do
+    "$LCSM" experiment run ./grid --out x $flag grid/grid.json --quiet
+    echo "exit $?"
+done
+[ -e x ] || echo nothing
 "$LCSM" experiment ran
 echo "exit $?"
 "$LCSM" experiment run tau-mqar
