@@ -122,6 +122,21 @@ static int take_recipe(int argc, char **argv, lcsm_model_config *cfg)
     return st == LCSM_OK ? EXIT_OK : cli_report("describe", &err);
 }
 
+static bool is_flag(const char *word, const char *name)
+{
+    return strcspn(word, "=") == strlen(name) && strncmp(word, name, strlen(name)) == 0;
+}
+
+/* The setting that names a model beside the word, or NULL. */
+static const char *second_name(int argc, char **argv)
+{
+    for (int j = 1; j < argc; j++) {
+        if (is_flag(argv[j], "--method")) return "--method";
+        if (is_flag(argv[j], "--code")) return "--code";
+    }
+    return NULL;
+}
+
 /* ---- the command ------------------------------------------------------------------------ */
 
 /* Nothing is printed before the model is known to be one. */
@@ -168,6 +183,7 @@ int cmd_describe(int argc, char **argv)
                                    {"--size", CLI_TEXT, &size, 0, 0},
                                    {"--seq-len", CLI_COUNT, &length, 1, 1 << 24},
                                    {NULL, CLI_MODEL, NULL, 0, 0}};
+    const char       *second    = second_name(argc, argv);
     lcsm_model_config_defaults(&cfg);
     if ((code = take_recipe(argc, argv, &cfg)) != EXIT_OK) return code;
     if (!cli_take_settings(&argc, argv, &cfg, NULL, &code)) return code;
@@ -178,6 +194,11 @@ int cmd_describe(int argc, char **argv)
     }
     if (count != 1) {
         fputs("lcsm describe: want one method or code; lcsm methods lists them\n", stderr);
+        return EXIT_USAGE;
+    }
+    if (second != NULL) {
+        fprintf(stderr, "lcsm describe: %s and %s both name a model, want one of them, as a word\n",
+                argv[1], second);
         return EXIT_USAGE;
     }
     s.name = argv[1];

@@ -5,6 +5,10 @@ try describe GLA
 try describe nosuch
 try describe gla --method Mamba
 try describe gla --method 1-1-1-0
+try describe gla --method mamba
+try describe gla --code=1-1-1-0
+try describe 1-1-1-0 --recipe wikitext103 --method gla
+try describe --method gla
 try describe gla --oscillation row
 try describe 1-1-1-0 --activation silu
 try describe gla --lr 1
