@@ -233,13 +233,13 @@ int cmd_experiment(int argc, char **argv)
                                           {"--out", CLI_TEXT, &o.out, 0, 0},
                                           {NULL, CLI_FLAG, NULL, 0, 0}};
     if (!cli_parse(argc, argv, options, &words)) return EXIT_USAGE;
+    if (words > 0 && strcmp(argv[1], "run") != 0 && strcmp(argv[1], "list") != 0)
+        return cli_unknown("experiment", "verb", argv[1], verbs);
     if (help) {
         fputs(HELP, stdout);
         return EXIT_OK;
     }
     if (words == 1 && strcmp(argv[1], "list") == 0) return list(json);
-    if (words > 0 && strcmp(argv[1], "run") != 0 && strcmp(argv[1], "list") != 0)
-        return cli_unknown("experiment", "verb", argv[1], verbs);
     if (words != 2 || o.out == NULL) {
         fputs(
             "lcsm experiment: want list, or run NAME --out DIR; lcsm experiment --help says more\n",

@@ -10,25 +10,26 @@
 typedef struct {
     const char  *name, *summary;
     cli_command *run;
+    bool         parts; /* a word behind the name says which part of it */
 } command;
 
 static cli_command help, version;
 
 static const command COMMANDS[] = {
-    {"bench", "time the operator beside this machine's peak", cmd_bench},
-    {"check", "prove the library on this machine", cmd_check},
-    {"describe", "one model: states, parameters, memory, cost", cmd_describe},
-    {"eval", "loss, perplexity, bits per byte and accuracy on a text", cmd_eval},
-    {"experiment", "the paper's tables and figures, trained here", cmd_experiment},
-    {"generate", "text from a model, as it is made", cmd_generate},
-    {"help", "this page, or that of a command", help},
-    {"import", "a run folder from a released model", cmd_import},
-    {"inspect", "what a trained model remembers", cmd_inspect},
-    {"methods", "the method table and the oscillation codes", cmd_methods},
-    {"report", "tables, figures and one page to read, from run folders", cmd_report},
-    {"train", "train a model on text or on recall", cmd_train},
-    {"tokenizer", "train, use and look at byte-level BPE", cmd_tokenizer},
-    {"version", "the version of the program", version},
+    {"bench", "time the operator beside this machine's peak", cmd_bench, true},
+    {"check", "prove the library on this machine", cmd_check, false},
+    {"describe", "one model: states, parameters, memory, cost", cmd_describe, false},
+    {"eval", "loss, perplexity, bits per byte and accuracy on a text", cmd_eval, false},
+    {"experiment", "the paper's tables and figures, trained here", cmd_experiment, true},
+    {"generate", "text from a model, as it is made", cmd_generate, false},
+    {"help", "this page, or that of a command", help, false},
+    {"import", "a run folder from a released model", cmd_import, false},
+    {"inspect", "what a trained model remembers", cmd_inspect, false},
+    {"methods", "the method table and the oscillation codes", cmd_methods, false},
+    {"report", "tables, figures and one page to read, from run folders", cmd_report, false},
+    {"train", "train a model on text or on recall", cmd_train, false},
+    {"tokenizer", "train, use and look at byte-level BPE", cmd_tokenizer, true},
+    {"version", "the version of the program", version, false},
 };
 
 enum { COMMAND_COUNT = sizeof COMMANDS / sizeof COMMANDS[0] };
@@ -61,16 +62,18 @@ static int unknown(const char *name)
     return code;
 }
 
-/* `help COMMAND WORD...` is `COMMAND WORD... --help`. */
+/* `help COMMAND` is `COMMAND --help`, and `help COMMAND PART` is `COMMAND PART --help`. */
 static int help(int argc, char **argv)
 {
     static char flag[] = "--help";
-    if (argc < 2 || strcmp(argv[1], flag) == 0) {
+    if (argc < 2 || (argc == 2 && strcmp(argv[1], flag) == 0)) {
         print_help(stdout);
         return EXIT_OK;
     }
     const command *c = find(argv[1]);
     if (c == NULL) return unknown(argv[1]);
+    int last = c->parts && argc > 2 ? 2 : 1;
+    if (!cli_no_words("help", argv + last, argc - 1 - last)) return EXIT_USAGE;
     for (int j = 1; j < argc; j++) argv[j - 1] = argv[j];
     argv[argc - 1] = flag;
     return c->run(argc, argv);
