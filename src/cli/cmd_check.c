@@ -284,7 +284,7 @@ int cmd_check(int argc, char **argv)
     bool             help = false, full = false;
     int              threads = 0, count = 0;
     const char      *logits = NULL, *tokens = NULL;
-    double           bound = 1e-5;
+    double           bound = NAN;
     show             s     = {.colour = cli_colours_of(stdout), .message = cli_colours_of(stderr)};
     const cli_option options[] = {
         {"--help", CLI_FLAG, &help, 0, 0},           {"--full", CLI_FLAG, &full, 0, 0},
@@ -299,9 +299,11 @@ int cmd_check(int argc, char **argv)
         return EXIT_OK;
     }
     if (logits != NULL && count == 1 && !s.oracle)
-        return run_logits(argv[1], logits, tokens, bound, threads, &s);
-    if (logits != NULL || tokens != NULL) {
-        fputs("lcsm check: --logits FILE, and --tokens beside it, need one run folder\n", stderr);
+        return run_logits(argv[1], logits, tokens, isnan(bound) ? 1e-5 : bound, threads, &s);
+    if (logits != NULL || tokens != NULL || !isnan(bound)) {
+        fputs(logits != NULL ? "lcsm check: --logits FILE needs one run folder\n"
+                             : "lcsm check: --tokens and --bound are for --logits FILE\n",
+              stderr);
         return EXIT_USAGE;
     }
     if (s.oracle ? count == 0 : count > 1) {

@@ -7,6 +7,8 @@ echo "exit $?"
 echo "exit $?"
 "$LCSM" check eos ops
 echo "exit $?"
+"$LCSM" check reverse/one --bound 1
+echo "exit $?"
 "$LCSM" check reverse/one --quiet | sed 's/error.*/error/'
 "$LCSM" bench --help | head -1
 "$LCSM" bench
