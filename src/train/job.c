@@ -74,6 +74,12 @@ cleanup:
     return st;
 }
 
+/* A value as a flag would have it; a text that is empty is none. */
+static const char *value_text(char text[LCSM_KEY_TEXT_SIZE], const json_t *value)
+{
+    return *lcsm_setting_text(text, value) == '\0' ? "none" : text;
+}
+
 static lcsm_status check_same(const char *key, json_t *want, json_t *have, lcsm_error *err)
 {
     json_t *a = json_object_get(want, key), *b = json_object_get(have, key);
@@ -82,7 +88,7 @@ static lcsm_status check_same(const char *key, json_t *want, json_t *have, lcsm_
     return lcsm_fail(err, LCSM_ERR_CONFIG,
                      "%s is %s, but the run has %s; a run keeps its model: leave it out, or train "
                      "in another folder",
-                     key, lcsm_setting_text(given, a), lcsm_setting_text(own, b));
+                     key, value_text(given, a), value_text(own, b));
 }
 
 /* A run that is resumed has the task and the model that it began with. */

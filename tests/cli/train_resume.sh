@@ -16,6 +16,7 @@ cp -r run copy
 train --resume --out run --tau 1
 train --resume --out run --d-model=32
 train --resume --out run --method mamba
+train --resume --out run --code 1-1-1-0
 train --resume --out run --task mqar
 train --resume --out run --vocab 300
 train --resume --out run --tokenizer tok
