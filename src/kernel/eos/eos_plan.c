@@ -321,23 +321,11 @@ static bool one_chunk_pays(const lcsm_eos_plan *p, ptrdiff_t chunk)
         && (p->T - chunk) * (p->K + p->D) * p->T < 4 * p->K * p->D * (p->T - chunk);
 }
 
-static bool o_by_token(const lcsm_eos_plan *p)
-{
-    for (int j = EOS_row; j <= EOS_w; j++)
-        if (has(p, j) && lcsm_eos_has(p, j, T)) return true;
-    return false;
-}
-
-/* Where the scan form keeps o of each step beside the memory, cells are short: then both stay in
- * the first-level cache. */
-static ptrdiff_t usual_chunk(const lcsm_eos_plan *p)
-{
-    return p->form == LCSM_FORM_SCAN && o_by_token(p) ? 16 : 32;
-}
+enum { USUAL_CHUNK = 32 };
 
 static void choose_chunk(lcsm_eos_plan *p, ptrdiff_t wanted)
 {
-    ptrdiff_t chunk = wanted > 0 ? wanted : usual_chunk(p);
+    ptrdiff_t chunk = wanted > 0 ? wanted : USUAL_CHUNK;
     if (wanted == 0 && one_chunk_pays(p, chunk)) chunk = p->T;
     p->chunk = chunk < p->T ? chunk : (p->T > 0 ? p->T : 1);
 }

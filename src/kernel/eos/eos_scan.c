@@ -13,13 +13,15 @@
 /* n steps of a real tile of R x NV vectors, its rows m_k apart. e and s are numbers for each row,
  * or tiles; o comes from memory or is made here, exp(b c). */
 VEC_INLINE void run(const unit *u, ptrdiff_t R, ptrdiff_t NV, bool e_tile, bool s_tile, bool fused,
-                    real *tile, ptrdiff_t m_k, real *y)
+                    real *tile, ptrdiff_t m_k)
 {
-    const ptrdiff_t n = u->at->n, i_t = u->i.t, o_t = u->o[RE].t;
+    const ptrdiff_t n = u->at->n, i_t = u->i.t, y_t = u->y.t, o_t = u->o[RE].t;
     const ptrdiff_t e_t = u->e[RE].t, s_t = u->s[RE].t, b_t = u->b.t;
     const real     *i = u->i.p, *o = u->o[RE].p, *E = u->E[RE], *S = u->S[RE];
     const real     *e = u->e[RE].p, *s = u->s[RE].p, *b = u->b.p, *c = u->c;
-    ahead_lines     next = {.count = 0};
+    real           *y     = u->y.p;
+    const bool      first = u->k0 == 0;
+    ahead_lines     next  = {.count = 0};
     vec             m[SCAN_ROWS][4];
     if (fused) next = ahead_tile(u);
     SCAN_EACH(r, R) SCAN_EACH(v, NV) m[r][v] = vload(tile + r * m_k + v * VW);
@@ -27,7 +29,7 @@ VEC_INLINE void run(const unit *u, ptrdiff_t R, ptrdiff_t NV, bool e_tile, bool 
         vec in[4], sum[4];
         if (fused) ahead_step(&next, t);
         SCAN_EACH(v, NV) in[v]  = vload(i + v * VW);
-        SCAN_EACH(v, NV) sum[v] = vload(y + v * VW);
+        SCAN_EACH(v, NV) sum[v] = first ? vzero() : vload(y + v * VW);
         SCAN_EACH(r, R) SCAN_EACH(v, NV)
         {
             ptrdiff_t at = (r * NV + v) * VW;
@@ -38,7 +40,7 @@ VEC_INLINE void run(const unit *u, ptrdiff_t R, ptrdiff_t NV, bool e_tile, bool 
             sum[v] += sv * m[r][v];
         }
         SCAN_EACH(v, NV) vstore(y + v * VW, sum[v]);
-        i += i_t, e += e_t, s += s_t, y += NV * VW;
+        i += i_t, e += e_t, s += s_t, y += y_t;
         if (fused) b += b_t;
         else o += o_t;
     }
@@ -46,9 +48,9 @@ VEC_INLINE void run(const unit *u, ptrdiff_t R, ptrdiff_t NV, bool e_tile, bool 
 }
 
 #define RUN(R, NV, e, s, fused)                                                                    \
-    static void run_##R##_##NV##_##e##s##fused(const unit *u, real *m, ptrdiff_t m_k, real *y)     \
+    static void run_##R##_##NV##_##e##s##fused(const unit *u, real *m, ptrdiff_t m_k)              \
     {                                                                                              \
-        run(u, R, NV, e, s, fused, m, m_k, y);                                                     \
+        run(u, R, NV, e, s, fused, m, m_k);                                                        \
     }
 #define RUNS(R, NV)                                                                                \
     RUN(R, NV, 0, 0, 0)                                                                            \
@@ -130,30 +132,29 @@ static void put_y(const block *b, const group *g, const real *from, real *y, ptr
 }
 
 /* The tile in place where all of it exists, else in a padded copy. */
-static void run_tile(const unit *u, bool empty, real *m, real *y)
+static void run_tile(const unit *u, bool empty, real *m)
 {
     const scan *p = u->p;
     if (!empty && p->planes == 1 && u->cut.cols == u->cut.W && u->k0 + p->R <= p->x->K) {
         real *at = m + u->k0 * p->x->D + u->cut.d0;
-        run_of(u)(u, at, p->x->D, y);
+        run_of(u)(u, at, p->x->D);
         K_(lcsm_scan_correct)(u, false, at, p->x->D);
         return;
     }
     VEC_ALIGNED real tile[2 * SCAN_TILE * VW];
     K_(lcsm_scan_load)(p, u->cut, u->k0, empty ? NULL : m, tile);
-    run_of(u)(u, tile, u->cut.W, y);
+    run_of(u)(u, tile, u->cut.W);
     K_(lcsm_scan_correct)(u, false, tile, u->cut.W);
     K_(lcsm_scan_store)(p, u->cut, u->k0, tile, m);
 }
 
 /* Strips of a group from the first to the last row, side by side. */
-static void fwd_strips(const scan *p, const group *g, ptrdiff_t first, ptrdiff_t count, bool empty,
-                       unit *u, real *m, real *y)
+static void fwd_strips(const scan *p, ptrdiff_t count, bool empty, unit *u, real *m)
 {
     for (ptrdiff_t k0 = 0; k0 < p->Kp; k0 += p->R)
-        for (ptrdiff_t s = first; s < first + count; s++) {
+        for (ptrdiff_t s = 0; s < count; s++) {
             if (p->token && !p->fused) K_(lcsm_scan_gen)(&u[s], NULL);
-            run_tile(&u[s], empty, m, y + g->at[s]);
+            run_tile(&u[s], empty, m);
             unit_down(&u[s]);
         }
 }
@@ -162,23 +163,27 @@ static void fwd_strips(const scan *p, const group *g, ptrdiff_t first, ptrdiff_t
 static void fwd_group(const scan *p, const cols *q, const block *b, const group *g, bool empty,
                       real *m, real *y, ptrdiff_t y_t)
 {
-    view              out_y = {y - b->t0 * y_t, y_t, 0, 1};
-    const view *const of[]  = {&p->x->i, p->b, &out_y};
+    view              v_y   = {y - b->t0 * y_t, y_t, 0, 1};
+    out               out_y = {y - b->t0 * y_t, y_t, 0, 1, false};
+    const view *const of[]  = {&p->x->i, p->b, &v_y};
     ahead             next;
     unit              u[SCAN_GROUP];
+    track             at_i[SCAN_GROUP], at_b[SCAN_GROUP];
+    trail             at_y[SCAN_GROUP];
     K_(lcsm_scan_ahead)(p, b, g, false, of, 3, &next);
-    K_(lcsm_scan_cols)(p, b, g, &p->x->i, q->i);
-    if (p->b != NULL) K_(lcsm_scan_cols)(p, b, g, p->b, q->b);
-    memset(q->y, 0, (size_t)g->size * sizeof(real));
+    K_(lcsm_scan_cols)(p, b, g, &p->x->i, q->i, at_i);
+    K_(lcsm_scan_trails)(p, b, g, &out_y, q->y, at_y);
+    if (p->b != NULL) K_(lcsm_scan_cols)(p, b, g, p->b, q->b, at_b);
     for (ptrdiff_t s = 0; s < g->count; s++) {
         u[s]   = K_(lcsm_scan_unit)(p, b, g->cut[s]);
-        u[s].i = (track){q->i + g->at[s], u[s].cut.W};
-        if (p->b != NULL) u[s].b = (track){q->b + g->at[s], u[s].cut.W};
+        u[s].i = at_i[s];
+        u[s].y = at_y[s];
+        if (p->b != NULL) u[s].b = at_b[s];
         u[s].next = &next;
     }
     ptrdiff_t beside = is_token(&p->x->full) ? g->count : 1;
-    for (ptrdiff_t s = 0; s < g->count; s += beside) fwd_strips(p, g, s, beside, empty, u, m, q->y);
-    put_y(b, g, q->y, y, y_t);
+    for (ptrdiff_t s = 0; s < g->count; s += beside) fwd_strips(p, beside, empty, u + s, m);
+    if (!K_(lcsm_scan_in_place)(p, g, 1)) put_y(b, g, q->y, y, y_t);
 }
 
 static void fwd(const seq *x, ptrdiff_t C, real *m, real *y, ptrdiff_t y_t, real *tape, real *ws)

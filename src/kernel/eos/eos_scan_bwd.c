@@ -22,7 +22,8 @@ VEC_INLINE void recall(const unit *u, const sweep *w, ptrdiff_t R, ptrdiff_t NV,
                        bool s_tile, bool fused)
 {
     const ptrdiff_t W = NV * VW, n = u->at->n, o_t = u->o[RE].t, e_t = u->e[RE].t;
-    const real     *i = u->i.p, *b = u->b.p, *c = u->c, *g_y = w->g_y;
+    const ptrdiff_t i_t = u->i.t, b_t = u->b.t, g_y_t = u->g_y.t;
+    const real     *i = u->i.p, *b = u->b.p, *c = u->c, *g_y = u->g_y.p;
     const real     *e = u->e[RE].p, *E = u->E[RE], *o = u->o[RE].p;
     real           *slot = w->m, *s_lane = w->s_lanes[RE], *made = u->p->o_buf[RE];
     ahead_lines     next = {.count = 0};
@@ -55,9 +56,9 @@ VEC_INLINE void recall(const unit *u, const sweep *w, ptrdiff_t R, ptrdiff_t NV,
             }
             if (!s_tile) vstore(s_lane + r * VW, gs);
         }
-        i += W, g_y += W, e += e_t;
+        i += i_t, g_y += g_y_t, e += e_t;
         if (!s_tile) s_lane += R * VW;
-        if (fused) b += W, made += R * W;
+        if (fused) b += b_t, made += R * W;
         else o += o_t;
     }
     if (!s_tile) return;
@@ -76,14 +77,16 @@ VEC_INLINE void sweep_tile(const unit *u, const sweep *w, ptrdiff_t R, ptrdiff_t
 {
     const ptrdiff_t W = NV * VW, size = R * W, last = u->at->n - 1;
     const ptrdiff_t o_t = u->o[RE].t, e_t = u->e[RE].t, s_t = u->s[RE].t;
-    const real     *i = u->i.p + last * W, *g_y = w->g_y + last * W, *o = u->o[RE].p + last * o_t;
+    const ptrdiff_t i_t = u->i.t, b_t = u->b.t, g_y_t = u->g_y.t, g_i_t = u->g_i.t;
+    const real     *i = u->i.p + last * i_t, *g_y = u->g_y.p + last * g_y_t;
+    const real     *o = u->o[RE].p + last * o_t;
     const real     *e = u->e[RE].p + last * e_t, *s = u->s[RE].p + last * s_t;
     const real     *E = u->E[RE], *S = u->S[RE];
-    real           *m = w->m + last * size, *g_i = w->g_i + last * W;
+    real           *m = w->m + last * size, *g_i = u->g_i.p + last * g_i_t;
     real           *e_lane     = e_tile ? NULL : w->e_lanes[RE] + last * R * VW;
     const bool      complement = !fused && w->g_z != NULL;
-    const real     *b = fused ? u->b.p + last * W : NULL, *c = u->c;
-    real           *g_b = fused ? w->g_b + last * W : NULL;
+    const real     *b = fused ? u->b.p + last * b_t : NULL, *c = u->c;
+    real           *g_b = fused ? u->g_b.p + last * u->g_b.t : NULL;
     vec             G[SCAN_ROWS][4], e_sum[SCAN_ROWS][4], c_sum[SCAN_ROWS][4];
     SCAN_EACH(r, R) SCAN_EACH(v, NV)
     {
@@ -97,7 +100,7 @@ VEC_INLINE void sweep_tile(const unit *u, const sweep *w, ptrdiff_t R, ptrdiff_t
         SCAN_EACH(v, NV) in[v]  = vload(i + v * VW);
         if (fused) {
             SCAN_EACH(v, NV) bt[v]     = vload(b + v * VW);
-            SCAN_EACH(v, NV) across[v] = vload(g_b + v * VW);
+            SCAN_EACH(v, NV) across[v] = vzero();
         }
         SCAN_EACH(r, R)
         {
@@ -126,10 +129,11 @@ VEC_INLINE void sweep_tile(const unit *u, const sweep *w, ptrdiff_t R, ptrdiff_t
         }
         SCAN_EACH(v, NV) vstore(g_i + v * VW, sum[v]);
         if (fused) {
-            SCAN_EACH(v, NV) vstore(g_b + v * VW, across[v]);
-            b -= W, g_b -= W;
+            SCAN_EACH(v, NV)
+            vstore(g_b + v * VW, vload(g_b + v * VW) + across[v] * unit_factor(u));
+            b -= b_t, g_b -= u->g_b.t;
         }
-        i -= W, g_y -= W, g_i -= W, m -= size, o -= o_t, e -= e_t, s -= s_t;
+        i -= i_t, g_y -= g_y_t, g_i -= g_i_t, m -= size, o -= o_t, e -= e_t, s -= s_t;
         if (!e_tile) e_lane -= R * VW;
     }
     SCAN_EACH(r, R) SCAN_EACH(v, NV)
@@ -293,7 +297,7 @@ static void add_sums(const unit *u, const out *g, bool complex, real factor, rea
     }
 }
 
-static void bwd_tile(const pass *a, const unit *u, const real *g_y, real *g_i, real *g_b)
+static void bwd_tile(const pass *a, const unit *u)
 {
     work            *k          = a->k;
     const scan      *p          = &k->p;
@@ -302,15 +306,12 @@ static void bwd_tile(const pass *a, const unit *u, const real *g_y, real *g_i, r
     VEC_ALIGNED real g_c[SCAN_TILE * VW];
     sweep            w = {.m       = k->m,
                           .G       = k->G,
-                          .g_y     = g_y,
-                          .g_i     = g_i,
                           .e_lanes = {k->l.e[RE], k->l.e[IM]},
                           .s_lanes = {k->l.s[RE], k->l.s[IM]},
                           .e_sum   = {k->e_sum[RE], k->e_sum[IM]},
                           .s_sum   = {k->s_sum[RE], k->s_sum[IM]},
                           .f       = {k->f[RE], k->f[IM]},
                           .g_z     = complement ? k->dz : NULL,
-                          .g_b     = g_b,
                           .g_c     = g_c};
 
     for (ptrdiff_t r = 0; a->tape != NULL && r < p->R; r++) /* the next strip's memory */
@@ -327,7 +328,7 @@ static void bwd_tile(const pass *a, const unit *u, const real *g_y, real *g_i, r
     if (p->s_matrix && g->s.p != NULL) add_sums(u, &g->s, p->x->complex_s, p->x->scale, w.s_sum);
     if (p->fused) K_(lcsm_scan_add_tile)(u, out_like(p->x, g, p->c), g_c);
     else if (wants_o(g))
-        K_(lcsm_scan_chain)(u, g, k->m + p->planes * p->R * u->cut.W, k->dz, &k->l, g_b);
+        K_(lcsm_scan_chain)(u, g, k->m + p->planes * p->R * u->cut.W, k->dz, &k->l);
 }
 
 /* ---- a group of strips ------------------------------------------------------------------- */
@@ -357,25 +358,28 @@ static void clear_lanes(const work *k)
 }
 
 /* Sums over rows, strips of (n, W), to a gradient that has T and D. */
-static void add_cols(const scan *p, const block *b, const group *g, const out *to, real factor,
-                     const real *from)
+static void add_cols(const scan *p, const block *b, const group *g, const out *to, const real *from)
 {
-    if (to->p == NULL) return;
-    bool whole = to->d == 1 && g->end <= p->x->D;
     for (ptrdiff_t t = 0; t < b->n; t++)
         for (ptrdiff_t s = 0; s < g->count; s++) {
             strip       cut  = g->cut[s];
             const real *line = from + g->at[s] + t * cut.W;
-            real       *at   = to->p + (b->t0 + t) * to->t + cut.d0;
             for (ptrdiff_t j = 0; j < cut.W; j += VW)
-                if (whole) vstore(at + j, vload(at + j) + vload(line + j) * factor);
-                else out_add(p->x, to, b->t0 + t, 0, cut.d0 + j, vload(line + j) * factor);
+                out_add(p->x, to, b->t0 + t, 0, cut.d0 + j, vload(line + j));
         }
 }
 
 static view as_view(const out *v)
 {
     return (view){v->p, v->t, v->k, v->d};
+}
+
+/* Where sums over rows go; a packed place starts at 0. */
+static void sums_of(const scan *p, const block *b, const group *g, const out *v, real *packed,
+                    trail at[SCAN_GROUP])
+{
+    K_(lcsm_scan_trails)(p, b, g, v, packed, at);
+    if (at[0].p == packed) memset(packed, 0, (size_t)g->size * sizeof(real));
 }
 
 /* A group of strips through the steps of a block. */
@@ -389,30 +393,32 @@ static void bwd_group(const pass *a, const block *b, const group *g, const view 
     const view *const of[] = {&x->i, g_y, p->b, &v_i, p->b == NULL ? NULL : &v_b};
     ahead             next;
     unit              u[SCAN_GROUP];
+    track             at_i[SCAN_GROUP], at_b[SCAN_GROUP], at_y[SCAN_GROUP];
+    trail             to_i[SCAN_GROUP], sum_b[SCAN_GROUP];
 
     K_(lcsm_scan_ahead)(p, b, g, true, of, 5, &next);
-    K_(lcsm_scan_cols)(p, b, g, &x->i, k->i);
-    K_(lcsm_scan_cols)(p, b, g, g_y, k->g_y);
-    memset(k->g_i, 0, (size_t)g->size * sizeof(real));
+    K_(lcsm_scan_cols)(p, b, g, &x->i, k->i, at_i);
+    K_(lcsm_scan_cols)(p, b, g, g_y, k->g_y, at_y);
+    sums_of(p, b, g, &a->g->i, k->g_i, to_i);
     if (p->b != NULL) {
-        K_(lcsm_scan_cols)(p, b, g, p->b, k->b);
-        memset(k->g_b, 0, (size_t)g->size * sizeof(real));
+        K_(lcsm_scan_cols)(p, b, g, p->b, k->b, at_b);
+        sums_of(p, b, g, to_b, k->g_b, sum_b);
     }
     for (ptrdiff_t s = 0; s < g->count; s++) {
-        u[s]      = K_(lcsm_scan_unit)(p, b, g->cut[s]);
-        u[s].i    = (track){k->i + g->at[s], g->cut[s].W};
+        u[s]     = K_(lcsm_scan_unit)(p, b, g->cut[s]);
+        u[s].i   = at_i[s];
+        u[s].g_y = at_y[s];
+        u[s].g_i = to_i[s];
+        if (p->b != NULL) u[s].b = at_b[s], u[s].g_b = sum_b[s];
         u[s].next = &next;
-        if (p->b != NULL) u[s].b = (track){k->b + g->at[s], g->cut[s].W};
     }
     for (ptrdiff_t k0 = 0; k0 < p->Kp; k0 += p->R) {
-        for (ptrdiff_t s = 0; s < g->count; s++)
-            bwd_tile(a, &u[s], k->g_y + g->at[s], k->g_i + g->at[s],
-                     p->b == NULL ? NULL : k->g_b + g->at[s]);
+        for (ptrdiff_t s = 0; s < g->count; s++) bwd_tile(a, &u[s]);
         fold_lanes(a, &u[0]);
         for (ptrdiff_t s = 0; s < g->count; s++) unit_down(&u[s]);
     }
-    add_cols(p, b, g, &a->g->i, 1, k->g_i);
-    if (p->b != NULL) add_cols(p, b, g, to_b, 1 / p->z_factor, k->g_b);
+    if (to_i[0].p == k->g_i && a->g->i.p != NULL) add_cols(p, b, g, &a->g->i, k->g_i);
+    if (p->b != NULL && sum_b[0].p == k->g_b && to_b->p != NULL) add_cols(p, b, g, to_b, k->g_b);
 }
 
 void K_(lcsm_scan_bwd)(const seq *x, ptrdiff_t C, const real *y, ptrdiff_t y_t, const real *g_y,

@@ -104,22 +104,22 @@ static void chain_factors(const unit *u, track g, const view *const v[3], const 
 /* ---- z = a c, b c, a b ---------------------------------------------------------------------- */
 
 /* One vector column: sums over rows and steps at once, R rows in registers. */
-VEC_INLINE void chain_bc(const unit *u, track g, ptrdiff_t R, ptrdiff_t j, real *g_b, real *g_c)
+VEC_INLINE void chain_bc(const unit *u, track g, ptrdiff_t R, ptrdiff_t j, real *g_c)
 {
     const ptrdiff_t n = u->at->n, W = u->cut.W, b_t = u->b.t;
     const real     *p = g.p + j, *b = u->b.p + j;
+    real           *g_b = u->g_b.p + j;
     vec             c[SCAN_ROWS], sum[SCAN_ROWS];
     SCAN_EACH(r, R) c[r] = vload(u->c + r * W + j), sum[r] = vzero();
-    g_b += j;
-    for (ptrdiff_t t = 0; t < n; t++, p += g.t, b += b_t, g_b += W) {
-        vec across = vload(g_b), bt = vload(b);
+    for (ptrdiff_t t = 0; t < n; t++, p += g.t, b += b_t, g_b += u->g_b.t) {
+        vec across = vzero(), bt = vload(b);
         SCAN_EACH(r, R)
         {
             vec gz = vload(p + r * W);
             across += gz * c[r];
             sum[r] += gz * bt;
         }
-        vstore(g_b, across);
+        vstore(g_b, vload(g_b) + across * unit_factor(u));
     }
     SCAN_EACH(r, R) vstore(g_c + r * W + j, sum[r]);
 }
@@ -139,20 +139,21 @@ VEC_INLINE void chain_ac(const unit *u, track g, ptrdiff_t R, ptrdiff_t j, real 
     SCAN_EACH(r, R) vstore(g_c + r * W + j, sum[r]);
 }
 
-VEC_INLINE void chain_ab(const unit *u, track g, ptrdiff_t R, ptrdiff_t j, real *lane, real *g_b)
+VEC_INLINE void chain_ab(const unit *u, track g, ptrdiff_t R, ptrdiff_t j, real *lane)
 {
     const ptrdiff_t n = u->at->n, W = u->cut.W, a_t = u->a.t, b_t = u->b.t;
     const real     *p = g.p + j, *a = u->a.p, *b = u->b.p + j;
-    g_b += j;
-    for (ptrdiff_t t = 0; t < n; t++, p += g.t, a += a_t, b += b_t, lane += R * VW, g_b += W) {
-        vec across = vload(g_b), bt = vload(b);
+    real           *g_b = u->g_b.p + j;
+    for (ptrdiff_t t = 0; t < n;
+         t++, p += g.t, a += a_t, b += b_t, lane += R * VW, g_b += u->g_b.t) {
+        vec across = vzero(), bt = vload(b);
         SCAN_EACH(r, R)
         {
             vec gz = vload(p + r * W);
             vstore(lane + r * VW, vload(lane + r * VW) + gz * bt);
             across += gz * a[r];
         }
-        vstore(g_b, across);
+        vstore(g_b, vload(g_b) + across * unit_factor(u));
     }
 }
 
@@ -172,11 +173,11 @@ static void chain_any(const unit *u, track g, const grads *all)
 }
 
 VEC_INLINE void chain_column(const unit *u, track g, ptrdiff_t R, ptrdiff_t j, real *lane,
-                             real *g_b, real *g_c)
+                             real *g_c)
 {
-    if (u->p->z == Z_BC) chain_bc(u, g, R, j, g_b, g_c);
+    if (u->p->z == Z_BC) chain_bc(u, g, R, j, g_c);
     else if (u->p->z == Z_AC) chain_ac(u, g, R, j, lane, g_c);
-    else chain_ab(u, g, R, j, lane, g_b);
+    else chain_ab(u, g, R, j, lane);
 }
 
 void K_(lcsm_scan_add_tile)(const unit *u, const out *to, const real *from)
@@ -186,13 +187,13 @@ void K_(lcsm_scan_add_tile)(const unit *u, const out *to, const real *from)
             out_add(u->p->x, to, 0, u->k0 + r, u->cut.d0 + j, vload(from + r * u->cut.W + j));
 }
 
-static void chain_z(const unit *u, track g, const grads *all, real *lane, real *g_b)
+static void chain_z(const unit *u, track g, const grads *all, real *lane)
 {
     const scan      *p = u->p;
     VEC_ALIGNED real g_c[SCAN_TILE * VW];
     for (ptrdiff_t j = 0; j < u->cut.W; j += VW) {
-        if (p->R == 1) chain_column(u, g, 1, j, lane, g_b, g_c);
-        else chain_column(u, g, SCAN_ROWS, j, lane, g_b, g_c);
+        if (p->R == 1) chain_column(u, g, 1, j, lane, g_c);
+        else chain_column(u, g, SCAN_ROWS, j, lane, g_c);
     }
     if (p->c != NULL) K_(lcsm_scan_add_tile)(u, out_like(p->x, all, p->c), g_c);
 }
@@ -213,8 +214,7 @@ static track gradient_of_z(const unit *u, track g, real *dz)
     return (track){dz, size};
 }
 
-void K_(lcsm_scan_chain)(const unit *u, const grads *g, real *slots, real *dz, const lanes *l,
-                         real *g_b)
+void K_(lcsm_scan_chain)(const unit *u, const grads *g, real *slots, real *dz, const lanes *l)
 {
     const scan       *p    = u->p;
     const seq        *x    = p->x;
@@ -231,7 +231,7 @@ void K_(lcsm_scan_chain)(const unit *u, const grads *g, real *slots, real *dz, c
     if (!z || p->z <= Z_STILL) return;
     track g_z = gradient_of_z(u, mag, dz);
     if (p->z == Z_ANY) chain_any(u, g_z, g);
-    else chain_z(u, g_z, g, l->a, g_b);
+    else chain_z(u, g_z, g, l->a);
 }
 
 void K_(lcsm_scan_fold)(const unit *u, const out *g, ptrdiff_t offset, real factor, real *lane)

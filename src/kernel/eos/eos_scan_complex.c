@@ -6,7 +6,7 @@ VEC_INLINE vec part(const track *row, const real *tile, ptrdiff_t t, ptrdiff_t r
     return tile != NULL ? vload(tile + r * VW) : vset1(row->p[t * row->t + r]);
 }
 
-VEC_INLINE void run(const unit *u, ptrdiff_t R, real *tile, real *y)
+VEC_INLINE void run(const unit *u, ptrdiff_t R, real *tile)
 {
     vec re[SCAN_ROWS], im[SCAN_ROWS];
     for (ptrdiff_t r = 0; r < R; r++) {
@@ -14,7 +14,8 @@ VEC_INLINE void run(const unit *u, ptrdiff_t R, real *tile, real *y)
         im[r] = vload(tile + (R + r) * VW);
     }
     for (ptrdiff_t t = 0; t < u->at->n; t++) {
-        vec         in = vload(u->i.p + t * u->i.t), sum = vload(y + t * VW);
+        real       *y  = u->y.p + t * u->y.t;
+        vec         in = vload(u->i.p + t * u->i.t), sum = u->k0 == 0 ? vzero() : vload(y);
         const real *o_re = u->o[RE].p + t * u->o[RE].t, *o_im = u->o[IM].p + t * u->o[IM].t;
         for (ptrdiff_t r = 0; r < R; r++) {
             vec a = vload(o_re + r * VW), b = vload(o_im + r * VW);
@@ -24,7 +25,7 @@ VEC_INLINE void run(const unit *u, ptrdiff_t R, real *tile, real *y)
             sum += part(&u->s[RE], u->S[RE], t, r) * m;
             sum -= part(&u->s[IM], u->S[IM], t, r) * im[r];
         }
-        vstore(y + t * VW, sum);
+        vstore(y, sum);
     }
     for (ptrdiff_t r = 0; r < R; r++) {
         vstore(tile + r * VW, re[r]);
@@ -32,11 +33,11 @@ VEC_INLINE void run(const unit *u, ptrdiff_t R, real *tile, real *y)
     }
 }
 
-void K_(lcsm_scan_run_complex)(const unit *u, real *m, ptrdiff_t m_k, real *y)
+void K_(lcsm_scan_run_complex)(const unit *u, real *m, ptrdiff_t m_k)
 {
     (void)m_k; /* a padded tile, always */
-    if (u->p->R == 1) run(u, 1, m, y);
-    else run(u, SCAN_ROWS, m, y);
+    if (u->p->R == 1) run(u, 1, m);
+    else run(u, SCAN_ROWS, m);
 }
 
 VEC_INLINE void recall(const unit *u, const sweep *w, ptrdiff_t R)
@@ -111,10 +112,10 @@ VEC_INLINE void sweep_tile(const unit *u, const sweep *w, ptrdiff_t R)
             if (w->s_sum[c] != NULL) vstore(w->s_sum[c] + r * VW, vzero());
         }
     for (ptrdiff_t t = u->at->n - 1; t >= 0; t--) {
-        vec gy = vload(w->g_y + t * VW), in = vload(u->i.p + t * u->i.t);
-        vec g_i = vload(w->g_i + t * VW);
+        real *to = u->g_i.p + t * u->g_i.t;
+        vec   gy = vload(u->g_y.p + t * u->g_y.t), in = vload(u->i.p + t * u->i.t), g_i = vload(to);
         for (ptrdiff_t r = 0; r < R; r++) sweep_row(u, w, R, t, r, gy, in, &g_i, G[r]);
-        vstore(w->g_i + t * VW, g_i);
+        vstore(to, g_i);
     }
     for (ptrdiff_t r = 0; r < R; r++)
         for (int c = 0; c < 2; c++) vstore(w->G + (c * R + r) * VW, G[r][c]);

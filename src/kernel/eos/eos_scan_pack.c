@@ -182,18 +182,37 @@ group K_(lcsm_scan_group)(const scan *p, ptrdiff_t d0, ptrdiff_t n)
     return g;
 }
 
-void K_(lcsm_scan_cols)(const scan *p, const block *b, const group *g, const view *v, real *to)
+bool K_(lcsm_scan_in_place)(const scan *p, const group *g, ptrdiff_t d_stride)
 {
-    bool whole = v->d == 1 && g->end <= p->x->D;
-    for (ptrdiff_t t = 0; t < b->n; t++) {
-        const real *from = v->p + (b->t0 + t) * v->t;
+    return d_stride == 1 && g->end <= p->x->D;
+}
+
+void K_(lcsm_scan_cols)(const scan *p, const block *b, const group *g, const view *v, real *to,
+                        track at[SCAN_GROUP])
+{
+    bool in_place = K_(lcsm_scan_in_place)(p, g, v->d);
+    for (ptrdiff_t s = 0; s < g->count; s++) {
+        strip cut = g->cut[s];
+        if (in_place) at[s] = (track){v->p + b->t0 * v->t + cut.d0, v->t};
+        else at[s] = (track){to + g->at[s], cut.W};
+    }
+    for (ptrdiff_t t = 0; !in_place && t < b->n; t++)
         for (ptrdiff_t s = 0; s < g->count; s++) {
             strip cut  = g->cut[s];
             real *line = to + g->at[s] + t * cut.W;
             for (ptrdiff_t j = 0; j < cut.W; j += VW)
-                vstore(line + j, whole ? vload(from + cut.d0 + j)
-                                       : view_load(p->x, v, b->t0 + t, 0, cut.d0 + j));
+                vstore(line + j, view_load(p->x, v, b->t0 + t, 0, cut.d0 + j));
         }
+}
+
+void K_(lcsm_scan_trails)(const scan *p, const block *b, const group *g, const out *v, real *packed,
+                          trail at[SCAN_GROUP])
+{
+    bool in_place = K_(lcsm_scan_in_place)(p, g, v->d) && v->p != NULL;
+    for (ptrdiff_t s = 0; s < g->count; s++) {
+        strip cut = g->cut[s];
+        if (in_place) at[s] = (trail){v->p + b->t0 * v->t + cut.d0, v->t};
+        else at[s] = (trail){packed + g->at[s], cut.W};
     }
 }
 

@@ -12,8 +12,8 @@
  * Operands become, once per call or per block, one of
  *     tiles   static (K, D): strips of W columns, in each strip all rows (Kp, W), padded by zeros
  *     rows    (n, K) numbers for a block: tiles of R rows, in each (n, R)
- *     cols    (n, D) numbers for a block and a strip: (n, W)
- * so the loops know neither strides nor remainders.
+ *     cols    (n, D) numbers for a block and a strip: (n, W), or in place
+ * so the loops do not know remainders, and no stride but that of time.
  *
  *   eos_scan.c          forward               eos_scan_bwd.c    backward
  *   eos_scan_pack.c     tiles, rows, cols     eos_scan_chain.c  gradients of the factors of o
@@ -52,6 +52,12 @@ typedef struct {
     const real *p;
     ptrdiff_t   t;
 } track;
+
+/* The same, to write. */
+typedef struct {
+    real     *p;
+    ptrdiff_t t;
+} trail;
 
 /* A track for each tile of rows. */
 typedef struct {
@@ -118,7 +124,8 @@ typedef struct {
     const block *at;
     strip        cut;
     ptrdiff_t    k0;
-    track        i, b;                    /* (n, W) */
+    track        i, b, g_y;               /* (n, W) */
+    trail        y, g_i, g_b;             /* (n, W) */
     track        e[2], s[2], a, g, phase; /* (n, R) */
     track        o[2];                    /* (n, R, W) */
     const real  *c, *E[2], *S[2];         /* (R, W) */
@@ -215,6 +222,12 @@ VEC_INLINE void ahead_step(const ahead_lines *l, ptrdiff_t t)
     for (ptrdiff_t j = 0; j < l->count; j++) __builtin_prefetch(l->at[j].p + t * l->at[j].t, 0, 2);
 }
 
+/* What a sum of g_z c or g_z a is taken times: c and a have z_factor in them. */
+VEC_INLINE real unit_factor(const unit *u)
+{
+    return 1 / u->p->z_factor;
+}
+
 /* The next tile of rows. */
 VEC_INLINE void unit_down(unit *u)
 {
@@ -246,8 +259,14 @@ void K_(lcsm_scan_pack)(const scan *p);
 void K_(lcsm_scan_block)(const scan *p, ptrdiff_t t0, ptrdiff_t n, block *b);
 /* The group of columns from d0 on, for n steps. */
 group K_(lcsm_scan_group)(const scan *p, ptrdiff_t d0, ptrdiff_t n);
-/* The block's steps of a (T, D) view, packed: for each strip (n, W). */
-void K_(lcsm_scan_cols)(const scan *p, const block *b, const group *g, const view *v, real *to);
+/* The block's steps of a (T, D) view for each strip: in place, or packed as (n, W) into `to`. */
+void K_(lcsm_scan_cols)(const scan *p, const block *b, const group *g, const view *v, real *to,
+                        track at[SCAN_GROUP]);
+/* Where the strips are written: in place, or to `packed`. */
+void K_(lcsm_scan_trails)(const scan *p, const block *b, const group *g, const out *v, real *packed,
+                          trail at[SCAN_GROUP]);
+/* Whether columns that are d_stride apart can be read and written where they are. */
+bool K_(lcsm_scan_in_place)(const scan *p, const group *g, ptrdiff_t d_stride);
 /* Points to the group that follows g in block b; every view has contiguous columns or is left out.
  * After the last group comes the block behind b, or before it in a backward pass. */
 void K_(lcsm_scan_ahead)(const scan *p, const block *b, const group *g, bool back,
@@ -281,8 +300,9 @@ vec K_(lcsm_scan_slope)(const seq *x, vec z);
 
 /* ---- the steps ---- */
 
-/* m: a tile with rows m_k apart, updated in place; y (n, W) is added to. */
-typedef void K_(lcsm_scan_run)(const unit *u, real *m, ptrdiff_t m_k, real *y);
+/* m: a tile with rows m_k apart, updated in place. The first tile of rows writes y, the others add
+ * to it. */
+typedef void K_(lcsm_scan_run)(const unit *u, real *m, ptrdiff_t m_k);
 K_(lcsm_scan_run) K_(lcsm_scan_run_complex);
 
 /* What the backward pass of a tile works on. Slot t of m is the memory before step t as
@@ -290,13 +310,11 @@ K_(lcsm_scan_run) K_(lcsm_scan_run_complex);
  * plane, of the phase; a fused one leaves g_b and g_c instead. */
 typedef struct {
     real       *m, *G;                   /* n + 1 slots; the tile of G */
-    const real *g_y;                     /* (n, W) */
-    real       *g_i;                     /* (n, W), added to */
     real       *e_lanes[2], *s_lanes[2]; /* (n, R, VW), added to: vectors of a token */
     real       *e_sum[2], *s_sum[2];     /* (R, W), overwritten: matrices */
     const real *f[2];                    /* (n, R, W): o without the complement */
     real       *g_z;                     /* NULL, or the complement's gradient of z */
-    real       *g_b, *g_c;               /* fused: of b (n, W), added to; of c (R, W) */
+    real       *g_c;                     /* fused: of c (R, W) */
 } sweep;
 
 /* Fills the slots 1 .. n from slot 0, and takes the gradient of s on the way. */
@@ -313,10 +331,9 @@ typedef struct {
     real *e[2], *s[2], *row, *row_phase, *a;
 } lanes;
 
-/* From the slots to the gradients of the factors of o; g_b (n, W) is added to. dz is what
+/* From the slots to the gradients of the factors of o; u->g_b is added to. dz is what
  * K_(lcsm_scan_gen) gave, or g_z of a complement. */
-void K_(lcsm_scan_chain)(const unit *u, const grads *g, real *slots, real *dz, const lanes *l,
-                         real *g_b);
+void K_(lcsm_scan_chain)(const unit *u, const grads *g, real *slots, real *dz, const lanes *l);
 /* Adds a tile, (R, W), to a gradient without T; nothing if that is NULL. */
 void K_(lcsm_scan_add_tile)(const unit *u, const out *to, const real *from);
 
