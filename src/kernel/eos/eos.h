@@ -15,9 +15,9 @@
  *   ws    scratch, as many reals as the form's *_scratch says; 64-byte aligned
  *
  * Backward gets g_m = dL/dm_T and leaves dL/dm_0 there. It adds to every gradient whose view is
- * not NULL, or overwrites it where `set` says so, which only those in_step are asked to. Nothing
- * overlaps anything. No kernel stores T x K x D numbers: inside a cell the memory is recomputed
- * from the tape.
+ * not NULL, or overwrites it where `set` says so, which only forms whose row says `sets` are asked
+ * to, for gradients with T. Nothing overlaps anything. No kernel stores T x K x D numbers: inside a
+ * cell the memory is recomputed from the tape.
  *
  * A form whose row says in_step takes several heads of one sequence in a call: x and g are arrays
  * of x->heads problems of one shape, m and g_m hold as many memories behind each other, and y, g_y
@@ -92,7 +92,7 @@ typedef struct {
     void (*bwd)(const R_(lcsm_eos_seq) *x, ptrdiff_t C, const real *y, ptrdiff_t y_t,
                 const real *g_y, ptrdiff_t g_y_t, real *g_m, const R_(lcsm_eos_seq_grads) *g,
                 const real *tape, real *ws);
-    bool in_step;
+    bool in_step, sets;
 } R_(lcsm_eos_kernels);
 
 static inline bool R_(lcsm_eos_resets)(const R_(lcsm_eos_seq) *x, ptrdiff_t t)

@@ -128,5 +128,5 @@ static size_t fwd_scratch(const seq *x, ptrdiff_t C)
     return a.used;
 }
 
-const R_(lcsm_eos_kernels) K_(lcsm_eos_chunk) = {fwd_scratch, K_(lcsm_chunk_bwd_scratch), fwd,
-                                                 K_(lcsm_chunk_bwd), true};
+const R_(lcsm_eos_kernels) K_(lcsm_eos_chunk) = {
+    fwd_scratch, K_(lcsm_chunk_bwd_scratch), fwd, K_(lcsm_chunk_bwd), true, true};

@@ -5,24 +5,27 @@
 
 typedef R_(lcsm_eos_grad_arrays) grads;
 
-/* Heads h .. h + heads - 1 of sequence b. */
-static void clear(const lcsm_eos_plan *p, const grads *g, int operand, ptrdiff_t b, ptrdiff_t h,
-                  ptrdiff_t heads)
+/* A head of an item: all of its steps, its columns of every row. */
+static void clear(const lcsm_eos_plan *p, const grads *g, int operand, lcsm_eos_place w)
 {
     const lcsm_eos_layout *l     = &p->operand[operand];
     ptrdiff_t              steps = l->axes & LCSM_AXIS_T ? p->T : 1;
+    bool                   cut   = w.D < p->D && l->axes & LCSM_AXIS_D;
+    ptrdiff_t              rows  = cut && l->axes & LCSM_AXIS_K ? p->K : 1;
+    ptrdiff_t              count = cut ? w.D * (l->is_complex ? 2 : 1) : l->inner;
     if (!l->present || g->operand[operand] == NULL || !g->set[operand]) return;
+    real *at = g->operand[operand] + w.b * l->b + w.h * l->h + (cut ? w.d0 * l->d : 0);
     for (ptrdiff_t t = 0; t < steps; t++)
-        for (ptrdiff_t j = h; j < h + heads; j++)
-            memset(g->operand[operand] + b * l->b + t * l->t + j * l->h, 0,
-                   (size_t)l->inner * sizeof(real));
+        for (ptrdiff_t k = 0; k < rows; k++)
+            memset(at + t * l->t + k * l->k, 0, (size_t)count * sizeof(real));
 }
 
-void R_(lcsm_eos_clear_item)(const lcsm_eos_plan *p, const grads *g, ptrdiff_t b, ptrdiff_t h,
+void R_(lcsm_eos_clear_item)(const lcsm_eos_plan *p, const grads *g, lcsm_eos_place w,
                              ptrdiff_t heads)
 {
-    for (int j = 0; j < EOS_OPERANDS; j++)
-        if (R_(lcsm_eos_of_item)(p, j)) clear(p, g, j, b, h, heads);
+    for (lcsm_eos_place v = w; v.h < w.h + heads; v.h++)
+        for (int j = 0; j < EOS_OPERANDS; j++)
+            if (R_(lcsm_eos_of_item)(p, j)) clear(p, g, j, v);
 }
 
 void R_(lcsm_eos_clear_rest)(const lcsm_eos_plan *p, const grads *g)
@@ -30,6 +33,8 @@ void R_(lcsm_eos_clear_rest)(const lcsm_eos_plan *p, const grads *g)
     for (int j = 0; j < EOS_OPERANDS; j++) {
         ptrdiff_t sequences = lcsm_eos_has(p, j, LCSM_AXIS_T) ? p->B : 1;
         if (R_(lcsm_eos_of_item)(p, j)) continue;
-        for (ptrdiff_t b = 0; b < sequences; b++) clear(p, g, j, b, 0, p->H);
+        for (ptrdiff_t b = 0; b < sequences; b++)
+            for (ptrdiff_t h = 0; h < p->H; h++)
+                clear(p, g, j, (lcsm_eos_place){.b = b, .h = h, .D = p->D});
     }
 }

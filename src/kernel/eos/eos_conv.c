@@ -326,4 +326,4 @@ static void bwd(const seq *x, ptrdiff_t C, const real *y, ptrdiff_t y_t, const r
     vflush_end(mode);
 }
 
-const R_(lcsm_eos_kernels) K_(lcsm_eos_conv) = {fwd_scratch, bwd_scratch, fwd, bwd, false};
+const R_(lcsm_eos_kernels) K_(lcsm_eos_conv) = {fwd_scratch, bwd_scratch, fwd, bwd, false, false};

@@ -381,7 +381,7 @@ static void bwd_item(void *arg, size_t item, int worker)
 
     memset(partial, 0, item_partials(c, 1) * sizeof(real));
     if (c->to.next == p->T) {
-        if (!c->to.sets) R_(lcsm_eos_clear_item)(p, c->to.g, w.b, w.h, x->heads);
+        if (!c->to.sets) R_(lcsm_eos_clear_item)(p, c->to.g, w, x->heads);
         if (c->g_m_T != NULL || reads_zeros(c)) memories_in(c, w, c->g_m_T, x, g_m);
     }
     if (p->T > 0) {
@@ -408,7 +408,7 @@ void R_(lcsm_eos_bwd)(const lcsm_eos_plan *p, const R_(lcsm_kernels) *k,
     call           c     = {.p             = p,
                             .form          = f,
                             .x             = x,
-                            .to            = {.p = p, .g = g, .sets = f->in_step},
+                            .to            = {.p = p, .g = g, .sets = f->sets},
                             .y_in          = y,
                             .g_y           = g_y,
                             .g_m_T         = g_m_T,

@@ -37,15 +37,21 @@ void R_(lcsm_eos_bwd)(const lcsm_eos_plan *p, const R_(lcsm_kernels) *k,
                       const real *g_m_T, const R_(lcsm_eos_grad_arrays) *g, const real *tape,
                       void *ws);
 
+/* Where a head's part of an item lies: sequence b, head h, columns d0 .. d0 + D - 1. */
+typedef struct {
+    ptrdiff_t b, h, tile, d0, D;
+} lcsm_eos_place;
+
 /* Whether an item is the only one that adds to its part of a gradient, a part of its steps. */
 static inline bool R_(lcsm_eos_of_item)(const lcsm_eos_plan *p, int operand)
 {
-    return p->tiles == 1 && lcsm_eos_has(p, operand, LCSM_AXIS_T);
+    return lcsm_eos_has(p, operand, LCSM_AXIS_T)
+        && (p->tiles == 1 || lcsm_eos_has(p, operand, LCSM_AXIS_D));
 }
 
 /* Zeros where gradients are overwritten: the part of an item, which then lies in the cache for what
  * is added, and the rest. */
-void R_(lcsm_eos_clear_item)(const lcsm_eos_plan *p, const R_(lcsm_eos_grad_arrays) *g, ptrdiff_t b,
-                             ptrdiff_t h, ptrdiff_t heads);
+void R_(lcsm_eos_clear_item)(const lcsm_eos_plan *p, const R_(lcsm_eos_grad_arrays) *g,
+                             lcsm_eos_place w, ptrdiff_t heads);
 void R_(lcsm_eos_clear_rest)(const lcsm_eos_plan *p, const R_(lcsm_eos_grad_arrays) *g);
 #endif

@@ -409,4 +409,5 @@ static void bwd(const seq *x, ptrdiff_t C, const real *y, ptrdiff_t y_t, const r
 #undef X
 }
 
-const R_(lcsm_eos_kernels) K_(lcsm_eos_recurrent) = {fwd_scratch, bwd_scratch, fwd, bwd, false};
+const R_(lcsm_eos_kernels) K_(lcsm_eos_recurrent) = {fwd_scratch, bwd_scratch, fwd,
+                                                     bwd,         false,       false};

@@ -20,7 +20,7 @@ VEC_INLINE void run(const unit *u, ptrdiff_t R, ptrdiff_t NV, bool e_tile, bool 
     const real     *i = u->i.p, *o = u->o[RE].p, *E = u->E[RE], *S = u->S[RE];
     const real     *e = u->e[RE].p, *s = u->s[RE].p, *b = u->b.p, *c = u->c;
     real           *y     = u->y.p;
-    const bool      first = u->k0 == 0;
+    const bool      fresh = is_fresh(u, &u->y);
     ahead_lines     next  = {.count = 0};
     vec             m[SCAN_ROWS][4];
     if (fused) next = ahead_tile(u);
@@ -29,7 +29,7 @@ VEC_INLINE void run(const unit *u, ptrdiff_t R, ptrdiff_t NV, bool e_tile, bool 
         vec in[4], sum[4];
         if (fused) ahead_step(&next, t);
         SCAN_EACH(v, NV) in[v]  = vload(i + v * VW);
-        SCAN_EACH(v, NV) sum[v] = first ? vzero() : vload(y + v * VW);
+        SCAN_EACH(v, NV) sum[v] = fresh ? vzero() : vload(y + v * VW);
         SCAN_EACH(r, R) SCAN_EACH(v, NV)
         {
             ptrdiff_t at = (r * NV + v) * VW;
@@ -164,7 +164,7 @@ static void fwd_group(const scan *p, const cols *q, const block *b, const group 
                       real *m, real *y, ptrdiff_t y_t)
 {
     view              v_y   = {y - b->t0 * y_t, y_t, 0, 1};
-    out               out_y = {y - b->t0 * y_t, y_t, 0, 1, false};
+    out               out_y = {y - b->t0 * y_t, y_t, 0, 1, true};
     const view *const of[]  = {&p->x->i, p->b, &v_y};
     ahead             next;
     unit              u[SCAN_GROUP];
@@ -210,5 +210,5 @@ static void fwd(const seq *x, ptrdiff_t C, real *m, real *y, ptrdiff_t y_t, real
     vflush_end(mode);
 }
 
-const R_(lcsm_eos_kernels) K_(lcsm_eos_scan) = {fwd_scratch, K_(lcsm_scan_bwd_scratch), fwd,
-                                                K_(lcsm_scan_bwd), false};
+const R_(lcsm_eos_kernels) K_(lcsm_eos_scan) = {
+    fwd_scratch, K_(lcsm_scan_bwd_scratch), fwd, K_(lcsm_scan_bwd), false, true};

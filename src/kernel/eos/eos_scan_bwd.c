@@ -86,7 +86,8 @@ VEC_INLINE void sweep_tile(const unit *u, const sweep *w, ptrdiff_t R, ptrdiff_t
     real           *e_lane     = e_tile ? NULL : w->e_lanes[RE] + last * R * VW;
     const bool      complement = !fused && w->g_z != NULL;
     const real     *b = fused ? u->b.p + last * b_t : NULL, *c = u->c;
-    real           *g_b = fused ? u->g_b.p + last * u->g_b.t : NULL;
+    real           *g_b     = fused ? u->g_b.p + last * u->g_b.t : NULL;
+    const bool      fresh_i = is_fresh(u, &u->g_i), fresh_b = fused && is_fresh(u, &u->g_b);
     vec             G[SCAN_ROWS][4], e_sum[SCAN_ROWS][4], c_sum[SCAN_ROWS][4];
     SCAN_EACH(r, R) SCAN_EACH(v, NV)
     {
@@ -95,7 +96,7 @@ VEC_INLINE void sweep_tile(const unit *u, const sweep *w, ptrdiff_t R, ptrdiff_t
     }
     for (ptrdiff_t t = last; t >= 0; t--) {
         vec sum[4], gy[4], in[4], bt[4], across[4];
-        SCAN_EACH(v, NV) sum[v] = vload(g_i + v * VW);
+        SCAN_EACH(v, NV) sum[v] = fresh_i ? vzero() : vload(g_i + v * VW);
         SCAN_EACH(v, NV) gy[v]  = vload(g_y + v * VW);
         SCAN_EACH(v, NV) in[v]  = vload(i + v * VW);
         if (fused) {
@@ -130,7 +131,10 @@ VEC_INLINE void sweep_tile(const unit *u, const sweep *w, ptrdiff_t R, ptrdiff_t
         SCAN_EACH(v, NV) vstore(g_i + v * VW, sum[v]);
         if (fused) {
             SCAN_EACH(v, NV)
-            vstore(g_b + v * VW, vload(g_b + v * VW) + across[v] * unit_factor(u));
+            {
+                vec old = fresh_b ? vzero() : vload(g_b + v * VW);
+                vstore(g_b + v * VW, old + across[v] * unit_factor(u));
+            }
             b -= b_t, g_b -= u->g_b.t;
         }
         i -= i_t, g_y -= g_y_t, g_i -= g_i_t, m -= size, o -= o_t, e -= e_t, s -= s_t;
@@ -374,14 +378,6 @@ static view as_view(const out *v)
     return (view){v->p, v->t, v->k, v->d};
 }
 
-/* Where sums over rows go; a packed place starts at 0. */
-static void sums_of(const scan *p, const block *b, const group *g, const out *v, real *packed,
-                    trail at[SCAN_GROUP])
-{
-    K_(lcsm_scan_trails)(p, b, g, v, packed, at);
-    if (at[0].p == packed) memset(packed, 0, (size_t)g->size * sizeof(real));
-}
-
 /* A group of strips through the steps of a block. */
 static void bwd_group(const pass *a, const block *b, const group *g, const view *g_y)
 {
@@ -399,10 +395,10 @@ static void bwd_group(const pass *a, const block *b, const group *g, const view 
     K_(lcsm_scan_ahead)(p, b, g, true, of, 5, &next);
     K_(lcsm_scan_cols)(p, b, g, &x->i, k->i, at_i);
     K_(lcsm_scan_cols)(p, b, g, g_y, k->g_y, at_y);
-    sums_of(p, b, g, &a->g->i, k->g_i, to_i);
+    K_(lcsm_scan_trails)(p, b, g, &a->g->i, k->g_i, to_i);
     if (p->b != NULL) {
         K_(lcsm_scan_cols)(p, b, g, p->b, k->b, at_b);
-        sums_of(p, b, g, to_b, k->g_b, sum_b);
+        K_(lcsm_scan_trails)(p, b, g, to_b, k->g_b, sum_b);
     }
     for (ptrdiff_t s = 0; s < g->count; s++) {
         u[s]     = K_(lcsm_scan_unit)(p, b, g->cut[s]);

@@ -62,15 +62,15 @@ static void chain_col(const unit *u, track g, const out *to)
         for (ptrdiff_t j = 0; j < u->cut.W; j += VW) {
             vec sum = vzero();
             for (ptrdiff_t r = 0; r < u->p->R; r++) sum += vload(g.p + t * g.t + r * u->cut.W + j);
-            out_add(u->p->x, to, u->at->t0 + t, 0, u->cut.d0 + j, sum);
+            out_add(u->p->x, to, u->at->t0 + t, u->k0, u->cut.d0 + j, sum);
         }
 }
 
 /* Adds a row of the tile where all of it exists; the row of the next tile is asked for early. */
-VEC_INLINE void add_row(real *to, ptrdiff_t next, const real *from, ptrdiff_t W)
+VEC_INLINE void add_row(real *to, ptrdiff_t next, bool set, const real *from, ptrdiff_t W)
 {
     for (ptrdiff_t j = 0; j < W; j += VW) {
-        vstore(to + j, vload(to + j) + vload(from + j));
+        vstore(to + j, set ? vload(from + j) : vload(to + j) + vload(from + j));
         __builtin_prefetch(to + next + j, 1, 2);
     }
 }
@@ -84,7 +84,8 @@ static void chain_full(const unit *u, track g, const out *to)
         for (ptrdiff_t r = 0; r < R; r++) {
             ptrdiff_t   step = u->at->t0 + t, k = u->k0 + r;
             const real *from = g.p + t * g.t + r * W;
-            if (whole) add_row(to->p + step * to->t + k * to->k + u->cut.d0, R * to->k, from, W);
+            if (whole)
+                add_row(to->p + step * to->t + k * to->k + u->cut.d0, R * to->k, to->set, from, W);
             else
                 for (ptrdiff_t j = 0; j < W; j += VW)
                     out_add(x, to, step, k, u->cut.d0 + j, vload(from + j));
@@ -108,7 +109,8 @@ VEC_INLINE void chain_bc(const unit *u, track g, ptrdiff_t R, ptrdiff_t j, real 
 {
     const ptrdiff_t n = u->at->n, W = u->cut.W, b_t = u->b.t;
     const real     *p = g.p + j, *b = u->b.p + j;
-    real           *g_b = u->g_b.p + j;
+    real           *g_b   = u->g_b.p + j;
+    const bool      fresh = is_fresh(u, &u->g_b);
     vec             c[SCAN_ROWS], sum[SCAN_ROWS];
     SCAN_EACH(r, R) c[r] = vload(u->c + r * W + j), sum[r] = vzero();
     for (ptrdiff_t t = 0; t < n; t++, p += g.t, b += b_t, g_b += u->g_b.t) {
@@ -119,7 +121,8 @@ VEC_INLINE void chain_bc(const unit *u, track g, ptrdiff_t R, ptrdiff_t j, real 
             across += gz * c[r];
             sum[r] += gz * bt;
         }
-        vstore(g_b, vload(g_b) + across * unit_factor(u));
+        across *= unit_factor(u);
+        vstore(g_b, fresh ? across : vload(g_b) + across);
     }
     SCAN_EACH(r, R) vstore(g_c + r * W + j, sum[r]);
 }
@@ -143,7 +146,8 @@ VEC_INLINE void chain_ab(const unit *u, track g, ptrdiff_t R, ptrdiff_t j, real 
 {
     const ptrdiff_t n = u->at->n, W = u->cut.W, a_t = u->a.t, b_t = u->b.t;
     const real     *p = g.p + j, *a = u->a.p, *b = u->b.p + j;
-    real           *g_b = u->g_b.p + j;
+    real           *g_b   = u->g_b.p + j;
+    const bool      fresh = is_fresh(u, &u->g_b);
     for (ptrdiff_t t = 0; t < n;
          t++, p += g.t, a += a_t, b += b_t, lane += R * VW, g_b += u->g_b.t) {
         vec across = vzero(), bt = vload(b);
@@ -153,7 +157,8 @@ VEC_INLINE void chain_ab(const unit *u, track g, ptrdiff_t R, ptrdiff_t j, real 
             vstore(lane + r * VW, vload(lane + r * VW) + gz * bt);
             across += gz * a[r];
         }
-        vstore(g_b, vload(g_b) + across * unit_factor(u));
+        across *= unit_factor(u);
+        vstore(g_b, fresh ? across : vload(g_b) + across);
     }
 }
 
@@ -240,8 +245,11 @@ void K_(lcsm_scan_fold)(const unit *u, const out *g, ptrdiff_t offset, real fact
     for (ptrdiff_t t = 0; t < u->at->n; t++)
         for (ptrdiff_t r = 0; r < u->p->R; r++, lane += VW) {
             ptrdiff_t k = u->k0 + r;
-            if (k < u->p->x->K)
-                g->p[(u->at->t0 + t) * g->t + k * g->k + offset] += vsum(vload(lane)) * factor;
+            if (k < u->p->x->K) {
+                real *to  = g->p + (u->at->t0 + t) * g->t + k * g->k + offset;
+                bool  set = g->set && u->cut.d0 == 0 && (g->k != 0 || k == 0);
+                *to       = (set ? 0 : *to) + vsum(vload(lane)) * factor;
+            }
             vstore(lane, vzero());
         }
 }

@@ -15,7 +15,7 @@ VEC_INLINE void run(const unit *u, ptrdiff_t R, real *tile)
     }
     for (ptrdiff_t t = 0; t < u->at->n; t++) {
         real       *y  = u->y.p + t * u->y.t;
-        vec         in = vload(u->i.p + t * u->i.t), sum = u->k0 == 0 ? vzero() : vload(y);
+        vec         in = vload(u->i.p + t * u->i.t), sum = is_fresh(u, &u->y) ? vzero() : vload(y);
         const real *o_re = u->o[RE].p + t * u->o[RE].t, *o_im = u->o[IM].p + t * u->o[IM].t;
         for (ptrdiff_t r = 0; r < R; r++) {
             vec a = vload(o_re + r * VW), b = vload(o_im + r * VW);
@@ -113,7 +113,8 @@ VEC_INLINE void sweep_tile(const unit *u, const sweep *w, ptrdiff_t R)
         }
     for (ptrdiff_t t = u->at->n - 1; t >= 0; t--) {
         real *to = u->g_i.p + t * u->g_i.t;
-        vec   gy = vload(u->g_y.p + t * u->g_y.t), in = vload(u->i.p + t * u->i.t), g_i = vload(to);
+        vec   gy = vload(u->g_y.p + t * u->g_y.t), in = vload(u->i.p + t * u->i.t);
+        vec   g_i = is_fresh(u, &u->g_i) ? vzero() : vload(to);
         for (ptrdiff_t r = 0; r < R; r++) sweep_row(u, w, R, t, r, gy, in, &g_i, G[r]);
         vstore(to, g_i);
     }

@@ -169,10 +169,20 @@ void K_(lcsm_scan_block)(const scan *p, ptrdiff_t t0, ptrdiff_t n, block *b)
     }
 }
 
+/* As few groups as can be, of one width: then each has the time to ask for the next one. */
+static ptrdiff_t group_width(const scan *p)
+{
+    ptrdiff_t D = p->x->D, W = p->NV * VW,
+              most   = SCAN_GROUP * W < SCAN_COLUMNS ? SCAN_GROUP * W : SCAN_COLUMNS;
+    ptrdiff_t groups = (D + most - 1) / most;
+    return ((D + groups - 1) / groups + W - 1) / W * W;
+}
+
 group K_(lcsm_scan_group)(const scan *p, ptrdiff_t d0, ptrdiff_t n)
 {
-    group g = {.d0 = d0, .end = d0};
-    for (; g.end < p->x->D && g.count < SCAN_GROUP && g.end - d0 < SCAN_COLUMNS; g.count++) {
+    group     g     = {.d0 = d0, .end = d0};
+    ptrdiff_t width = group_width(p);
+    for (; g.end < p->x->D && g.count < SCAN_GROUP && g.end - d0 < width; g.count++) {
         strip cut      = strip_at(p, g.end);
         g.cut[g.count] = cut;
         g.at[g.count]  = g.size;
@@ -211,8 +221,8 @@ void K_(lcsm_scan_trails)(const scan *p, const block *b, const group *g, const o
     bool in_place = K_(lcsm_scan_in_place)(p, g, v->d) && v->p != NULL;
     for (ptrdiff_t s = 0; s < g->count; s++) {
         strip cut = g->cut[s];
-        if (in_place) at[s] = (trail){v->p + b->t0 * v->t + cut.d0, v->t};
-        else at[s] = (trail){packed + g->at[s], cut.W};
+        if (in_place) at[s] = (trail){v->p + b->t0 * v->t + cut.d0, v->t, v->set};
+        else at[s] = (trail){packed + g->at[s], cut.W, true};
     }
 }
 
@@ -220,12 +230,12 @@ void K_(lcsm_scan_ahead)(const scan *p, const block *b, const group *g, bool bac
                          const view *const *of, int views, ahead *a)
 {
     const ptrdiff_t line  = 64 / (ptrdiff_t)sizeof(real);
-    ptrdiff_t       width = g->end - g->d0, left = p->x->D - g->end;
+    ptrdiff_t       width = group_width(p), left = p->x->D - g->end;
     ptrdiff_t       next  = back ? b->t0 - b->n : b->t0 + b->n; /* as many steps, as a rule */
     bool            right = left > 0;
     *a                    = (ahead){.t0    = right ? b->t0 : next,
                                     .d0    = right ? g->end : 0,
-                                    .turns = p->Kp * width / (p->NV > 1 ? 2 * VW : VW),
+                                    .turns = p->Kp * (g->end - g->d0) / (p->NV > 1 ? 2 * VW : VW),
                                     .lines = ((right && left < width ? left : width) + line - 1) / line};
     if (!right && (next < 0 || next + b->n > p->x->T)) return;
     for (int j = 0; j < views; j++)

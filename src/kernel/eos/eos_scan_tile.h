@@ -53,10 +53,11 @@ typedef struct {
     ptrdiff_t   t;
 } track;
 
-/* The same, to write. */
+/* The same, for sums over rows. */
 typedef struct {
     real     *p;
     ptrdiff_t t;
+    bool      fresh; /* nothing is there yet: the first tile of rows writes, the others add */
 } trail;
 
 /* A track for each tile of rows. */
@@ -166,16 +167,18 @@ VEC_INLINE vec view_load(const seq *x, const view *v, ptrdiff_t t, ptrdiff_t k, 
     return n == VW ? vload(p) : vload_n(p, n);
 }
 
-/* Adds VW columns; lanes beyond D are 0 or not looked at. */
+/* Adds VW columns; lanes beyond D are 0 or not looked at. Rows and columns come in their order, so
+ * where the sum is over one of them, its first writes. */
 VEC_INLINE void out_add(const seq *x, const out *v, ptrdiff_t t, ptrdiff_t k, ptrdiff_t d, vec a)
 {
     if (v->p == NULL || k >= x->K || d >= x->D) return;
-    real     *p = v->p + t * v->t + k * v->k + d * v->d;
-    ptrdiff_t n = x->D - d < VW ? x->D - d : VW;
-    if (v->d == 0) p[0] += vsum(a);
-    else if (v->d == 1 && n == VW) vstore(p, vload(p) + a);
+    real     *p   = v->p + t * v->t + k * v->k + d * v->d;
+    ptrdiff_t n   = x->D - d < VW ? x->D - d : VW;
+    bool      set = v->set && (v->k != 0 || k == 0) && (v->d != 0 || d == 0);
+    if (v->d == 0) p[0] = (set ? 0 : p[0]) + vsum(a);
+    else if (v->d == 1 && n == VW) vstore(p, set ? a : vload(p) + a);
     else
-        for (ptrdiff_t j = 0; j < n; j++) p[j * v->d] += a[j];
+        for (ptrdiff_t j = 0; j < n; j++) p[j * v->d] = (set ? 0 : p[j * v->d]) + a[j];
 }
 
 VEC_INLINE strip strip_at(const scan *p, ptrdiff_t d0)
@@ -220,6 +223,11 @@ VEC_INLINE ahead_lines ahead_tile(const unit *u)
 VEC_INLINE void ahead_step(const ahead_lines *l, ptrdiff_t t)
 {
     for (ptrdiff_t j = 0; j < l->count; j++) __builtin_prefetch(l->at[j].p + t * l->at[j].t, 0, 2);
+}
+
+VEC_INLINE bool is_fresh(const unit *u, const trail *sum)
+{
+    return sum->fresh && u->k0 == 0;
 }
 
 /* What a sum of g_z c or g_z a is taken times: c and a have z_factor in them. */
@@ -300,8 +308,7 @@ vec K_(lcsm_scan_slope)(const seq *x, vec z);
 
 /* ---- the steps ---- */
 
-/* m: a tile with rows m_k apart, updated in place. The first tile of rows writes y, the others add
- * to it. */
+/* m: a tile with rows m_k apart, updated in place. */
 typedef void K_(lcsm_scan_run)(const unit *u, real *m, ptrdiff_t m_k);
 K_(lcsm_scan_run) K_(lcsm_scan_run_complex);
 

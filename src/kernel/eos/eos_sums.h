@@ -10,11 +10,6 @@
 #define LCSM_KERNEL_EOS_SUMS_H
 #include "kernel/eos/eos_drive.h"
 
-/* Where a head's part of an item lies: sequence b, head h, columns d0 .. d0 + D - 1. */
-typedef struct {
-    ptrdiff_t b, h, tile, d0, D;
-} lcsm_eos_place;
-
 /* A span of a backward pass, steps first .. next - 1, and where its gradients go. */
 typedef struct {
     const lcsm_eos_plan            *p;
