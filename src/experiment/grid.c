@@ -136,6 +136,23 @@ cleanup:
     return st;
 }
 
+/* A rate of the variant's own takes the place of the scale's; those of the command line hold for
+ * all. */
+static lcsm_status take_rate(lcsm_grid_run *r, const lcsm_grid_source *s, const json_t *rate,
+                             lcsm_error *err)
+{
+    const json_t *own = json_object_get(r->settings, "lr");
+    if (own == NULL || s->rates == NULL)
+        return json_is_object(rate) ? merge(r->settings, rate, err) : LCSM_OK;
+    if (!json_is_number(own) || s->lr_count > 1)
+        return lcsm_fail(err, LCSM_ERR_CONFIG,
+                         "lr of a variant, want a number, and a single rate of the scale; it has "
+                         "%zu",
+                         s->lr_count);
+    r->lr = json_number_value(own);
+    return LCSM_OK;
+}
+
 static lcsm_status make_run(lcsm_grid_run *r, const lcsm_grid *g, const place *p, lcsm_error *err)
 {
     lcsm_status             st      = LCSM_OK;
@@ -154,7 +171,7 @@ static lcsm_status make_run(lcsm_grid_run *r, const lcsm_grid *g, const place *p
     LCSM_TRY(merge(r->settings, variant, err));
     LCSM_TRY(merge(r->settings, at, err));
     LCSM_TRY(add_points(r, g, p, err));
-    if (json_is_object(rate)) LCSM_TRY(merge(r->settings, rate, err));
+    LCSM_TRY(take_rate(r, s, rate, err));
     LCSM_TRY(set_number(r->settings, "lr", r->lr, err));
     LCSM_TRY(set_number(r->settings, "seed", r->seed, err));
     LCSM_TRY(name_run(r, g, err));

@@ -117,6 +117,10 @@ TEST(runs_of_one_name_and_too_many_seeds_are_refused)
 #define GRID(variants, fixed, more) RATES(variants, fixed, "0.1", more)
 #define TWO                         "[{\"label\": \"a\", \"code\": \"1-1-1-0\"}, {\"label\": \"b\", \"code\": \"1-0-1-0\"}]"
 
+#define OWN                                                                                        \
+    "[{\"label\": \"a\", \"code\": \"1-1-1-0\"}, {\"label\": \"b\", \"code\": \"1-0-1-0\", "       \
+    "\"at\": {\"tiny\": {\"lr\": 0.5}}}]"
+
 TEST(wrong_grids_are_refused_with_the_place)
 {
     static const char *const cases[][2] = {
@@ -134,6 +138,8 @@ TEST(wrong_grids_are_refused_with_the_place)
         {GRID(TWO, "{}", ", \"axes\": {\"d_model\": [{\"pairs\": 1}]}"), "d_model is missing"},
         {RATES(TWO, "{}", "0.1, {\"lr\": 0.1}", ""), "want another rate: 0.1 stands before it"},
         {RATES(TWO, "{}", "{\"weight_decay\": 1}", ""), "lr is missing"},
+        {RATES(OWN, "{}", "0.1, 0.2", ""), "a single rate of the scale; it has 2"},
+        {RATES("[{\"label\": \"a\", \"lr\": \"x\"}]", "{}", "0.1", ""), "want a number"},
         {RATES(TWO, "{}", "{\"lr\": 1, \"decay\": 1}", ""), "decay is not a known key"},
         {RATES(TWO, "{}", "0.01000000000001, 0.01000000000002", ""), "must differ in ten digits"},
         {"{\"title\": \"T\"}", "task is missing"},
@@ -171,6 +177,28 @@ TEST(a_rate_may_bring_other_settings)
     assert_int_equal(lcsm_grid_open(&g, &o, NULL), LCSM_OK);
     assert_int_equal(g.run_count, 2);
     assert_near(g.runs[0].train.weight_decay, 0.5, 0);
+    lcsm_grid_free(&g);
+    temp_folder_remove(&f);
+}
+
+TEST(a_variant_may_have_a_rate_of_its_own)
+{
+    static const char       grid[] = RATES(OWN, "{}", "{\"lr\": 0.1, \"weight_decay\": 0.3}", "");
+    const double            rate   = 0.2;
+    temp_folder             f      = temp_folder_make();
+    lcsm_experiment_options o      = {.name = f.path, .scale = "tiny"};
+    lcsm_grid               g;
+    temp_write(&f, "grid.json", grid, strlen(grid));
+    assert_int_equal(lcsm_grid_open(&g, &o, NULL), LCSM_OK);
+    assert_near(g.runs[0].train.lr, 0.1, 0);
+    assert_near(g.runs[0].train.weight_decay, 0.3, 0);
+    assert_near(g.runs[1].train.lr, 0.5, 0);
+    assert_string_equal(g.runs[1].name, "b_lr-0.5_seed-1");
+    lcsm_grid_free(&g);
+    o.lr       = &rate; /* rates of the command line hold for all */
+    o.lr_count = 1;
+    assert_int_equal(lcsm_grid_open(&g, &o, NULL), LCSM_OK);
+    assert_near(g.runs[1].train.lr, 0.2, 0);
     lcsm_grid_free(&g);
     temp_folder_remove(&f);
 }
