@@ -49,7 +49,7 @@ static lcsm_context *context_of(int threads)
 
 /* One sequence and head, whose columns are cut between threads: the gradients that the tiles share
  * are added up over several spans of steps. Sums in another order differ by rounding. */
-static void prove_tiles(const char *name, lcsm_eos_setting set)
+static void prove_tiles(const char *name, ptrdiff_t T, lcsm_eos_setting set)
 {
     lcsm_context    *one = context_of(1), *three = context_of(3);
     lcsm_eos_problem p;
@@ -57,7 +57,7 @@ static void prove_tiles(const char *name, lcsm_eos_setting set)
     lcsm_error       err;
     lcsm_eos_plan    plan;
     assert_int_equal(lcsm_eos_problem_make(&p, eos_case_named(name),
-                                           (lcsm_eos_sizes){1, 150, 1, 9, 200}, &set, &err),
+                                           (lcsm_eos_sizes){1, T, 1, 9, 200}, &set, &err),
                      LCSM_OK);
     p.desc.tile        = 64; /* by itself the plan would not cut so little work */
     lcsm_eos_desc desc = p.desc;
@@ -83,11 +83,14 @@ static void prove_tiles(const char *name, lcsm_eos_setting set)
 
 TEST(eos_threads_share_the_columns_of_one_head)
 {
-    static const char *const names[] = {"row-token", "delta-row", "gen-exp", "row-phase-token"};
-    for (size_t j = 0; j < sizeof names / sizeof *names; j++) {
-        prove_tiles(names[j], (lcsm_eos_setting){.carry = true, .decay = 0.2, .seed = 5});
-        prove_tiles(names[j], (lcsm_eos_setting){.reset = true, .decay = 0.2, .seed = 6});
-        prove_tiles(names[j],
+    static const char *const names[] = {"row-token",  "delta-row",   "gen-exp",
+                                        "full-token", "outer-token", "row-phase-token"};
+    for (size_t j = 0; j < 2 * (sizeof names / sizeof *names); j++) {
+        const char *name = names[j / 2];
+        ptrdiff_t   T    = 150 + (ptrdiff_t)j % 2; /* which gradients are overwritten */
+        prove_tiles(name, T, (lcsm_eos_setting){.carry = true, .decay = 0.2, .seed = 5});
+        prove_tiles(name, T, (lcsm_eos_setting){.reset = true, .decay = 0.2, .seed = 6});
+        prove_tiles(name, T,
                     (lcsm_eos_setting){.reset = true, .reverse = true, .carry = true, .seed = 7});
     }
 }
