@@ -90,7 +90,7 @@ static K_(lcsm_scan_run) * run_of(const unit *u)
 
 /* Scratch of a group: strips of (n, W). */
 typedef struct {
-    real *i, *b, *y;
+    real *i, *b, *f, *y;
 } cols;
 
 static void plan(scan *p, cols *q, const seq *x, real *ws, size_t *used)
@@ -102,6 +102,7 @@ static void plan(scan *p, cols *q, const seq *x, real *ws, size_t *used)
     size_t line = (size_t)(p->n_max * SCAN_COLUMNS);
     q->i        = carve(&c, line);
     q->b        = p->b != NULL ? carve(&c, line) : NULL;
+    q->f        = is_token(&x->col) ? carve(&c, line) : NULL;
     q->y        = carve(&c, line);
     *used       = c.used;
 }
@@ -168,17 +169,19 @@ static void fwd_group(const scan *p, const cols *q, const block *b, const group 
     const view *const of[]  = {&p->x->i, p->b, &v_y};
     ahead             next;
     unit              u[SCAN_GROUP];
-    track             at_i[SCAN_GROUP], at_b[SCAN_GROUP];
+    track             at_i[SCAN_GROUP], at_b[SCAN_GROUP], at_f[SCAN_GROUP];
     trail             at_y[SCAN_GROUP];
     K_(lcsm_scan_ahead)(p, b, g, false, of, 3, &next);
     K_(lcsm_scan_cols)(p, b, g, &p->x->i, q->i, at_i);
     K_(lcsm_scan_trails)(p, b, g, &out_y, q->y, at_y);
     if (p->b != NULL) K_(lcsm_scan_cols)(p, b, g, p->b, q->b, at_b);
+    if (q->f != NULL) K_(lcsm_scan_factors)(p, b, g, q->f, at_f);
     for (ptrdiff_t s = 0; s < g->count; s++) {
         u[s]   = K_(lcsm_scan_unit)(p, b, g->cut[s]);
         u[s].i = at_i[s];
         u[s].y = at_y[s];
         if (p->b != NULL) u[s].b = at_b[s];
+        if (q->f != NULL) u[s].f = at_f[s];
         u[s].next = &next;
     }
     ptrdiff_t beside = is_token(&p->x->full) ? g->count : 1;

@@ -224,8 +224,8 @@ static void bwd_steps(const unit *u, const sweep *w)
 
 typedef struct {
     scan  p;
-    real *m, *G, *dz, *f[2];
-    real *i, *b, *g_y, *g_i, *g_b; /* of a group: strips of (n, W) */
+    real *m, *G, *dz, *other[2];
+    real *i, *b, *f, *g_y, *g_i, *g_b; /* of a group: strips of (n, W) */
     real *e_sum[2], *s_sum[2];
     lanes l;
 } work;
@@ -247,7 +247,7 @@ static void plan(work *k, const seq *x, ptrdiff_t C, real *ws, size_t *used)
     k->dz = gate || complement ? carve(&c, steps * tile) : NULL;
     for (size_t j = 0; j < 2; j++) {
         bool on     = j < planes;
-        k->f[j]     = on && complement ? carve(&c, steps * tile) : NULL;
+        k->other[j] = on && complement ? carve(&c, steps * tile) : NULL;
         k->e_sum[j] = on && p->e_matrix ? carve(&c, tile) : NULL;
         k->s_sum[j] = on && p->s_matrix ? carve(&c, tile) : NULL;
         k->l.e[j]   = on && !p->e_matrix ? carve(&c, lane) : NULL;
@@ -257,6 +257,7 @@ static void plan(work *k, const seq *x, ptrdiff_t C, real *ws, size_t *used)
     k->g_y = carve(&c, line);
     k->g_i = carve(&c, line);
     k->b   = cols ? carve(&c, line) : NULL;
+    k->f   = is_token(&x->col) ? carve(&c, line) : NULL;
     k->g_b = cols ? carve(&c, line) : NULL;
 
     k->l.row       = is_token(&x->row) ? carve(&c, lane) : NULL;
@@ -306,7 +307,7 @@ static void bwd_tile(const pass *a, const unit *u)
     work            *k          = a->k;
     const scan      *p          = &k->p;
     const grads     *g          = a->g;
-    bool             complement = k->f[RE] != NULL;
+    bool             complement = k->other[RE] != NULL;
     VEC_ALIGNED real g_c[SCAN_TILE * VW];
     sweep            w = {.m       = k->m,
                           .G       = k->G,
@@ -314,7 +315,7 @@ static void bwd_tile(const pass *a, const unit *u)
                           .s_lanes = {k->l.s[RE], k->l.s[IM]},
                           .e_sum   = {k->e_sum[RE], k->e_sum[IM]},
                           .s_sum   = {k->s_sum[RE], k->s_sum[IM]},
-                          .f       = {k->f[RE], k->f[IM]},
+                          .f       = {k->other[RE], k->other[IM]},
                           .g_z     = complement ? k->dz : NULL,
                           .g_c     = g_c};
 
@@ -322,7 +323,7 @@ static void bwd_tile(const pass *a, const unit *u)
         for (ptrdiff_t j = 0; j < u->cut.W; j += VW)
             __builtin_prefetch(a->tape + (u->k0 + r) * p->x->D + u->cut.d0 + u->cut.W + j);
     if (p->token && !p->fused) K_(lcsm_scan_gen)(u, complement ? NULL : k->dz);
-    if (complement) K_(lcsm_scan_gen_other)(u, k->f);
+    if (complement) K_(lcsm_scan_gen_other)(u, k->other);
     K_(lcsm_scan_load)(p, u->cut, u->k0, a->tape, k->m);
     K_(lcsm_scan_load)(p, u->cut, u->k0, a->g_m, k->G);
     bwd_steps(u, &w);
@@ -389,7 +390,7 @@ static void bwd_group(const pass *a, const block *b, const group *g, const view 
     const view *const of[] = {&x->i, g_y, p->b, &v_i, p->b == NULL ? NULL : &v_b};
     ahead             next;
     unit              u[SCAN_GROUP];
-    track             at_i[SCAN_GROUP], at_b[SCAN_GROUP], at_y[SCAN_GROUP];
+    track             at_i[SCAN_GROUP], at_b[SCAN_GROUP], at_f[SCAN_GROUP], at_y[SCAN_GROUP];
     trail             to_i[SCAN_GROUP], sum_b[SCAN_GROUP];
 
     K_(lcsm_scan_ahead)(p, b, g, true, of, 5, &next);
@@ -400,12 +401,14 @@ static void bwd_group(const pass *a, const block *b, const group *g, const view 
         K_(lcsm_scan_cols)(p, b, g, p->b, k->b, at_b);
         K_(lcsm_scan_trails)(p, b, g, to_b, k->g_b, sum_b);
     }
+    if (k->f != NULL) K_(lcsm_scan_factors)(p, b, g, k->f, at_f);
     for (ptrdiff_t s = 0; s < g->count; s++) {
         u[s]     = K_(lcsm_scan_unit)(p, b, g->cut[s]);
         u[s].i   = at_i[s];
         u[s].g_y = at_y[s];
         u[s].g_i = to_i[s];
         if (p->b != NULL) u[s].b = at_b[s], u[s].g_b = sum_b[s];
+        if (k->f != NULL) u[s].f = at_f[s];
         u[s].next = &next;
     }
     for (ptrdiff_t k0 = 0; k0 < p->Kp; k0 += p->R) {

@@ -134,33 +134,17 @@ static void generated(const unit *u, real *dz)
 
 /* ---- the other factors ------------------------------------------------------------------- */
 
-/* Rows, columns and full logarithms of one step; the sum of phases has the same three sources. */
-typedef struct {
-    track       row;
-    const view *col, *full;
-} sources;
-
-/* Column factors: R rows share one exponential. A factor of a row is a number already. */
-static void col_stage(const unit *u, const sources *s, bool started, real *o)
+/* Row and column factors, which are numbers already. */
+static void outer_stage(const unit *u, bool started, real *o)
 {
-    const seq *x = u->p->x;
-    ptrdiff_t  W = u->cut.W, R = u->p->R;
-    for (ptrdiff_t t = 0; t < u->at->n; t++)
+    const ptrdiff_t W = u->cut.W, R = u->p->R;
+    for (ptrdiff_t t = 0; t < u->at->n; t++, o += R * W)
         for (ptrdiff_t j = 0; j < W; j += VW) {
-            vec   f = vexp(view_load(x, s->col, u->at->t0 + t, 0, u->cut.d0 + j));
-            real *q = o + t * R * W + j;
-            for (ptrdiff_t r = 0; r < R; r++) vstore(q + r * W, started ? f * vload(q + r * W) : f);
-        }
-}
-
-static void row_stage(const unit *u, const sources *s, bool started, real *o)
-{
-    ptrdiff_t W = u->cut.W, R = u->p->R;
-    for (ptrdiff_t t = 0; t < u->at->n; t++)
-        for (ptrdiff_t r = 0; r < R; r++) {
-            vec   f = vset1(s->row.p[t * s->row.t + r]);
-            real *q = o + (t * R + r) * W;
-            for (ptrdiff_t j = 0; j < W; j += VW) vstore(q + j, started ? f * vload(q + j) : f);
+            vec f = u->f.p == NULL ? vset1(1) : vload(u->f.p + t * u->f.t + j);
+            for (ptrdiff_t r = 0; r < R; r++) {
+                vec v = u->g.p == NULL ? f : f * u->g.p[t * u->g.t + r];
+                vstore(o + r * W + j, started ? v * vload(o + r * W + j) : v);
+            }
         }
 }
 
@@ -177,10 +161,10 @@ VEC_INLINE void full_row(const real *from, ptrdiff_t next, ptrdiff_t W, bool sta
 }
 
 /* A full o for each token streams through memory once; the next rows are asked for early. */
-static void full_stage(const unit *u, const sources *s, bool started, real *o)
+static void full_stage(const unit *u, bool started, real *o)
 {
     const seq  *x    = u->p->x;
-    const view *full = s->full;
+    const view *full = &x->full;
     ptrdiff_t   W = u->cut.W, R = u->p->R;
     bool        whole = u->k0 + R <= x->K && u->cut.cols == W && full->d == 1;
     for (ptrdiff_t t = 0; t < u->at->n; t++)
@@ -249,10 +233,8 @@ static void other_factors(const unit *u, real *const o[2], bool started)
     const scan *p    = u->p;
     const seq  *x    = p->x;
     ptrdiff_t   size = u->at->n * p->R * u->cut.W;
-    sources     s    = {u->g, &x->col, &x->full};
-    if (is_token(&x->full)) full_stage(u, &s, started, o[RE]), started = true;
-    if (is_token(&x->col)) col_stage(u, &s, started, o[RE]), started = true;
-    if (is_token(&x->row)) row_stage(u, &s, started, o[RE]), started = true;
+    if (is_token(&x->full)) full_stage(u, started, o[RE]), started = true;
+    if (u->f.p != NULL || u->g.p != NULL) outer_stage(u, started, o[RE]), started = true;
     if (p->token_phase) phase_stage(u, o, started), started = true;
     if (!started) fill(o[RE], size, 1);
     if (p->still_factor) still_stage(u, o);

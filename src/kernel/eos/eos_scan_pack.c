@@ -197,22 +197,36 @@ bool K_(lcsm_scan_in_place)(const scan *p, const group *g, ptrdiff_t d_stride)
     return d_stride == 1 && g->end <= p->x->D;
 }
 
+/* The columns of v, or their exponentials, as strips of (n, W). */
+VEC_INLINE void pack_cols(const scan *p, const block *b, const group *g, const view *v, bool exps,
+                          real *to, track at[SCAN_GROUP])
+{
+    for (ptrdiff_t s = 0; s < g->count; s++) {
+        strip cut = g->cut[s];
+        at[s]     = (track){to + g->at[s], cut.W};
+        for (ptrdiff_t t = 0; t < b->n; t++)
+            for (ptrdiff_t j = 0; j < cut.W; j += VW) {
+                vec x = view_load(p->x, v, b->t0 + t, 0, cut.d0 + j);
+                vstore(to + g->at[s] + t * cut.W + j, exps ? vexp(x) : x);
+            }
+    }
+}
+
 void K_(lcsm_scan_cols)(const scan *p, const block *b, const group *g, const view *v, real *to,
                         track at[SCAN_GROUP])
 {
-    bool in_place = K_(lcsm_scan_in_place)(p, g, v->d);
-    for (ptrdiff_t s = 0; s < g->count; s++) {
-        strip cut = g->cut[s];
-        if (in_place) at[s] = (track){v->p + b->t0 * v->t + cut.d0, v->t};
-        else at[s] = (track){to + g->at[s], cut.W};
+    if (!K_(lcsm_scan_in_place)(p, g, v->d)) {
+        pack_cols(p, b, g, v, false, to, at);
+        return;
     }
-    for (ptrdiff_t t = 0; !in_place && t < b->n; t++)
-        for (ptrdiff_t s = 0; s < g->count; s++) {
-            strip cut  = g->cut[s];
-            real *line = to + g->at[s] + t * cut.W;
-            for (ptrdiff_t j = 0; j < cut.W; j += VW)
-                vstore(line + j, view_load(p->x, v, b->t0 + t, 0, cut.d0 + j));
-        }
+    for (ptrdiff_t s = 0; s < g->count; s++)
+        at[s] = (track){v->p + b->t0 * v->t + g->cut[s].d0, v->t};
+}
+
+void K_(lcsm_scan_factors)(const scan *p, const block *b, const group *g, real *to,
+                           track at[SCAN_GROUP])
+{
+    pack_cols(p, b, g, &p->x->col, true, to, at);
 }
 
 void K_(lcsm_scan_trails)(const scan *p, const block *b, const group *g, const out *v, real *packed,

@@ -125,7 +125,7 @@ typedef struct {
     const block *at;
     strip        cut;
     ptrdiff_t    k0;
-    track        i, b, g_y;               /* (n, W) */
+    track        i, b, g_y, f;            /* (n, W); f: the column factor itself, exp(col) */
     trail        y, g_i, g_b;             /* (n, W) */
     track        e[2], s[2], a, g, phase; /* (n, R) */
     track        o[2];                    /* (n, R, W) */
@@ -270,6 +270,9 @@ group K_(lcsm_scan_group)(const scan *p, ptrdiff_t d0, ptrdiff_t n);
 /* The block's steps of a (T, D) view for each strip: in place, or packed as (n, W) into `to`. */
 void K_(lcsm_scan_cols)(const scan *p, const block *b, const group *g, const view *v, real *to,
                         track at[SCAN_GROUP]);
+/* exp(col) of a col with T, likewise, always packed. */
+void K_(lcsm_scan_factors)(const scan *p, const block *b, const group *g, real *to,
+                           track at[SCAN_GROUP]);
 /* Where the strips are written: in place, or to `packed`. */
 void K_(lcsm_scan_trails)(const scan *p, const block *b, const group *g, const out *v, real *packed,
                           trail at[SCAN_GROUP]);
