@@ -99,19 +99,24 @@ static int version(int argc, char **argv)
  * Sleeping at once would cost a quiet machine 40 us for each loop.
  *
  * The runtimes read their settings while the program is loaded, before main(), so the only way is
- * to start once more, by the program's own path, whose last part is the name that ps and killall
- * know it by. A user who chose a value keeps it, and the value that is set here is what tells the
- * second start from the first.
+ * to start once more. A user who chose a value keeps it, and the value that is set here is what
+ * tells the second start from the first.
  */
 static void limit_spinning(char **argv)
 {
-    char    path[4096];
-    ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
     if (getenv("OMP_WAIT_POLICY") != NULL || getenv("GOMP_SPINCOUNT") != NULL) return;
     if (setenv("GOMP_SPINCOUNT", "1000", 0) != 0 || setenv("KMP_BLOCKTIME", "0", 0) != 0) return;
-    if (length <= 0) return;
-    path[length] = '\0';
-    (void)execv(path, argv); /* returns if it cannot, and then all works as before */
+    (void)execv("/proc/self/exe", argv); /* returns if it cannot, and then all works as before */
+}
+
+/* The name that ps and killall know. A program that was started by /proc/self/exe, as here and by
+ * an experiment, would be called exe. */
+static void name_process(void)
+{
+    int fd = open("/proc/self/comm", O_WRONLY);
+    if (fd < 0) return;
+    (void)!write(fd, "lcsm", 4);
+    (void)close(fd);
 }
 
 /* A closed stdin, stdout or stderr would be the number of the next file that is opened, which then
@@ -136,6 +141,7 @@ int main(int argc, char **argv)
 {
     fill_standard_files();
     limit_spinning(argv);
+    name_process();
     if (argc < 2) {
         print_help(stderr);
         return EXIT_USAGE;
