@@ -104,9 +104,11 @@ LCSM_API lcsm_status lcsm_recipe_find(char *path, size_t size, const char *name,
 LCSM_API ptrdiff_t lcsm_model_config_layers(const lcsm_model_config *cfg);
 /* What goes together: names, codes, sizes. */
 LCSM_API lcsm_status lcsm_model_config_check(const lcsm_model_config *cfg, lcsm_error *err);
-/* Refuses a setting that is not the default and that the method does not read. For what a person
- * says; a model with one is as good as others. */
-LCSM_API lcsm_status lcsm_model_config_unused(const lcsm_model_config *cfg, lcsm_error *err);
+/* Refuses a setting that is not the default and that the model does not read. For what a person
+ * says; a model with one is as good as others. `shared` (or NULL) are settings from which several
+ * models begin, as those of a recipe: what they say counts only for the model that they name. */
+LCSM_API lcsm_status lcsm_model_config_unused(const lcsm_model_config *cfg,
+                                              const lcsm_model_config *shared, lcsm_error *err);
 
 LCSM_END_DECLS
 #endif

@@ -62,6 +62,9 @@ LCSM_API lcsm_status lcsm_train_config_set(lcsm_train_config *cfg, const char *k
                                            const char *value, lcsm_error *err);
 /* True for a key that lcsm_train_config_set knows. */
 LCSM_API bool lcsm_train_config_has(const char *key);
+/* Wires a model for the task: that of recall is wired by mqar unless it has another wiring than lm,
+ * as in lcsm_train. */
+LCSM_API void lcsm_train_wire(const lcsm_train_config *cfg, lcsm_model_config *model);
 /* The lines of --help about training, or about models, in *text; the caller frees it. */
 LCSM_API lcsm_status lcsm_train_help(char **text, lcsm_error *err);
 LCSM_API lcsm_status lcsm_model_help(char **text, lcsm_error *err);

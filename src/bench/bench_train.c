@@ -39,7 +39,7 @@ void lcsm_bench_train_settings(lcsm_task task, lcsm_model_config *model, lcsm_tr
     model->vocab      = mqar ? 8192 : 50265;
     model->layers     = mqar ? 2 : 6;
     model->d_model    = mqar ? 64 : 512;
-    model->heads      = mqar ? 1 : 4;
+    model->heads      = mqar ? 0 : 4;
     model->expand     = mqar ? 128 : 64;
     model->hidden     = mqar ? 0 : 1365;
     model->dropout    = mqar ? 0.1 : 0;

@@ -75,7 +75,7 @@ static int bench(const char *folder, const lcsm_model_config *cfg, int threads, 
     const char *name    = folder != NULL ? folder : *cfg->code != '\0' ? cfg->code : cfg->method;
     json_t     *results = json_array();
     lcsm_error  err;
-    lcsm_status st = lcsm_model_config_unused(cfg, &err);
+    lcsm_status st = lcsm_model_config_unused(cfg, NULL, &err);
     if (threads == 0 && sysconf(_SC_NPROCESSORS_ONLN) < 2) to = 1;
     for (int n = from; n <= to && st == LCSM_OK; n++) {
         lcsm_bench_decode r;

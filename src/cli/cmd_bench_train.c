@@ -123,7 +123,7 @@ int cmd_bench_train(int argc, char **argv)
     bool               help = false, json = false;
     const char        *isa = "auto";
     int                words, code;
-    lcsm_model_config  model;
+    lcsm_model_config  model, shared;
     lcsm_train_config  train;
     lcsm_bench_update  update;
     lcsm_error         err;
@@ -134,6 +134,7 @@ int cmd_bench_train(int argc, char **argv)
                                     {"--seconds", CLI_NUMBER, &o.seconds, 0.001, 3600},
                                     {NULL, CLI_FLAG, NULL, 0, 0}};
     lcsm_bench_train_settings(task_of(argc, argv), &model, &train);
+    shared = model;
     if (!cli_take_settings(&argc, argv, &model, &train, &code)) return code;
     if (!cli_parse(argc, argv, options, &words) || !cli_isa("bench train", isa, &o.isa))
         return EXIT_USAGE;
@@ -146,7 +147,7 @@ int cmd_bench_train(int argc, char **argv)
                 argv[1]);
         return EXIT_USAGE;
     }
-    if (lcsm_model_config_unused(&model, &err) != LCSM_OK
+    if (lcsm_model_config_unused(&model, &shared, &err) != LCSM_OK
         || lcsm_bench_train(&update, &o, &model, &train, &err) != LCSM_OK)
         return cli_report("bench train", &err);
     if (json) print_json(&update);

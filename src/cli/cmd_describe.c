@@ -144,8 +144,8 @@ static lcsm_status describe_with(const lcsm_context *ctx, lcsm_model_config *cfg
                                  int length, const char *size, lcsm_error *err)
 {
     lcsm_model_summary m;
-    lcsm_status        st = lcsm_model_config_unused(cfg, err);
-    if (st == LCSM_OK && size != NULL) st = lcsm_model_config_size(cfg, ctx, size, err);
+    lcsm_status        st = LCSM_OK;
+    if (size != NULL) st = lcsm_model_config_size(cfg, ctx, size, err);
     if (st == LCSM_OK) st = lcsm_model_describe(ctx, cfg, length, &m, NULL, NULL, err);
     if (st != LCSM_OK) return st;
     if (!s->json) print_states(cfg->code[0] != 0 ? "code" : cfg->method, &m);
@@ -154,13 +154,15 @@ static lcsm_status describe_with(const lcsm_context *ctx, lcsm_model_config *cfg
     return st;
 }
 
-static int describe(lcsm_model_config *cfg, show *s, int length, const char *size)
+static int describe(lcsm_model_config *cfg, const lcsm_model_config *recipe, show *s, int length,
+                    const char *size)
 {
     lcsm_context *ctx;
     lcsm_error    err;
     bool          code = (s->name[0] >= '0' && s->name[0] <= '9') || strcmp(s->name, "ssm") == 0;
     if (!code && !cli_is_method("describe", s->name)) return EXIT_USAGE;
-    if (lcsm_model_config_set(cfg, code ? "code" : "method", s->name, &err) != LCSM_OK)
+    if (lcsm_model_config_set(cfg, code ? "code" : "method", s->name, &err) != LCSM_OK
+        || lcsm_model_config_unused(cfg, recipe, &err) != LCSM_OK)
         return cli_report("describe", &err);
     if (lcsm_context_create(&ctx, NULL, &err) != LCSM_OK) return cli_report("describe", &err);
     s->rows        = json_array();
@@ -176,7 +178,7 @@ int cmd_describe(int argc, char **argv)
     int               count, length = 512, code;
     const char       *recipe = NULL, *size = NULL;
     show              s = {0};
-    lcsm_model_config cfg;
+    lcsm_model_config cfg, base;
     const cli_option  options[] = {{"--help", CLI_FLAG, &help, 0, 0},
                                    {"--json", CLI_FLAG, &s.json, 0, 0},
                                    {"--recipe", CLI_TEXT, &recipe, 0, 0},
@@ -186,6 +188,7 @@ int cmd_describe(int argc, char **argv)
     const char       *second    = second_name(argc, argv);
     lcsm_model_config_defaults(&cfg);
     if ((code = take_recipe(argc, argv, &cfg)) != EXIT_OK) return code;
+    base = cfg;
     if (!cli_take_settings(&argc, argv, &cfg, NULL, &code)) return code;
     if (!cli_parse(argc, argv, options, &count)) return EXIT_USAGE;
     if (help) {
@@ -202,5 +205,5 @@ int cmd_describe(int argc, char **argv)
         return EXIT_USAGE;
     }
     s.name = argv[1];
-    return describe(&cfg, &s, length, size);
+    return describe(&cfg, &base, &s, length, size);
 }

@@ -210,9 +210,11 @@ static bool has_flag(int argc, char **argv, const char *name)
     return false;
 }
 
-/* Defaults, then the run to resume, the recipe, the file. The flags themselves come after. */
+/* Defaults, then the run to resume, the recipe, the file. The flags themselves come after. *shared
+ * is the model before the file. */
 static lcsm_status base_settings(int argc, char **argv, lcsm_model_config *model,
-                                 lcsm_train_config *train, lcsm_error *err)
+                                 lcsm_model_config *shared, lcsm_train_config *train,
+                                 lcsm_error *err)
 {
     const char *out = value_of(argc, argv, "--out"), *config = value_of(argc, argv, "--config");
     const char *recipe = value_of(argc, argv, "--recipe");
@@ -226,11 +228,12 @@ static lcsm_status base_settings(int argc, char **argv, lcsm_model_config *model
         st = lcsm_recipe_find(path, sizeof path, recipe, err);
         if (st == LCSM_OK) st = lcsm_settings_read(path, model, train, err);
     }
+    *shared = *model;
     if (st == LCSM_OK && config != NULL) st = lcsm_settings_read(config, model, train, err);
     return st;
 }
 
-static int train(const lcsm_train_job *job, const flags *f)
+static int train(const lcsm_train_job *job, const lcsm_model_config *shared, const flags *f)
 {
     screen               s     = {.quiet  = f->quiet,
                                   .live   = isatty(STDERR_FILENO) != 0,
@@ -242,7 +245,7 @@ static int train(const lcsm_train_job *job, const flags *f)
     lcsm_train_result    result;
     lcsm_error           err;
     lcsm_status          st = lcsm_context_create(&ctx, &opt, &err);
-    if (st == LCSM_OK && !job->resume) st = lcsm_model_config_unused(job->model, &err);
+    if (st == LCSM_OK && !job->resume) st = lcsm_model_config_unused(job->model, shared, &err);
     if (st == LCSM_OK) st = lcsm_train(ctx, job, &hooks, &result, &err);
     lcsm_context_free(ctx);
     close_line(&s);
@@ -259,7 +262,7 @@ int cmd_train(int argc, char **argv)
 {
     flags             f = {0};
     int               words, code;
-    lcsm_model_config model;
+    lcsm_model_config model, shared;
     lcsm_train_config cfg;
     lcsm_error        err;
     const cli_option  options[] = {{"--help", CLI_FLAG, &f.help, 0, 0},
@@ -275,10 +278,12 @@ int cmd_train(int argc, char **argv)
                                    {"--data", CLI_LIST, &f.data, 0, 0},
                                    {"--valid", CLI_LIST, &f.valid, 0, 0},
                                    {NULL, CLI_SETTINGS, NULL, 0, 0}};
-    if (base_settings(argc, argv, &model, &cfg, &err) != LCSM_OK) return cli_report("train", &err);
+    if (base_settings(argc, argv, &model, &shared, &cfg, &err) != LCSM_OK)
+        return cli_report("train", &err);
     if (!cli_take_settings(&argc, argv, &model, &cfg, &code)) return code;
     if (!cli_parse(argc, argv, options, &words)) return EXIT_USAGE;
     if (f.help) return print_help();
+    lcsm_train_wire(&cfg, &model);
     if (words != 0 || f.out == NULL) {
         fprintf(stderr,
                 words != 0 ? "lcsm train: what is '%s'? lcsm train --help says more\n"
@@ -296,5 +301,5 @@ int cmd_train(int argc, char **argv)
                           .cache       = f.cache,
                           .out         = f.out,
                           .resume      = f.resume};
-    return train(&job, &f);
+    return train(&job, &shared, &f);
 }

@@ -56,23 +56,33 @@ static lcsm_status check_kind(const char *key, const json_t *value, lcsm_error *
                      kind);
 }
 
-/* Tries every setting in the tables of models and of training. */
-static lcsm_status try_settings(lcsm_grid_run *r, lcsm_error *err)
+/* The settings over the defaults. */
+static lcsm_status apply(lcsm_model_config *model, lcsm_train_config *train, json_t *settings,
+                         lcsm_error *err)
 {
     lcsm_status st = LCSM_OK;
     const char *key;
     json_t     *value;
     char        text[64];
-    lcsm_model_config_defaults(&r->model);
-    lcsm_train_config_defaults(&r->train);
-    json_object_foreach(r->settings, key, value)
+    lcsm_model_config_defaults(model);
+    lcsm_train_config_defaults(train);
+    json_object_foreach(settings, key, value)
     {
         LCSM_TRY(check_kind(key, value, err));
         lcsm_setting_text(text, value);
-        LCSM_TRY(lcsm_setting_apply(&r->model, &r->train, key, text, err));
+        LCSM_TRY(lcsm_setting_apply(model, train, key, text, err));
     }
+cleanup:
+    return st;
+}
+
+/* Tries every setting in the tables of models and of training. */
+static lcsm_status try_settings(lcsm_grid_run *r, const lcsm_model_config *shared, lcsm_error *err)
+{
+    lcsm_status st = LCSM_OK;
+    LCSM_TRY(apply(&r->model, &r->train, r->settings, err));
     LCSM_TRY(lcsm_model_config_check(&r->model, err));
-    LCSM_TRY(lcsm_model_config_unused(&r->model, err));
+    LCSM_TRY(lcsm_model_config_unused(&r->model, shared, err));
 cleanup:
     return st;
 }
@@ -160,14 +170,17 @@ static lcsm_status make_run(lcsm_grid_run *r, const lcsm_grid *g, const place *p
     const json_t           *variant = json_array_get(s->variants, p->variant);
     const json_t           *rate    = json_array_get(s->rates, p->lr);
     const json_t           *at      = json_object_get(json_object_get(variant, "at"), g->scale);
-    *r                              = (lcsm_grid_run){.variant  = p->variant,
-                                                      .settings = json_object(),
-                                                      .lr       = s->lr[p->lr],
-                                                      .seed     = (double)(p->seed + 1)};
+    lcsm_model_config       shared;
+    lcsm_train_config       train;
+    *r = (lcsm_grid_run){.variant  = p->variant,
+                         .settings = json_object(),
+                         .lr       = s->lr[p->lr],
+                         .seed     = (double)(p->seed + 1)};
     if (r->settings == NULL || json_object_set_new(r->settings, "task", json_string(g->task)) != 0)
         return no_room(err);
     LCSM_TRY(merge(r->settings, s->fixed, err));
     LCSM_TRY(merge(r->settings, s->scale_fixed, err));
+    (void)apply(&shared, &train, r->settings, NULL); /* what is wrong is wrong in the whole, too */
     LCSM_TRY(merge(r->settings, variant, err));
     LCSM_TRY(merge(r->settings, at, err));
     LCSM_TRY(add_points(r, g, p, err));
@@ -175,7 +188,7 @@ static lcsm_status make_run(lcsm_grid_run *r, const lcsm_grid *g, const place *p
     LCSM_TRY(set_number(r->settings, "lr", r->lr, err));
     LCSM_TRY(set_number(r->settings, "seed", r->seed, err));
     LCSM_TRY(name_run(r, g, err));
-    if (try_settings(r, err) != LCSM_OK) {
+    if (try_settings(r, &shared, err) != LCSM_OK) {
         lcsm_error why = err == NULL ? (lcsm_error){.status = LCSM_ERR_CONFIG} : *err;
         return lcsm_fail(err, why.status, "%s/grid.json, %s: %.150s", g->name,
                          g->variants[p->variant], why.text);

@@ -106,39 +106,71 @@ ptrdiff_t lcsm_model_config_vocab(const lcsm_model_config *cfg, size_t tokenizer
     return cfg->vocab == standard.vocab ? (ptrdiff_t)tokenizer : cfg->vocab;
 }
 
-/* Settings that only some methods read; "code" stands for all codes. */
+lcsm_channel lcsm_model_config_channel(const lcsm_model_config *cfg)
+{
+    const lcsm_method *method = lcsm_method_find(cfg->code[0] != 0 ? "code" : cfg->method);
+    if (cfg->wiring == LCSM_WIRING_MQAR) return LCSM_CHANNEL_NONE;
+    if (cfg->channel_mixer != LCSM_CHANNEL_AUTO) return (lcsm_channel)cfg->channel_mixer;
+    if (cfg->wiring != LCSM_WIRING_LM) return LCSM_CHANNEL_NONE;
+    bool bare = cfg->flavour == LCSM_FLAVOUR_BARE || method == NULL;
+    return bare ? LCSM_CHANNEL_GLU : (lcsm_channel)method->channel;
+}
+
+/* ---- settings that do nothing ----------------------------------------------------------- */
+
+static bool has_channel_mixer(const lcsm_model_config *cfg)
+{
+    return lcsm_model_config_channel(cfg) != LCSM_CHANNEL_NONE;
+}
+
+static bool may_have_channel_mixer(const lcsm_model_config *cfg)
+{
+    return cfg->wiring != LCSM_WIRING_MQAR;
+}
+
+#define HEADED                                                                                     \
+    "linear-attention, tnl, retnet, cosformer, lrpe, gla, gateloop, dur, gfw, fwp, m1, m2, m3"
+
+/* Settings that only some models read: the methods of a list, where "code" stands for all codes, or
+ * those for which `read` is true. */
 static const struct {
-    const char *key, *methods;
+    const char *key, *models;
+    bool (*read)(const lcsm_model_config *cfg);
 } OWNED[] = {
-    {"activation", "custom"},
-    {"expand.from", "custom"},
-    {"shrink.from", "custom"},
-    {"oscillation", "custom"},
-    {"oscillation.k", "custom"},
-    {"oscillation.d", "custom"},
-    {"oscillation.kd", "custom"},
-    {"phase", "code, custom"},
-    {"o_init", "code, custom"},
-    {"theta_init", "code, custom"},
-    {"o_learned", "code, custom"},
-    {"tau", "code, custom, gla"},
-    {"rank", "code, gla, mamba, tnn"},
-    {"denominator", "linear-attention, cosformer"},
-    {"complex", "hgrn"},
-    {"raw", "m1, m2, m3"},
-    {"complement", "dur"},
-    {"feature", "fwp"},
-    {"s4_kind", "s4"},
-    {"s4_init", "s4, s4d"},
-    {"dss_kind", "dss"},
-    {"disc", "s5"},
-    {"state_size", "s4, s4d, s5, s5-table, dss, mamba"},
-    {"conv_width", "mamba"},
-    {"conv_bias", "mamba"},
-    {"proj_bias", "mamba"},
-    {"inner_ratio", "mamba, tnn"},
-    {"rpe_layers", "tnn"},
-    {"value_ratio", "retnet, rwkv4, rwkv4-eos"},
+    {"heads", HEADED ", attention", NULL},
+    {"expand", HEADED ", code, custom", NULL},
+    {"channel_mixer", "the wirings lm and mqar-plain", may_have_channel_mixer},
+    {"hidden", "models with a channel_mixer, which by itself neither mamba nor the wiring mqar has",
+     has_channel_mixer},
+    {"activation", "custom", NULL},
+    {"expand.from", "custom", NULL},
+    {"shrink.from", "custom", NULL},
+    {"oscillation", "custom", NULL},
+    {"oscillation.k", "custom", NULL},
+    {"oscillation.d", "custom", NULL},
+    {"oscillation.kd", "custom", NULL},
+    {"phase", "code, custom", NULL},
+    {"o_init", "code, custom", NULL},
+    {"theta_init", "code, custom", NULL},
+    {"o_learned", "code, custom", NULL},
+    {"tau", "code, custom, gla", NULL},
+    {"rank", "code, gla, mamba, tnn", NULL},
+    {"denominator", "linear-attention, cosformer", NULL},
+    {"complex", "hgrn", NULL},
+    {"raw", "m1, m2, m3", NULL},
+    {"complement", "dur", NULL},
+    {"feature", "fwp", NULL},
+    {"s4_kind", "s4", NULL},
+    {"s4_init", "s4, s4d", NULL},
+    {"dss_kind", "dss", NULL},
+    {"disc", "s5", NULL},
+    {"state_size", "s4, s4d, s5, s5-table, dss, mamba", NULL},
+    {"conv_width", "mamba", NULL},
+    {"conv_bias", "mamba", NULL},
+    {"proj_bias", "mamba", NULL},
+    {"inner_ratio", "mamba, tnn", NULL},
+    {"rpe_layers", "tnn", NULL},
+    {"value_ratio", "retnet, rwkv4, rwkv4-eos", NULL},
 };
 
 /* Whether a list, "one, two", has the word. */
@@ -153,18 +185,31 @@ static bool lists(const char *list, const char *word)
     return false;
 }
 
-lcsm_status lcsm_model_config_unused(const lcsm_model_config *cfg, lcsm_error *err)
+static bool reads(const lcsm_model_config *cfg, size_t row)
 {
-    const bool        code   = cfg->code[0] != 0;
-    const char       *method = code ? "code" : cfg->method;
+    return OWNED[row].read != NULL
+             ? OWNED[row].read(cfg)
+             : lists(OWNED[row].models, cfg->code[0] != 0 ? "code" : cfg->method);
+}
+
+static bool same_model(const lcsm_model_config *a, const lcsm_model_config *b)
+{
+    return strcmp(a->code, b->code) == 0 && (a->code[0] != 0 || strcmp(a->method, b->method) == 0);
+}
+
+lcsm_status lcsm_model_config_unused(const lcsm_model_config *cfg, const lcsm_model_config *shared,
+                                     lcsm_error *err)
+{
+    const bool        code = cfg->code[0] != 0;
     lcsm_model_config standard;
     lcsm_model_config_defaults(&standard);
+    if (shared == NULL || same_model(cfg, shared)) shared = &standard;
     for (size_t j = 0; j < COUNT(OWNED); j++)
-        if (!lists(OWNED[j].methods, method)
-            && !lcsm_key_same(lcsm_keys_find(&LCSM_MODEL_KEYS, OWNED[j].key), cfg, &standard))
-            return lcsm_fail(err, LCSM_ERR_CONFIG, "%s is for %s; in %s %s it does nothing",
-                             OWNED[j].key, OWNED[j].methods, code ? "code" : "method",
-                             code ? cfg->code : cfg->method);
+        if (!reads(cfg, j)
+            && !lcsm_key_same(lcsm_keys_find(&LCSM_MODEL_KEYS, OWNED[j].key), cfg, shared))
+            return lcsm_fail(err, LCSM_ERR_CONFIG, "%s does nothing in %s %s; it is for %s",
+                             OWNED[j].key, code ? "code" : "method", code ? cfg->code : cfg->method,
+                             OWNED[j].models);
     return LCSM_OK;
 }
 

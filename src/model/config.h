@@ -10,4 +10,7 @@ extern const lcsm_keys LCSM_MODEL_KEYS;
 /* The vocabulary of a model of text: the tokenizer's unless another was asked for, as the paper's,
  * which is larger. */
 ptrdiff_t lcsm_model_config_vocab(const lcsm_model_config *cfg, size_t tokenizer);
+
+/* The second half of a block. */
+lcsm_channel lcsm_model_config_channel(const lcsm_model_config *cfg);
 #endif

@@ -6,6 +6,7 @@
 #include "eos/method.h"
 #include "eos/tables.h"
 #include "graph/internal.h"
+#include "model/config.h"
 
 /* What building a model carries along. */
 typedef struct {
@@ -80,14 +81,6 @@ static lcsm_tensor *final_norm(const builder *b, lcsm_tensor *x)
 
 /* ---- channel mixers --------------------------------------------------------------------- */
 
-static lcsm_channel channel_kind(const builder *b)
-{
-    if (b->cfg->channel_mixer != LCSM_CHANNEL_AUTO) return (lcsm_channel)b->cfg->channel_mixer;
-    if (b->cfg->wiring != LCSM_WIRING_LM) return LCSM_CHANNEL_NONE;
-    return b->cfg->flavour == LCSM_FLAVOUR_BARE ? LCSM_CHANNEL_GLU
-                                                : (lcsm_channel)b->method->channel;
-}
-
 /* W3 (f(W1 x) * W2 x). */
 static lcsm_tensor *glu(const lcsm_mixer *m, lcsm_act act)
 {
@@ -153,7 +146,7 @@ static lcsm_tensor *branch(const builder *b, lcsm_tensor *x, lcsm_tensor *y)
 
 static lcsm_tensor *lm_block(const builder *b, lcsm_tensor *x)
 {
-    lcsm_channel kind = channel_kind(b);
+    lcsm_channel kind = lcsm_model_config_channel(b->cfg);
     x                 = branch(b, x, mix(b, norm(b, "norm1", x)));
     if (kind == LCSM_CHANNEL_NONE) return x;
     lcsm_tensor *n = norm(b, "norm2", x);

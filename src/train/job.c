@@ -363,8 +363,7 @@ lcsm_status lcsm_job_open(lcsm_job *j, const lcsm_context *ctx, const lcsm_train
     lcsm_status st = LCSM_OK;
     *j             = (lcsm_job){
                     .ctx = ctx, .run = want->out, .model_cfg = *want->model, .cfg = *want->train, .lock = -1};
-    if (want->train->task == LCSM_TASK_MQAR && j->model_cfg.wiring == LCSM_WIRING_LM)
-        j->model_cfg.wiring = LCSM_WIRING_MQAR;
+    lcsm_train_wire(&j->cfg, &j->model_cfg);
     LCSM_TRY(check_folder(want, err));
     if (want->resume) LCSM_TRY(lock_folder(j, err));
     LCSM_TRY(lcsm_train_config_check(&j->cfg, err));

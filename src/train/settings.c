@@ -76,6 +76,12 @@ bool lcsm_train_config_has(const char *key)
     return lcsm_keys_find(&LCSM_TRAIN_KEYS, key) != NULL;
 }
 
+void lcsm_train_wire(const lcsm_train_config *cfg, lcsm_model_config *model)
+{
+    if (cfg->task == LCSM_TASK_MQAR && model->wiring == LCSM_WIRING_LM)
+        model->wiring = LCSM_WIRING_MQAR;
+}
+
 static lcsm_status help(const lcsm_keys *keys, char **text, lcsm_error *err)
 {
     lcsm_strbuf s = {0};

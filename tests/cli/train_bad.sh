@@ -6,13 +6,20 @@ try --task mqar --data text
 try --task mqar --tokenizer text
 try --data text --vocab 200
 try --data text --oscillation row
+try --data text --method mamba --heads 2
+try --data text --method attention --expand 8
+try --data text --method mamba --hidden 16
+try --task mqar --hidden 16
 ls -d run 2>/dev/null
 $LCSM train --data text --vocab 300 $small --out run --quiet >out || cat out
 grep -c '"vocab": 300' run/config.json
 $LCSM train --resume --out run --steps 2 --quiet | grep -c '2 updates'
 $LCSM generate run --prompt a --n 5 --quiet >out && echo written
 # A model that an earlier version saved with such a setting is still good.
-sed -i 's/"oscillation": "outer"/"oscillation": "row"/' run/config.json
-grep -c '"oscillation": "row"' run/config.json
+sed -i 's/"oscillation": "outer"/"oscillation": "row"/; s/"state_size": 0/"state_size": 8/' run/config.json
+grep -c '"oscillation": "row"\|"state_size": 8' run/config.json
 $LCSM generate run --prompt a --n 5 --quiet >again && cmp out again && echo same
 $LCSM train --resume --out run --steps 3 --quiet | grep -c '3 updates'
+# A recipe may name another model than the one that is trained.
+echo '{"method": "gla", "heads": 2}' >recipe.json
+$LCSM train --data text --recipe ./recipe.json --method mamba $small --out other --quiet | grep -c '1 updates'

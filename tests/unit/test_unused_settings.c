@@ -1,4 +1,4 @@
-/* Settings that only some methods read: for the others they are refused, and really do nothing. */
+/* Settings that only some models read: for the others they are refused, and really do nothing. */
 #include <lcsm/session.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,6 +11,9 @@ enum { V = 11, N = 9 };
 
 /* A value of each setting that is not its default. */
 static const char *const OTHERS[][2] = {
+    {"heads", "2"},
+    {"expand", "6"},
+    {"hidden", "5"},
     {"activation", "silu"},
     {"expand.from", "static"},
     {"shrink.from", "static"},
@@ -40,6 +43,9 @@ static const char *const OTHERS[][2] = {
     {"rpe_layers", "2"},
     {"value_ratio", "2"},
 };
+
+/* What a method reads only beside other settings than the defaults. */
+static const char CONDITIONAL[] = "o_init theta_init o_learned s4_init";
 
 /* Codes whose o is static, complex, and made by the SSM. */
 static const char *const CODES[] = {"1-0-1-0", "0-0-0-0", "1-11-1-0", "0"};
@@ -91,11 +97,13 @@ static bool matters(const lcsm_context *ctx, const lcsm_model_config *plain, con
     picture           after;
     if (lcsm_model_config_set(&cfg, setting[0], setting[1], &err) != LCSM_OK)
         fail_msg("%s", err.text);
-    bool refused = lcsm_model_config_unused(&cfg, &err) != LCSM_OK;
+    bool refused = lcsm_model_config_unused(&cfg, NULL, &err) != LCSM_OK;
     bool same    = look(ctx, &cfg, &after) && memcmp(before, &after, sizeof after) == 0;
     if (refused && !same)
         fail_msg("%s is refused in %s%s, where it does something: %s", setting[0], cfg.method,
                  cfg.code, err.text);
+    if (!refused && same && cfg.code[0] == 0 && strstr(CONDITIONAL, setting[0]) == NULL)
+        fail_msg("%s is taken by %s, where it does nothing", setting[0], cfg.method);
     return !refused && !same;
 }
 
@@ -118,4 +126,31 @@ TEST(settings_are_refused_where_they_do_nothing_and_nowhere_else)
     for (size_t k = 0; k < COUNT(OTHERS); k++)
         if (used[k] == 0) fail_msg("%s makes no difference anywhere", OTHERS[k][0]);
     lcsm_context_free(ctx);
+}
+
+TEST(settings_of_a_block_without_channel_mixer_are_refused)
+{
+    lcsm_model_config cfg = config_of("gla", "");
+    cfg.hidden            = 5;
+    assert_int_equal(lcsm_model_config_unused(&cfg, NULL, NULL), LCSM_OK);
+    cfg.wiring = LCSM_WIRING_MQAR;
+    assert_int_equal(lcsm_model_config_unused(&cfg, NULL, NULL), LCSM_ERR_CONFIG);
+    cfg.wiring = LCSM_WIRING_MQAR_PLAIN;
+    assert_int_equal(lcsm_model_config_unused(&cfg, NULL, NULL), LCSM_ERR_CONFIG);
+    cfg.channel_mixer = LCSM_CHANNEL_FFN;
+    assert_int_equal(lcsm_model_config_unused(&cfg, NULL, NULL), LCSM_OK);
+    cfg.hidden = 0;
+    cfg.wiring = LCSM_WIRING_MQAR;
+    assert_int_equal(lcsm_model_config_unused(&cfg, NULL, NULL), LCSM_ERR_CONFIG);
+}
+
+TEST(settings_of_a_recipe_are_refused_only_for_the_model_that_it_names)
+{
+    lcsm_model_config recipe = config_of("mamba", ""), cfg = recipe;
+    recipe.heads = cfg.heads = 2;
+    assert_int_equal(lcsm_model_config_unused(&cfg, &recipe, NULL), LCSM_ERR_CONFIG);
+    recipe = config_of("gla", "");
+    assert_int_equal(lcsm_model_config_unused(&cfg, &recipe, NULL), LCSM_ERR_CONFIG);
+    recipe.heads = 2;
+    assert_int_equal(lcsm_model_config_unused(&cfg, &recipe, NULL), LCSM_OK);
 }
