@@ -65,6 +65,10 @@ LCSM_API bool lcsm_train_config_has(const char *key);
 /* Wires a model for the task: that of recall is wired by mqar unless it has another wiring than lm,
  * as in lcsm_train. */
 LCSM_API void lcsm_train_wire(const lcsm_train_config *cfg, lcsm_model_config *model);
+/* Refuses a setting that the task does not read and that is not as in `base`, the run that is
+ * resumed (NULL: the defaults). For what a person says, as lcsm_model_config_unused. */
+LCSM_API lcsm_status lcsm_train_config_unused(const lcsm_train_config *cfg,
+                                              const lcsm_train_config *base, lcsm_error *err);
 /* The lines of --help about training, or about models, in *text; the caller frees it. */
 LCSM_API lcsm_status lcsm_train_help(char **text, lcsm_error *err);
 LCSM_API lcsm_status lcsm_model_help(char **text, lcsm_error *err);

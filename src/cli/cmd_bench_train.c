@@ -148,6 +148,7 @@ int cmd_bench_train(int argc, char **argv)
         return EXIT_USAGE;
     }
     if (lcsm_model_config_unused(&model, &shared, &err) != LCSM_OK
+        || lcsm_train_config_unused(&train, NULL, &err) != LCSM_OK
         || lcsm_bench_train(&update, &o, &model, &train, &err) != LCSM_OK)
         return cli_report("bench train", &err);
     if (json) print_json(&update);

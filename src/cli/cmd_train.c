@@ -210,30 +210,42 @@ static bool has_flag(int argc, char **argv, const char *name)
     return false;
 }
 
+typedef struct {
+    lcsm_model_config model;
+    lcsm_train_config train;
+} settings;
+
 /* Defaults, then the run to resume, the recipe, the file. The flags themselves come after. *shared
- * is the model before the file. */
-static lcsm_status base_settings(int argc, char **argv, lcsm_model_config *model,
-                                 lcsm_model_config *shared, lcsm_train_config *train,
+ * is what comes before the file. */
+static lcsm_status base_settings(int argc, char **argv, settings *s, settings *shared,
                                  lcsm_error *err)
 {
     const char *out = value_of(argc, argv, "--out"), *config = value_of(argc, argv, "--config");
     const char *recipe = value_of(argc, argv, "--recipe");
     lcsm_status st     = LCSM_OK;
-    lcsm_model_config_defaults(model);
-    lcsm_train_config_defaults(train);
+    lcsm_model_config_defaults(&s->model);
+    lcsm_train_config_defaults(&s->train);
     if (has_flag(argc, argv, "--resume") && out != NULL)
-        st = lcsm_run_settings(out, model, train, err);
+        st = lcsm_run_settings(out, &s->model, &s->train, err);
     if (st == LCSM_OK && recipe != NULL) {
         char path[4096];
         st = lcsm_recipe_find(path, sizeof path, recipe, err);
-        if (st == LCSM_OK) st = lcsm_settings_read(path, model, train, err);
+        if (st == LCSM_OK) st = lcsm_settings_read(path, &s->model, &s->train, err);
     }
-    *shared = *model;
-    if (st == LCSM_OK && config != NULL) st = lcsm_settings_read(config, model, train, err);
+    *shared = *s;
+    if (st == LCSM_OK && config != NULL) st = lcsm_settings_read(config, &s->model, &s->train, err);
     return st;
 }
 
-static int train(const lcsm_train_job *job, const lcsm_model_config *shared, const flags *f)
+/* What would do nothing is refused; what a run that is resumed has from before is not. */
+static lcsm_status check_used(const lcsm_train_job *job, const settings *shared, lcsm_error *err)
+{
+    if (job->resume) return lcsm_train_config_unused(job->train, &shared->train, err);
+    lcsm_status st = lcsm_train_config_unused(job->train, NULL, err);
+    return st == LCSM_OK ? lcsm_model_config_unused(job->model, &shared->model, err) : st;
+}
+
+static int train(const lcsm_train_job *job, const settings *shared, const flags *f)
 {
     screen               s     = {.quiet  = f->quiet,
                                   .live   = isatty(STDERR_FILENO) != 0,
@@ -245,7 +257,7 @@ static int train(const lcsm_train_job *job, const lcsm_model_config *shared, con
     lcsm_train_result    result;
     lcsm_error           err;
     lcsm_status          st = lcsm_context_create(&ctx, &opt, &err);
-    if (st == LCSM_OK && !job->resume) st = lcsm_model_config_unused(job->model, shared, &err);
+    if (st == LCSM_OK) st = check_used(job, shared, &err);
     if (st == LCSM_OK) st = lcsm_train(ctx, job, &hooks, &result, &err);
     lcsm_context_free(ctx);
     close_line(&s);
@@ -260,30 +272,28 @@ static int train(const lcsm_train_job *job, const lcsm_model_config *shared, con
 
 int cmd_train(int argc, char **argv)
 {
-    flags             f = {0};
-    int               words, code;
-    lcsm_model_config model, shared;
-    lcsm_train_config cfg;
-    lcsm_error        err;
-    const cli_option  options[] = {{"--help", CLI_FLAG, &f.help, 0, 0},
-                                   {"--resume", CLI_FLAG, &f.resume, 0, 0},
-                                   {"--quiet", CLI_FLAG, &f.quiet, 0, 0},
-                                   {"--json", CLI_FLAG, &f.json, 0, 0},
-                                   {"--threads", CLI_COUNT, &f.threads, 1, 1024},
-                                   {"--out", CLI_TEXT, &f.out, 0, 0},
-                                   {"--recipe", CLI_TEXT, &f.recipe, 0, 0},
-                                   {"--config", CLI_TEXT, &f.config, 0, 0},
-                                   {"--tokenizer", CLI_TEXT, &f.tokenizer, 0, 0},
-                                   {"--cache", CLI_TEXT, &f.cache, 0, 0},
-                                   {"--data", CLI_LIST, &f.data, 0, 0},
-                                   {"--valid", CLI_LIST, &f.valid, 0, 0},
-                                   {NULL, CLI_SETTINGS, NULL, 0, 0}};
-    if (base_settings(argc, argv, &model, &shared, &cfg, &err) != LCSM_OK)
-        return cli_report("train", &err);
-    if (!cli_take_settings(&argc, argv, &model, &cfg, &code)) return code;
+    flags            f = {0};
+    int              words, code;
+    settings         s, shared;
+    lcsm_error       err;
+    const cli_option options[] = {{"--help", CLI_FLAG, &f.help, 0, 0},
+                                  {"--resume", CLI_FLAG, &f.resume, 0, 0},
+                                  {"--quiet", CLI_FLAG, &f.quiet, 0, 0},
+                                  {"--json", CLI_FLAG, &f.json, 0, 0},
+                                  {"--threads", CLI_COUNT, &f.threads, 1, 1024},
+                                  {"--out", CLI_TEXT, &f.out, 0, 0},
+                                  {"--recipe", CLI_TEXT, &f.recipe, 0, 0},
+                                  {"--config", CLI_TEXT, &f.config, 0, 0},
+                                  {"--tokenizer", CLI_TEXT, &f.tokenizer, 0, 0},
+                                  {"--cache", CLI_TEXT, &f.cache, 0, 0},
+                                  {"--data", CLI_LIST, &f.data, 0, 0},
+                                  {"--valid", CLI_LIST, &f.valid, 0, 0},
+                                  {NULL, CLI_SETTINGS, NULL, 0, 0}};
+    if (base_settings(argc, argv, &s, &shared, &err) != LCSM_OK) return cli_report("train", &err);
+    if (!cli_take_settings(&argc, argv, &s.model, &s.train, &code)) return code;
     if (!cli_parse(argc, argv, options, &words)) return EXIT_USAGE;
     if (f.help) return print_help();
-    lcsm_train_wire(&cfg, &model);
+    lcsm_train_wire(&s.train, &s.model);
     if (words != 0 || f.out == NULL) {
         fprintf(stderr,
                 words != 0 ? "lcsm train: what is '%s'? lcsm train --help says more\n"
@@ -291,8 +301,8 @@ int cmd_train(int argc, char **argv)
                 words != 0 ? argv[1] : "");
         return EXIT_USAGE;
     }
-    lcsm_train_job job = {.model       = &model,
-                          .train       = &cfg,
+    lcsm_train_job job = {.model       = &s.model,
+                          .train       = &s.train,
                           .data        = f.data.items,
                           .data_count  = f.data.count,
                           .valid       = f.valid.items,

@@ -83,6 +83,7 @@ static lcsm_status try_settings(lcsm_grid_run *r, const lcsm_model_config *share
     LCSM_TRY(apply(&r->model, &r->train, r->settings, err));
     LCSM_TRY(lcsm_model_config_check(&r->model, err));
     LCSM_TRY(lcsm_model_config_unused(&r->model, shared, err));
+    LCSM_TRY(lcsm_train_config_unused(&r->train, NULL, err));
 cleanup:
     return st;
 }

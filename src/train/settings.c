@@ -112,6 +112,31 @@ lcsm_status lcsm_train_config_check(const lcsm_train_config *c, lcsm_error *err)
     return lcsm_schedule_check(&s, err);
 }
 
+/* Settings that only one task reads. */
+static const struct {
+    const char *key, *task;
+} OWNED[] = {
+    {"valid_fraction", "lm"},       {"pairs", "mqar"}, {"examples", "mqar"},
+    {"test_examples", "mqar"},      {"fresh", "mqar"}, {"power", "mqar"},
+    {"random_non_queries", "mqar"},
+};
+
+lcsm_status lcsm_train_config_unused(const lcsm_train_config *cfg, const lcsm_train_config *base,
+                                     lcsm_error *err)
+{
+    const char       *task = cfg->task == LCSM_TASK_LM ? "lm" : "mqar";
+    lcsm_train_config standard;
+    lcsm_train_config_defaults(&standard);
+    if (base == NULL) base = &standard;
+    for (size_t j = 0; j < COUNT(OWNED); j++)
+        if (strcmp(OWNED[j].task, task) != 0
+            && !lcsm_key_same(lcsm_keys_find(&LCSM_TRAIN_KEYS, OWNED[j].key), cfg, base))
+            return lcsm_fail(err, LCSM_ERR_CONFIG,
+                             "%s does nothing in the task %s; it is for the task %s", OWNED[j].key,
+                             task, OWNED[j].task);
+    return LCSM_OK;
+}
+
 lcsm_adamw_config lcsm_train_adamw(const lcsm_train_config *cfg)
 {
     return (lcsm_adamw_config){.style = cfg->optimizer == 0 ? LCSM_ADAMW_TORCH : LCSM_ADAMW_FAIRSEQ,

@@ -10,16 +10,21 @@ try --data text --method mamba --heads 2
 try --data text --method attention --expand 8
 try --data text --method mamba --hidden 16
 try --task mqar --hidden 16
+for option in '--pairs 8' '--examples 9' '--test-examples 9' --fresh '--power 1' --random-non-queries; do
+    try --data text $option
+done
+try --task mqar --valid-fraction 0.5
 ls -d run 2>/dev/null
 $LCSM train --data text --vocab 300 $small --out run --quiet >out || cat out
 grep -c '"vocab": 300' run/config.json
 $LCSM train --resume --out run --steps 2 --quiet | grep -c '2 updates'
 $LCSM generate run --prompt a --n 5 --quiet >out && echo written
 # A model that an earlier version saved with such a setting is still good.
-sed -i 's/"oscillation": "outer"/"oscillation": "row"/; s/"state_size": 0/"state_size": 8/' run/config.json
-grep -c '"oscillation": "row"\|"state_size": 8' run/config.json
+sed -i 's/"oscillation": "outer"/"oscillation": "row"/; s/"state_size": 0/"state_size": 8/; s/"pairs": 4/"pairs": 5/' run/config.json
+grep -c '"oscillation": "row"\|"state_size": 8\|"pairs": 5' run/config.json
 $LCSM generate run --prompt a --n 5 --quiet >again && cmp out again && echo same
 $LCSM train --resume --out run --steps 3 --quiet | grep -c '3 updates'
+try --resume --pairs 6
 # A recipe may name another model than the one that is trained.
 echo '{"method": "gla", "heads": 2}' >recipe.json
 $LCSM train --data text --recipe ./recipe.json --method mamba $small --out other --quiet | grep -c '1 updates'
