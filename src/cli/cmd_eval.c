@@ -12,7 +12,8 @@ static const char HELP[] =
     "\n"
     "usage: lcsm eval RUN --data TEXT... [--seq-len T] [--batch-size B] [--carried]\n"
     "                 [--lengths T,T,...] [--blocks N] [--ends never|file|line|auto] [--json]\n"
-    "       lcsm eval RUN                    of the task mqar: recall of examples not trained on\n"
+    "       lcsm eval RUN [--seq-len T] [--json]\n"
+    "                                        of the task mqar: recall of examples not trained on\n"
     "\n"
     "The text is cut into blocks of T tokens and every token is predicted from those before it in\n"
     "its block, so the first ones of a block know little; --carried lets the memory go on from\n"
@@ -208,8 +209,30 @@ static int run_task(const char *folder, const cli_list *paths, int ends, int thr
     return code;
 }
 
+/* Examples of recall are not cut out of a text, so that only their length may be chosen. */
+static bool no_text_options(const char *folder, int ends, const task *t)
+{
+    const struct {
+        const char *name;
+        bool        given;
+    } list[] = {{"--batch-size", t->batch > 0},
+                {"--blocks", t->blocks > 0},
+                {"--carried", t->carried},
+                {"--lengths", t->length_count > 0},
+                {"--ends", ends != ENDS_AUTO}};
+    for (size_t j = 0; j < sizeof list / sizeof list[0]; j++) {
+        if (!list[j].given) continue;
+        fprintf(stderr,
+                "lcsm eval: %s is for text, but %s was trained on recall (task mqar); want no more "
+                "than --seq-len\n",
+                list[j].name, folder);
+        return false;
+    }
+    return true;
+}
+
 /* A run of the task mqar is evaluated on the examples that its training never saw. */
-static int recall(const char *folder, int threads, task *t)
+static int recall(const char *folder, int ends, int threads, task *t)
 {
     cli_run           run;
     lcsm_model_config model;
@@ -222,6 +245,7 @@ static int recall(const char *folder, int threads, task *t)
               stderr);
         return EXIT_USAGE;
     }
+    if (!no_text_options(folder, ends, t)) return EXIT_USAGE;
     if (t->length > 0) cfg.seq_len = t->length;
     int code = cli_run_open(&run, "eval", folder, threads, false);
     if (code != EXIT_OK) return code;
@@ -291,6 +315,6 @@ int cmd_eval(int argc, char **argv)
     if (!are_texts(&data) || !parse_lengths(&t, lengths) || !parse_ends(&ends, where))
         return EXIT_USAGE;
     cli_catch_signals();
-    if (data.count == 0) return recall(argv[1], threads, &t);
+    if (data.count == 0) return recall(argv[1], ends, threads, &t);
     return run_task(argv[1], &data, ends, threads, &t);
 }

@@ -8,3 +8,7 @@ for vocab in 256 64; do
     try eval recall$vocab --data text --threads 1
     try eval recall$vocab --threads 1 | cut -d ' ' -f 1
 done
+for option in '--batch-size 4' '--blocks 2' --carried '--lengths 8,16' '--ends line'; do
+    try eval recall64 $option --threads 1
+done
+try eval recall64 --seq-len 16 --threads 1 | cut -d ' ' -f 1
