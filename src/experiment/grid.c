@@ -88,6 +88,18 @@ cleanup:
     return st;
 }
 
+/* Settings that all variants share and that this one does not read are none of the run's. */
+static void drop_unread(lcsm_grid_run *r)
+{
+    const char *key;
+    json_t     *value;
+    void       *next;
+    json_object_foreach_safe(r->settings, next, key, value)
+    {
+        if (!lcsm_model_config_reads(&r->model, key)) (void)json_object_del(r->settings, key);
+    }
+}
+
 static double tokens_of(const lcsm_train_config *t)
 {
     double update = (double)t->batch_size * (double)t->seq_len * (double)t->accumulate;
@@ -194,6 +206,7 @@ static lcsm_status make_run(lcsm_grid_run *r, const lcsm_grid *g, const place *p
         return lcsm_fail(err, why.status, "%s/grid.json, %s: %.150s", g->name,
                          g->variants[p->variant], why.text);
     }
+    drop_unread(r);
     r->tokens = tokens_of(&r->train);
 cleanup:
     return st;

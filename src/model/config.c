@@ -192,6 +192,13 @@ static bool reads(const lcsm_model_config *cfg, size_t row)
              : lists(OWNED[row].models, cfg->code[0] != 0 ? "code" : cfg->method);
 }
 
+bool lcsm_model_config_reads(const lcsm_model_config *cfg, const char *key)
+{
+    for (size_t j = 0; j < COUNT(OWNED); j++)
+        if (strcmp(OWNED[j].key, key) == 0) return reads(cfg, j);
+    return true;
+}
+
 static bool same_model(const lcsm_model_config *a, const lcsm_model_config *b)
 {
     return strcmp(a->code, b->code) == 0 && (a->code[0] != 0 || strcmp(a->method, b->method) == 0);

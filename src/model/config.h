@@ -11,6 +11,9 @@ extern const lcsm_keys LCSM_MODEL_KEYS;
  * which is larger. */
 ptrdiff_t lcsm_model_config_vocab(const lcsm_model_config *cfg, size_t tokenizer);
 
+/* False for a setting that does nothing in this model. */
+bool lcsm_model_config_reads(const lcsm_model_config *cfg, const char *key);
+
 /* The second half of a block. */
 lcsm_channel lcsm_model_config_channel(const lcsm_model_config *cfg);
 #endif

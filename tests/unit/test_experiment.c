@@ -131,6 +131,12 @@ TEST(wrong_grids_are_refused_with_the_place)
         {GRID(TWO, "{\"heads\": [4]}", ""), "heads is a list, want a number"},
         {GRID(TWO, "{\"heads\": {\"a\": 4}}", ""), "heads is an object, want a number"},
         {GRID("[{\"label\": \"a\", \"code\": \"1-99-1-0\"}]", "{}", ""), "1-99-1-0"},
+        {GRID("[{\"label\": \"a\", \"method\": \"mamba\", \"expand\": 8}]", "{}", ""),
+         "expand does nothing in method mamba"},
+        {GRID("[{\"label\": \"a\"}]", "{\"method\": \"mamba\", \"expand\": 8}", ""),
+         "expand does nothing in method mamba"},
+        {GRID(TWO, "{\"valid_fraction\": 0.5}", ""),
+         "valid_fraction does nothing in the task mqar"},
         {GRID("[{\"code\": \"1-1-1-0\"}]", "{}", ""), "variants[0].label is missing"},
         {GRID("[]", "{}", ""), "variants is"},
         {GRID(TWO, "{}", ", \"axess\": {}"), "did you mean \"axes\"?"},
@@ -199,6 +205,22 @@ TEST(a_variant_may_have_a_rate_of_its_own)
     o.lr_count = 1;
     assert_int_equal(lcsm_grid_open(&g, &o, NULL), LCSM_OK);
     assert_near(g.runs[1].train.lr, 0.2, 0);
+    lcsm_grid_free(&g);
+    temp_folder_remove(&f);
+}
+
+TEST(a_run_has_only_the_shared_settings_that_its_model_reads)
+{
+    static const char grid[] = GRID(
+        "[{\"label\": \"a\", \"code\": \"1-1-1-0\"}, {\"label\": \"b\", \"method\": \"mamba\"}]",
+        "{\"expand\": 8}", "");
+    temp_folder             f = temp_folder_make();
+    lcsm_experiment_options o = {.name = f.path, .scale = "tiny"};
+    lcsm_grid               g;
+    temp_write(&f, "grid.json", grid, strlen(grid));
+    assert_int_equal(lcsm_grid_open(&g, &o, NULL), LCSM_OK);
+    assert_non_null(json_object_get(g.runs[0].settings, "expand"));
+    assert_null(json_object_get(g.runs[1].settings, "expand"));
     lcsm_grid_free(&g);
     temp_folder_remove(&f);
 }
