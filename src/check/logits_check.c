@@ -94,7 +94,7 @@ static lcsm_status read_json(records *out, const char *file, lcsm_error *err)
     }
 cleanup:
     lcsm_json_doc_free(&doc);
-    return st;
+    return lcsm_file_fault(st, err);
 }
 
 static lcsm_status read_floats(records *out, const char *file, const int32_t *tokens, size_t count,

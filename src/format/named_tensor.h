@@ -66,7 +66,7 @@ enum { LCSM_NAMED_TEXT = 200 };
 /* Writes "F32 [13, 8]" and returns text. */
 const char *lcsm_named_tensor_text(char text[LCSM_NAMED_TEXT], const lcsm_named_tensor *t);
 
-/* All elements of an F64, F32, F16 or BF16 tensor; other types are LCSM_ERR_UNSUPPORTED. */
+/* All elements of an F64, F32, F16 or BF16 tensor; other types are LCSM_ERR_FORMAT. */
 lcsm_status lcsm_named_tensor_f32(float *out, const lcsm_named_tensor *t, lcsm_error *err);
 lcsm_status lcsm_named_tensor_f64(double *out, const lcsm_named_tensor *t, lcsm_error *err);
 

@@ -44,7 +44,7 @@ static lcsm_status read_header(lcsm_rwkv_bin *b, const unsigned char *data, size
     b->layers    = int_at(data, 4);
     int32_t type = int_at(data, 5);
     if (type < 0 || type >= (int32_t)COUNT(TYPES))
-        return lcsm_fail(err, LCSM_ERR_UNSUPPORTED,
+        return lcsm_fail(err, LCSM_ERR_FORMAT,
                          "%s: data type %d, want 0 (F32) or 1 (F16); quantised files are not read",
                          b->label, type);
     b->element = TYPES[type];

@@ -131,7 +131,7 @@ static lcsm_status open_indexed(lcsm_weights *w, const char *folder, const char 
 cleanup:
     free(list.names);
     lcsm_json_doc_free(&doc);
-    return st;
+    return lcsm_file_fault(st, err);
 }
 
 /* What to say about a folder that has neither file. */
@@ -141,7 +141,7 @@ static lcsm_status nothing_there(const char *folder, lcsm_error *err)
     lcsm_error ignored;
     if (lcsm_path_join(pickle, folder, "pytorch_model.bin", &ignored) == LCSM_OK
         && lcsm_path_exists(pickle))
-        return lcsm_fail(err, LCSM_ERR_UNSUPPORTED,
+        return lcsm_fail(err, LCSM_ERR_FORMAT,
                          "%s is a pickle, which is never read; in Python: "
                          "safetensors.torch.save_file(torch.load(...), \"%s\")",
                          pickle, SINGLE);

@@ -124,7 +124,7 @@ static lcsm_status check_kind(const lcsm_safetensors *f, const lcsm_session *s, 
         return lcsm_fail(err, LCSM_ERR_FORMAT, "%s is not a saved state: it has no %s", f->label,
                          VERSION_KEY);
     if (strcmp(version, VERSION) != 0)
-        return lcsm_fail(err, LCSM_ERR_UNSUPPORTED, "%s: %s is \"%.20s\", want \"%s\"", f->label,
+        return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: %s is \"%.20s\", want \"%s\"", f->label,
                          VERSION_KEY, version, VERSION);
     lcsm_status st = lcsm_model_sha256(own, s->model, err);
     if (st != LCSM_OK) return st;

@@ -142,7 +142,7 @@ static lcsm_status check_type(const lcsm_json *root, lcsm_error *err)
     LCSM_TRY(
         lcsm_json_get_int(&version, lcsm_json_need(root, "format_version"), 0, INT64_MAX, err));
     if (version != LCSM_CONFIG_VERSION)
-        st = lcsm_fail(err, LCSM_ERR_UNSUPPORTED, "%s: format_version is %lld, want %d",
+        st = lcsm_fail(err, LCSM_ERR_FORMAT, "%s: format_version is %lld, want %d",
                        root->doc->label, (long long)version, LCSM_CONFIG_VERSION);
 cleanup:
     return st;

@@ -30,7 +30,7 @@ static lcsm_status check_refused(const lcsm_import_source *src, lcsm_error *err)
 {
     for (size_t j = 0; j < COUNT(REFUSED); j++)
         if (json_object_get(src->config, REFUSED[j]) != NULL)
-            return lcsm_fail(err, LCSM_ERR_UNSUPPORTED, "%s: %s is set, which is not supported",
+            return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: %s is set, which is not supported",
                              src->place, REFUSED[j]);
     return LCSM_OK;
 }
@@ -43,7 +43,7 @@ static lcsm_status unsupported(const lcsm_import_source *src, const char *what, 
     for (size_t j = 0; j < COUNT(ARCHITECTURES); j++)
         used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", j == 0 ? "" : ", ",
                                  ARCHITECTURES[j].architecture);
-    return lcsm_fail(err, LCSM_ERR_UNSUPPORTED, "%s: unsupported %s \"%.40s\"; supported are %s",
+    return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: unsupported %s \"%.40s\"; supported are %s",
                      src->place, what, name, known);
 }
 

@@ -144,8 +144,8 @@ static lcsm_status check_settings(const lcsm_import_source *src, const settings 
     ptrdiff_t   inner = (ptrdiff_t)(s->expand * (double)s->hidden);
     lcsm_status st;
     if (strcmp(s->act, "silu") != 0 && strcmp(s->act, "swish") != 0)
-        return lcsm_fail(err, LCSM_ERR_UNSUPPORTED, "%s: hidden_act is \"%.40s\", want silu",
-                         src->place, s->act);
+        return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: hidden_act is \"%.40s\", want silu", src->place,
+                         s->act);
     LCSM_TRY(agree(src, "intermediate_size", s->inner, inner, err));
     LCSM_TRY(agree(src, "d_inner", s->d_inner, inner, err));
     LCSM_TRY(agree(src, "d_model", s->d_model, s->hidden, err));
@@ -195,11 +195,11 @@ static lcsm_status check_original(const lcsm_import_source *src, lcsm_error *err
 {
     json_t *mlp = json_object_get(src->config, "d_intermediate");
     if (json_number_value(mlp) > 0)
-        return lcsm_fail(err, LCSM_ERR_UNSUPPORTED,
+        return lcsm_fail(err, LCSM_ERR_FORMAT,
                          "%s: d_intermediate is above 0: blocks with an MLP are not supported",
                          src->place);
     if (json_array_size(json_object_get(src->config, "attn_layer_idx")) > 0)
-        return lcsm_fail(err, LCSM_ERR_UNSUPPORTED,
+        return lcsm_fail(err, LCSM_ERR_FORMAT,
                          "%s: attn_layer_idx is not empty: attention layers are not supported",
                          src->place);
     return LCSM_OK;
@@ -220,9 +220,8 @@ lcsm_status lcsm_import_mamba_original(lcsm_import_plan *out, lcsm_import_source
         LCSM_TRY(lcsm_fail(err, LCSM_ERR_FORMAT, "%s: ssm_cfg is not an object", src->place));
     LCSM_TRY(lcsm_import_keys(src, cfg != NULL ? cfg : empty, &SSM_KEYS, IGNORED, &ssm, err));
     if (strcmp(ssm.layer, "Mamba1") != 0)
-        LCSM_TRY(lcsm_fail(err, LCSM_ERR_UNSUPPORTED,
-                           "%s: ssm_cfg.layer is \"%.40s\", want \"Mamba1\"", src->place,
-                           ssm.layer));
+        LCSM_TRY(lcsm_fail(err, LCSM_ERR_FORMAT, "%s: ssm_cfg.layer is \"%.40s\", want \"Mamba1\"",
+                           src->place, ssm.layer));
     ssm.vocab    = (s.vocab + s.pad_vocab - 1) / s.pad_vocab * s.pad_vocab;
     ssm.hidden   = s.hidden;
     ssm.layers   = s.layers;

@@ -228,14 +228,6 @@ static lcsm_status read_paper(lcsm_study *s, lcsm_error *err)
 
 /* ---- the whole ----------------------------------------------------------------------------- */
 
-/* A setting that is wrong is the user's; a member of this file is the file's. */
-static lcsm_status of_file(lcsm_status st, lcsm_error *err)
-{
-    if (st != LCSM_ERR_CONFIG) return st;
-    if (err != NULL) err->status = LCSM_ERR_FORMAT;
-    return LCSM_ERR_FORMAT;
-}
-
 lcsm_status lcsm_study_read(lcsm_study *out, const char *folder, lcsm_error *err)
 {
     lcsm_status st = LCSM_OK;
@@ -251,7 +243,7 @@ lcsm_status lcsm_study_read(lcsm_study *out, const char *folder, lcsm_error *err
     LCSM_TRY(read_paper(out, err));
 cleanup:
     if (st != LCSM_OK) lcsm_study_free(out);
-    return of_file(st, err);
+    return lcsm_file_fault(st, err);
 }
 
 void lcsm_study_free(lcsm_study *s)

@@ -71,7 +71,7 @@ lcsm_status lcsm_run_settings(const char *run, lcsm_model_config *model, lcsm_tr
     LCSM_TRY(lcsm_keys_read(&LCSM_TRAIN_KEYS, &LCSM_MODEL_KEYS, train, doc.root, run, err));
 cleanup:
     lcsm_json_doc_free(&doc);
-    return st;
+    return lcsm_file_fault(st, err);
 }
 
 /* A value as a flag would have it; a text that is empty is none. */

@@ -56,7 +56,7 @@ static lcsm_status read_progress(lcsm_progress *p, const char *path, lcsm_error 
 #undef X
 cleanup:
     lcsm_json_doc_free(&doc);
-    return st;
+    return lcsm_file_fault(st, err);
 }
 
 /* ---- tensors ------------------------------------------------------------------------------ */

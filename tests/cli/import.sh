@@ -16,6 +16,11 @@ echo "exit $?"
 ls
 "$LCSM" check from --logits logits.json
 echo "exit $?"
+"$LCSM" train --task mqar --steps 1 --batch-size 1 --seq-len 16 --pairs 2 --vocab 8 --d-model 8 \
+    --layers 1 --test-examples 1 --threads 1 --quiet --out own >/dev/null
+echo '{"sequence": []}' >logits.json
+"$LCSM" check own --logits logits.json
+echo "exit $?"
 "$LCSM" check --logits logits.json
 echo "exit $?"
 "$LCSM" import from

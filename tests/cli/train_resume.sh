@@ -31,6 +31,8 @@ sed 's/"format_version": 1/"format_version": 9/' kept.json >copy/config.json
 train --resume --out copy
 sed 's/"format_version"/"imported_from": "mamba", "format_version"/' kept.json >copy/config.json
 train --resume --out copy
+sed 's/"seq_len": 16/"seq_len": 0/' kept.json >copy/config.json
+train --resume --out copy
 cp kept.json copy/config.json
 rm -r copy/checkpoints
 train --resume --out copy

@@ -340,7 +340,7 @@ TEST(import_names_the_tensor_that_does_not_fit)
 
     w                                                     = mamba((mamba_kind){0});
     w->list[find(w, "backbone.layers.0.mixer.D")].element = LCSM_ELEMENT_I32;
-    refused(w, HF "}", LCSM_ERR_UNSUPPORTED, "mixer.D is of type I32");
+    refused(w, HF "}", LCSM_ERR_FORMAT, "mixer.D is of type I32");
 
     w                                                  = mamba((mamba_kind){0});
     w->values[find(w, "backbone.layers.0.mixer.D")][2] = INFINITY;
@@ -362,19 +362,19 @@ TEST(import_names_the_key_that_does_not_fit)
         {HF ", \"expand\": 100}", LCSM_ERR_FORMAT, "expand is 100"},
         {HF ", \"intermediate_size\": 17}", LCSM_ERR_FORMAT, "intermediate_size is 17"},
         {HF ", \"n_layer\": 3}", LCSM_ERR_FORMAT, "n_layer is 3"},
-        {HF ", \"hidden_act\": \"gelu\"}", LCSM_ERR_UNSUPPORTED, "hidden_act is \"gelu\""},
-        {HF ", \"attn\": {\"layers\": [1]}}", LCSM_ERR_UNSUPPORTED, "attn is set"},
-        {HF ", \"attnres_block_size\": 4}", LCSM_ERR_UNSUPPORTED, "attnres_block_size is set"},
-        {HF ", \"quantization_config\": {}}", LCSM_ERR_UNSUPPORTED, "quantization_config is set"},
+        {HF ", \"hidden_act\": \"gelu\"}", LCSM_ERR_FORMAT, "hidden_act is \"gelu\""},
+        {HF ", \"attn\": {\"layers\": [1]}}", LCSM_ERR_FORMAT, "attn is set"},
+        {HF ", \"attnres_block_size\": 4}", LCSM_ERR_FORMAT, "attnres_block_size is set"},
+        {HF ", \"quantization_config\": {}}", LCSM_ERR_FORMAT, "quantization_config is set"},
         {"{\"architectures\": [\"MambaForCausalLM\"], \"model_type\": \"falcon_mamba\"}",
-         LCSM_ERR_UNSUPPORTED, "unsupported model_type \"falcon_mamba\""},
-        {"{\"architectures\": [\"Rwkv5ForCausalLM\"]}", LCSM_ERR_UNSUPPORTED,
+         LCSM_ERR_FORMAT, "unsupported model_type \"falcon_mamba\""},
+        {"{\"architectures\": [\"Rwkv5ForCausalLM\"]}", LCSM_ERR_FORMAT,
          "unsupported architecture \"Rwkv5ForCausalLM\"; supported are MambaForCausalLM"},
         {"{\"architectures\": 3}", LCSM_ERR_FORMAT, "architectures is not a list"},
-        {"{\"model_type\": \"mamba\"}", LCSM_ERR_UNSUPPORTED, "unsupported architecture"},
-        {"{\"n_layer\": 2, \"d_intermediate\": 5}", LCSM_ERR_UNSUPPORTED, "d_intermediate"},
-        {"{\"n_layer\": 2, \"attn_layer_idx\": [1]}", LCSM_ERR_UNSUPPORTED, "attn_layer_idx"},
-        {"{\"n_layer\": 2, \"ssm_cfg\": {\"layer\": \"Mamba2\"}}", LCSM_ERR_UNSUPPORTED,
+        {"{\"model_type\": \"mamba\"}", LCSM_ERR_FORMAT, "unsupported architecture"},
+        {"{\"n_layer\": 2, \"d_intermediate\": 5}", LCSM_ERR_FORMAT, "d_intermediate"},
+        {"{\"n_layer\": 2, \"attn_layer_idx\": [1]}", LCSM_ERR_FORMAT, "attn_layer_idx"},
+        {"{\"n_layer\": 2, \"ssm_cfg\": {\"layer\": \"Mamba2\"}}", LCSM_ERR_FORMAT,
          "ssm_cfg.layer is \"Mamba2\""},
         {"{\"n_layer\": 2, \"ssm_cfg\": 3}", LCSM_ERR_FORMAT, "ssm_cfg is not an object"},
         {"[1]", LCSM_ERR_FORMAT, "want an object"},
@@ -406,7 +406,7 @@ TEST(import_pickles_are_never_read)
     assert_int_equal(
         rename(temp_path(&x.f, "model.safetensors"), temp_path(&x.f, "pytorch_model.bin")), 0);
     assert_int_equal(lcsm_import(x.ctx, x.f.path, temp_path(&x.f, "two"), NULL, NULL, &x.err),
-                     LCSM_ERR_UNSUPPORTED);
+                     LCSM_ERR_FORMAT);
     assert_non_null(strstr(x.err.text, "is a pickle"));
     done(&x);
     free(w);

@@ -126,8 +126,8 @@ TEST(rwkv_bin_header_that_is_wrong_is_refused)
     header_with(2, 0, LCSM_ERR_FORMAT, "n_vocab is 0, want at least 1");
     header_with(3, -5, LCSM_ERR_FORMAT, "n_embed is -5");
     header_with(4, 0, LCSM_ERR_FORMAT, "n_layer is 0");
-    header_with(5, 2, LCSM_ERR_UNSUPPORTED, "data type 2, want 0 (F32) or 1 (F16)");
-    header_with(5, -1, LCSM_ERR_UNSUPPORTED, "data type -1");
+    header_with(5, 2, LCSM_ERR_FORMAT, "data type 2, want 0 (F32) or 1 (F16)");
+    header_with(5, -1, LCSM_ERR_FORMAT, "data type -1");
 }
 
 static void entry_with(size_t index, int32_t value, const char *words)

@@ -106,13 +106,13 @@ TEST(weights_index_that_names_a_file_elsewhere_is_refused)
 {
     f = temp_folder_make();
     put_shard("m-1", "a");
-    refused("{\"weight_map\":{\"a\":\"/etc/passwd\"}}", LCSM_ERR_CONFIG,
+    refused("{\"weight_map\":{\"a\":\"/etc/passwd\"}}", LCSM_ERR_FORMAT,
             "weight_map.a is \"/etc/passwd\" (a string), want a file name without a folder");
-    refused("{\"weight_map\":{\"a\":\"../m-1\"}}", LCSM_ERR_CONFIG, "without a folder");
-    refused("{\"weight_map\":{\"a\":\"sub/m-1\"}}", LCSM_ERR_CONFIG, "without a folder");
-    refused("{\"weight_map\":{\"a\":\"sub\\\\m-1\"}}", LCSM_ERR_CONFIG, "without a folder");
-    refused("{\"weight_map\":{\"a\":\"..\"}}", LCSM_ERR_CONFIG, "without a folder");
-    refused("{\"weight_map\":{\"a\":\"\"}}", LCSM_ERR_CONFIG, "without a folder");
+    refused("{\"weight_map\":{\"a\":\"../m-1\"}}", LCSM_ERR_FORMAT, "without a folder");
+    refused("{\"weight_map\":{\"a\":\"sub/m-1\"}}", LCSM_ERR_FORMAT, "without a folder");
+    refused("{\"weight_map\":{\"a\":\"sub\\\\m-1\"}}", LCSM_ERR_FORMAT, "without a folder");
+    refused("{\"weight_map\":{\"a\":\"..\"}}", LCSM_ERR_FORMAT, "without a folder");
+    refused("{\"weight_map\":{\"a\":\"\"}}", LCSM_ERR_FORMAT, "without a folder");
     temp_folder_remove(&f);
 }
 
@@ -121,11 +121,11 @@ TEST(weights_index_of_a_wrong_form_is_refused)
     f = temp_folder_make();
     put_shard("m-1", "a");
     refused("{", LCSM_ERR_FORMAT, "index.json:1:2: ");
-    refused("[]", LCSM_ERR_CONFIG, "weight_map is missing");
-    refused("{\"weight_map\":[]}", LCSM_ERR_CONFIG, "weight_map is an array of 0 items");
-    refused("{\"weight_map\":{\"a\":1}}", LCSM_ERR_CONFIG, "weight_map.a is 1, want a string");
+    refused("[]", LCSM_ERR_FORMAT, "weight_map is missing");
+    refused("{\"weight_map\":[]}", LCSM_ERR_FORMAT, "weight_map is an array of 0 items");
+    refused("{\"weight_map\":{\"a\":1}}", LCSM_ERR_FORMAT, "weight_map.a is 1, want a string");
     refused("{\"weight_map\":{\"a\":\"m-1\",\"\\u0061\":\"m-1\"}}", LCSM_ERR_FORMAT, "duplicate");
-    refused("{\"weight_map\":{\"a\":\"m-1\"},\"metadata\":{\"total_size\":\"4\"}}", LCSM_ERR_CONFIG,
+    refused("{\"weight_map\":{\"a\":\"m-1\"},\"metadata\":{\"total_size\":\"4\"}}", LCSM_ERR_FORMAT,
             "metadata.total_size is \"4\" (a string)");
     temp_folder_remove(&f);
 }
@@ -162,7 +162,7 @@ TEST(weights_folder_without_tensor_files_is_refused)
     assert_int_equal(lcsm_weights_open(&w, f.path, 0, &err), LCSM_ERR_IO);
     assert_non_null(strstr(err.text, "has neither model.safetensors nor"));
     temp_write(&f, "pytorch_model.bin", "PK", 2);
-    assert_int_equal(lcsm_weights_open(&w, f.path, 0, &err), LCSM_ERR_UNSUPPORTED);
+    assert_int_equal(lcsm_weights_open(&w, f.path, 0, &err), LCSM_ERR_FORMAT);
     assert_non_null(strstr(err.text, "is a pickle, which is never read"));
     temp_folder_remove(&f);
 }
