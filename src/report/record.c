@@ -151,23 +151,40 @@ static void read_failure(lcsm_record *r)
     lcsm_file_close(&file);
 }
 
+static lcsm_status read_config(lcsm_record *r, const char *path, lcsm_error *err)
+{
+    lcsm_status st = lcsm_json_doc_read(&r->config, path, LCSM_JSON_CONFIG_SIZE, err);
+    if (st != LCSM_OK || json_is_object(r->config.root)) return st;
+    lcsm_json_doc_free(&r->config);
+    return lcsm_fail(err, LCSM_ERR_FORMAT, "%s is no JSON object", path);
+}
+
+/* Nobody knows what such a run has measured, whatever else it says. */
+static void lose_settings(lcsm_record *r, const lcsm_error *why)
+{
+    r->state     = LCSM_RECORD_FAILED;
+    r->reason[0] = '\0';
+    (void)snprintf(r->message, sizeof r->message, "its settings cannot be read: %s", why->text);
+}
+
 lcsm_status lcsm_record_read(lcsm_record *out, const char *folder, lcsm_error *err)
 {
     lcsm_status st   = LCSM_OK;
     lcsm_file   file = {0};
+    lcsm_error  why  = {.status = LCSM_OK};
     char        path[LCSM_PATH_MAX];
     *out = (lcsm_record){.seconds = NAN, .steps = NAN, .peak_memory_bytes = NAN};
     (void)snprintf(out->folder, sizeof out->folder, "%s", folder);
     LCSM_TRY(lcsm_path_join(path, folder, LCSM_RUN_CONFIG, err));
     if (lcsm_path_exists(path)) {
-        lcsm_error problem;
         out->state = LCSM_RECORD_UNFINISHED;
-        if (lcsm_json_doc_read(&out->config, path, LCSM_JSON_CONFIG_SIZE, &problem) != LCSM_OK)
-            (void)snprintf(out->message, sizeof out->message, "%s", problem.text);
+        if (read_config(out, path, &why) == LCSM_ERR_MEMORY)
+            LCSM_TRY(lcsm_fail(err, LCSM_ERR_MEMORY, "%s", why.text));
     }
     if (read_file(&file, out, LCSM_RUN_METRICS, METRICS_SIZE))
         LCSM_TRY(read_metrics(out, &file, err));
     read_failure(out);
+    if (why.status != LCSM_OK) lose_settings(out, &why);
     if (!isfinite(out->seconds) && out->train_count > 0) {
         out->seconds = out->train[out->train_count - 1].seconds;
         out->steps   = out->train[out->train_count - 1].step;

@@ -27,7 +27,7 @@ typedef struct {
 typedef enum {
     LCSM_RECORD_MISSING,    /* no folder, or nothing in it */
     LCSM_RECORD_UNFINISHED, /* no last line yet, or one that says a signal came */
-    LCSM_RECORD_FAILED,
+    LCSM_RECORD_FAILED,     /* or its settings cannot be read */
     LCSM_RECORD_DONE,
 } lcsm_record_state;
 

@@ -159,9 +159,9 @@ static void join(const lcsm_study *s, lcsm_study_cell *c, const lcsm_study_run *
     for (size_t j = (size_t)(first - s->runs); j < s->run_count; j++) {
         const lcsm_study_run *r = &s->runs[j];
         if (!same_rate(r, first)) continue;
-        values[n] =
-            r->record.state == LCSM_RECORD_DONE ? lcsm_record_value(&r->record, s->metric) : NAN;
-        tests[n++] = lcsm_record_test(&r->record, s->metric);
+        bool done  = r->record.state == LCSM_RECORD_DONE;
+        values[n]  = done ? lcsm_record_value(&r->record, s->metric) : NAN;
+        tests[n++] = done ? lcsm_record_test(&r->record, s->metric) : NAN;
         if (better(s->metric, values[n - 1],
                    best == NULL ? NAN : lcsm_record_value(best, s->metric)))
             best = &r->record;

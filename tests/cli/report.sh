@@ -14,6 +14,11 @@ cut -d, -f2,4,6,13 runs.csv | tr -d '\r'
 ls figures
 "$LCSM" report run --json | tr -d ' \n'
 echo
+for config in '{"task": "lm", "co' 'no JSON' '[1]'; do
+    printf '%s' "$config" >run/config.json
+    "$LCSM" report run | grep 'state\|settings'
+    "$LCSM" report run --json | grep 'done\|failed'
+done
 "$LCSM" report nowhere
 echo "exit $?"
 mkdir empty
