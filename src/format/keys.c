@@ -166,6 +166,12 @@ void lcsm_keys_defaults(const lcsm_keys *keys, void *settings)
         (void)set_from_text("", &keys->rows[j], settings, keys->rows[j].standard, NULL);
 }
 
+void lcsm_keys_reset(const lcsm_keys *keys, void *settings, const char *name)
+{
+    const lcsm_key *k = lcsm_keys_find(keys, name);
+    (void)set_from_text("", k, settings, k->standard, NULL);
+}
+
 static lcsm_status check_choice(const lcsm_key *k, int index, lcsm_error *err)
 {
     int words = 1;

@@ -58,6 +58,9 @@ typedef struct {
 
 void lcsm_keys_defaults(const lcsm_keys *keys, void *settings);
 
+/* The default of one key, which there must be. */
+void lcsm_keys_reset(const lcsm_keys *keys, void *settings, const char *name);
+
 /* From text, as in a flag; dashes and underscores are the same. */
 lcsm_status lcsm_keys_set(const lcsm_keys *keys, void *settings, const char *name, const char *text,
                           lcsm_error *err);

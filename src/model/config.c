@@ -199,6 +199,12 @@ bool lcsm_model_config_reads(const lcsm_model_config *cfg, const char *key)
     return true;
 }
 
+void lcsm_model_config_drop_unused(lcsm_model_config *cfg)
+{
+    for (size_t j = 0; j < COUNT(OWNED); j++)
+        if (!reads(cfg, j)) lcsm_keys_reset(&LCSM_MODEL_KEYS, cfg, OWNED[j].key);
+}
+
 static bool same_model(const lcsm_model_config *a, const lcsm_model_config *b)
 {
     return strcmp(a->code, b->code) == 0 && (a->code[0] != 0 || strcmp(a->method, b->method) == 0);

@@ -14,6 +14,9 @@ ptrdiff_t lcsm_model_config_vocab(const lcsm_model_config *cfg, size_t tokenizer
 /* False for a setting that does nothing in this model. */
 bool lcsm_model_config_reads(const lcsm_model_config *cfg, const char *key);
 
+/* Gives such settings their defaults. */
+void lcsm_model_config_drop_unused(lcsm_model_config *cfg);
+
 /* The second half of a block. */
 lcsm_channel lcsm_model_config_channel(const lcsm_model_config *cfg);
 #endif

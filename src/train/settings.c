@@ -121,6 +121,17 @@ static const struct {
     {"random_non_queries", "mqar"},
 };
 
+static bool reads(const lcsm_train_config *cfg, size_t row)
+{
+    return (cfg->task == LCSM_TASK_LM) == (strcmp(OWNED[row].task, "lm") == 0);
+}
+
+static void drop_unused(lcsm_train_config *cfg)
+{
+    for (size_t j = 0; j < COUNT(OWNED); j++)
+        if (!reads(cfg, j)) lcsm_keys_reset(&LCSM_TRAIN_KEYS, cfg, OWNED[j].key);
+}
+
 lcsm_status lcsm_train_config_unused(const lcsm_train_config *cfg, const lcsm_train_config *base,
                                      lcsm_error *err)
 {
@@ -129,7 +140,7 @@ lcsm_status lcsm_train_config_unused(const lcsm_train_config *cfg, const lcsm_tr
     lcsm_train_config_defaults(&standard);
     if (base == NULL) base = &standard;
     for (size_t j = 0; j < COUNT(OWNED); j++)
-        if (strcmp(OWNED[j].task, task) != 0
+        if (!reads(cfg, j)
             && !lcsm_key_same(lcsm_keys_find(&LCSM_TRAIN_KEYS, OWNED[j].key), cfg, base))
             return lcsm_fail(err, LCSM_ERR_CONFIG,
                              "%s does nothing in the task %s; it is for the task %s", OWNED[j].key,
@@ -180,7 +191,7 @@ static lcsm_status known_keys(json_t *object, const char *path, lcsm_error *err)
     return LCSM_OK;
 }
 
-/* A run's config.json says more than its settings. */
+/* A run's config.json says more than its settings, and has all of them, read or not. */
 static bool is_of_run(const json_t *object)
 {
     const char *type = json_string_value(json_object_get(object, "model_type"));
@@ -198,6 +209,10 @@ lcsm_status lcsm_settings_read(const char *path, lcsm_model_config *model, lcsm_
     LCSM_TRY(lcsm_keys_pick(&LCSM_TRAIN_KEYS, train, doc.root, path, err));
     if (json_object_get(doc.root, "method") != NULL && json_object_get(doc.root, "code") == NULL)
         model->code[0] = 0; /* not the code of a recipe that came before */
+    if (is_of_run(doc.root)) {
+        lcsm_model_config_drop_unused(model);
+        drop_unused(train);
+    }
 cleanup:
     lcsm_json_doc_free(&doc);
     return st;

@@ -25,6 +25,7 @@ grep -c '"oscillation": "row"\|"state_size": 8\|"pairs": 5' run/config.json
 $LCSM generate run --prompt a --n 5 --quiet >again && cmp out again && echo same
 $LCSM train --resume --out run --steps 3 --quiet | grep -c '3 updates'
 try --resume --pairs 6
+$LCSM train --config run/config.json --data text --out like --quiet | grep -c '3 updates'
 # A recipe may name another model than the one that is trained.
 echo '{"method": "gla", "heads": 2}' >recipe.json
 $LCSM train --data text --recipe ./recipe.json --method mamba $small --out other --quiet | grep -c '1 updates'
