@@ -63,7 +63,8 @@ typedef struct {
     char      code[64];   /* e-o-s-a, or "0" for the SSM parameterisation */
     int       flavour;    /* lcsm_flavour */
     int       wiring;     /* lcsm_wiring */
-    ptrdiff_t vocab, d_model, layers, heads, expand;
+    ptrdiff_t vocab; /* 0: the tokenizer's, and 256 where there is none; a model has the number */
+    ptrdiff_t d_model, layers, heads, expand;
     double    tau;
     int       activation; /* code 0..7 */
 

@@ -10,8 +10,8 @@
 static lcsm_model_config model_of(const lcsm_grid_run *r, size_t vocab)
 {
     lcsm_model_config m = r->model;
-    if (r->train.task == LCSM_TASK_LM) m.vocab = lcsm_model_config_vocab(&m, vocab);
-    else if (m.wiring == LCSM_WIRING_LM) m.wiring = LCSM_WIRING_MQAR;
+    m.vocab             = lcsm_model_config_vocab(&m, r->train.task == LCSM_TASK_LM ? vocab : 0);
+    lcsm_train_wire(&r->train, &m);
     return m;
 }
 

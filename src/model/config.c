@@ -21,7 +21,7 @@ static const lcsm_key ROWS[] = {
     TEXT("code",           code,           "",     "e-o-s-a instead of a method, as 1-1-1-0; 0 is the SSM"),
     WORD("flavour",        flavour,        "native", "native|bare", "the method's own block, or only i, e, o, s"),
     WORD("wiring",         wiring,         "lm",   "lm|mqar|mqar-plain", "how blocks are joined"),
-    INT ("vocab",          vocab,          1, 1 << 24, "256", "vocabulary; of a text the tokenizer's, or more if more is asked for"),
+    INT ("vocab",          vocab,          0, 1 << 24, "0",   "vocabulary; 0: the tokenizer's, and 256 where there is none"),
     INT ("d_model",        d_model,        1, 1 << 16, "128", "model width"),
     INT ("layers",         layers,         0, 1024,    "2",   "blocks; 0: as the paper's language model, 9 to 11 by the code"),
     INT ("heads",          heads,          0, 4096,    "0",   "heads; 0: the method's own"),
@@ -101,9 +101,9 @@ ptrdiff_t lcsm_model_config_layers(const lcsm_model_config *cfg)
 
 ptrdiff_t lcsm_model_config_vocab(const lcsm_model_config *cfg, size_t tokenizer)
 {
-    lcsm_model_config standard;
-    lcsm_model_config_defaults(&standard);
-    return cfg->vocab == standard.vocab ? (ptrdiff_t)tokenizer : cfg->vocab;
+    enum { BYTES = 256 };
+    if (cfg->vocab > 0) return cfg->vocab;
+    return tokenizer > 0 ? (ptrdiff_t)tokenizer : BYTES;
 }
 
 lcsm_channel lcsm_model_config_channel(const lcsm_model_config *cfg)

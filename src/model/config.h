@@ -7,8 +7,8 @@
 
 extern const lcsm_keys LCSM_MODEL_KEYS;
 
-/* The vocabulary of a model of text: the tokenizer's unless another was asked for, as the paper's,
- * which is larger. */
+/* The vocabulary of a model: the tokenizer's (0: none) unless another was asked for, as the
+ * paper's, which is larger. */
 ptrdiff_t lcsm_model_config_vocab(const lcsm_model_config *cfg, size_t tokenizer);
 
 /* False for a setting that does nothing in this model. */

@@ -180,8 +180,9 @@ lcsm_status lcsm_model_wrap(lcsm_model **out, const lcsm_context *ctx, const lcs
         lcsm_params_free(params);
         return st;
     }
-    *m   = (lcsm_model){ctx, *cfg, params};
-    *out = m;
+    *m           = (lcsm_model){ctx, *cfg, params};
+    m->cfg.vocab = lcsm_model_config_vocab(cfg, 0);
+    *out         = m;
     return LCSM_OK;
 }
 

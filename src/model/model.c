@@ -13,7 +13,7 @@ typedef struct {
     lcsm_graph              *g;
     const lcsm_model_config *cfg;
     const lcsm_method       *method;
-    ptrdiff_t                B, T, D;
+    ptrdiff_t                B, T, D, V;
     lcsm_tensor             *reset;
     lcsm_tensor             *places; /* NULL, or (B, labels): where targets are */
     bool                     whole;
@@ -198,7 +198,7 @@ static lcsm_tensor *embedding(const builder *b, lcsm_tensor *tokens, lcsm_tensor
     double    scale = b->cfg->embed_scale, root = sqrt((double)b->D);
     lcsm_init init = lcsm_init_normal(lm ? 1 / root : 0.02);
     if (scale == 0) scale = lm ? root : 1;
-    *table = lcsm_param_tensor(b->g, "embedding.weight", lcsm_dims(b->cfg->vocab, b->D), init, 0);
+    *table         = lcsm_param_tensor(b->g, "embedding.weight", lcsm_dims(b->V, b->D), init, 0);
     lcsm_tensor *x = lcsm_embed(b->g, tokens, *table, scale);
     return b->cfg->dropout > 0 ? lcsm_dropout(b->g, x, b->cfg->dropout) : x;
 }
@@ -210,8 +210,7 @@ static void head(const builder *b, const lcsm_model_want *want, lcsm_tensor *tab
     lcsm_init      init  = lcsm_init_uniform(-bound, bound);
     lcsm_loss_attr a     = {.ignore = want->ignore, .details = true};
     lcsm_tensor   *w = table, *details[2] = {0};
-    if (!b->cfg->tied)
-        w = lcsm_param_tensor(b->g, "head.weight", lcsm_dims(b->cfg->vocab, b->D), init, 0);
+    if (!b->cfg->tied) w = lcsm_param_tensor(b->g, "head.weight", lcsm_dims(b->V, b->D), init, 0);
     if (want->logits) {
         lcsm_tensor *h = io->hidden;
         if (want->last && b->T > 1) h = lcsm_slice(b->g, h, 1, b->T - 1, 1);
@@ -241,6 +240,7 @@ lcsm_status lcsm_model_build(lcsm_graph *g, const lcsm_model_config *cfg, ptrdif
                       .B      = B,
                       .T      = T,
                       .D      = cfg->d_model,
+                      .V      = lcsm_model_config_vocab(cfg, 0),
                       .whole  = want->whole,
                       .layers = (int)lcsm_model_config_layers(cfg),
                       .method = lcsm_method_find(cfg->code[0] != 0 ? "code" : cfg->method)};

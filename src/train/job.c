@@ -91,14 +91,16 @@ static lcsm_status check_same(const char *key, json_t *want, json_t *have, lcsm_
                      key, value_text(given, a), value_text(own, b));
 }
 
-/* A run that is resumed has the task and the model that it began with. */
-static lcsm_status check_resumed(const lcsm_job *j, lcsm_error *err)
+/* A run that is resumed has the task and the model that it began with, and its vocabulary. */
+static lcsm_status check_resumed(lcsm_job *j, lcsm_error *err)
 {
     lcsm_status       st   = LCSM_OK;
-    json_t           *want = settings_json(&j->model_cfg, &j->cfg), *have = NULL;
+    json_t           *want = NULL, *have = NULL;
     lcsm_model_config model;
     lcsm_train_config train;
     LCSM_TRY(lcsm_run_settings(j->run, &model, &train, err));
+    if (j->model_cfg.vocab == 0) j->model_cfg.vocab = model.vocab;
+    want = settings_json(&j->model_cfg, &j->cfg);
     have = settings_json(&model, &train);
     if (want == NULL || have == NULL)
         LCSM_TRY(lcsm_fail(err, LCSM_ERR_MEMORY, "no room for the settings of a run"));
@@ -276,9 +278,10 @@ static lcsm_status open_recall(lcsm_job *j, const lcsm_train_job *want, lcsm_err
         return lcsm_fail(err, LCSM_ERR_ARGUMENT,
                          "recall makes its own examples; data, valid, tokenizer and cache are for "
                          "the task lm");
-    j->train = lcsm_batches_recall(&j->cfg, j->model_cfg.vocab, false);
-    j->valid = lcsm_batches_recall(&j->cfg, j->model_cfg.vocab, true);
-    j->data  = j->cfg.examples;
+    j->model_cfg.vocab = lcsm_model_config_vocab(&j->model_cfg, 0);
+    j->train           = lcsm_batches_recall(&j->cfg, j->model_cfg.vocab, false);
+    j->valid           = lcsm_batches_recall(&j->cfg, j->model_cfg.vocab, true);
+    j->data            = j->cfg.examples;
     return lcsm_mqar_check(&j->train.mqar, err);
 }
 

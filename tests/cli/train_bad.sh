@@ -5,6 +5,8 @@ small='--steps 1 --batch-size 2 --seq-len 16 --layers 1 --d-model 8'
 try --task mqar --data text
 try --task mqar --tokenizer text
 try --data text --vocab 200
+$LCSM tokenizer train text --vocab 260 --out tok --quiet >/dev/null
+try --data text --tokenizer tok --vocab 256
 try --data text --oscillation row
 try --data text --method mamba --heads 2
 try --data text --method attention --expand 8
@@ -15,6 +17,10 @@ for option in '--pairs 8' '--examples 9' '--test-examples 9' --fresh '--power 1'
 done
 try --task mqar --valid-fraction 0.5
 ls -d run 2>/dev/null
+$LCSM train --data text --tokenizer tok $small --out own --quiet >/dev/null
+grep -o '"vocab": 260' own/config.json
+$LCSM train --task mqar --pairs 2 --test-examples 2 --threads 1 $small --out recall --quiet >/dev/null
+grep -o '"vocab": 256' recall/config.json
 $LCSM train --data text --vocab 300 $small --out run --quiet >out || cat out
 grep -c '"vocab": 300' run/config.json
 $LCSM train --resume --out run --steps 2 --quiet | grep -c '2 updates'
