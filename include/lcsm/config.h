@@ -110,6 +110,10 @@ LCSM_API lcsm_status lcsm_model_config_check(const lcsm_model_config *cfg, lcsm_
  * models begin, as those of a recipe: what they say counts only for the model that they name. */
 LCSM_API lcsm_status lcsm_model_config_unused(const lcsm_model_config *cfg,
                                               const lcsm_model_config *shared, lcsm_error *err);
+/* heads, expand or hidden, if that is not as in `shared` (NULL: the defaults) and the model has no
+ * such thing; else NULL. These may be said to every model of a comparison, and are not refused. */
+LCSM_API const char *lcsm_model_config_idle(const lcsm_model_config *cfg,
+                                            const lcsm_model_config *shared);
 
 LCSM_END_DECLS
 #endif

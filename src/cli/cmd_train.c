@@ -245,6 +245,15 @@ static lcsm_status check_used(const lcsm_train_job *job, const settings *shared,
     return st == LCSM_OK ? lcsm_model_config_unused(job->model, &shared->model, err) : st;
 }
 
+static void note_idle(const lcsm_train_job *job, const settings *shared, const flags *f)
+{
+    const lcsm_model_config *m    = job->model;
+    const char              *idle = lcsm_model_config_idle(m, &shared->model);
+    if (idle != NULL && !f->quiet)
+        fprintf(stderr, "lcsm train: %s does nothing in %s\n", idle,
+                m->code[0] != '\0' ? m->code : m->method);
+}
+
 static int train(const lcsm_train_job *job, const settings *shared, const flags *f)
 {
     screen               s     = {.quiet  = f->quiet,
@@ -258,6 +267,7 @@ static int train(const lcsm_train_job *job, const settings *shared, const flags 
     lcsm_error           err;
     lcsm_status          st = lcsm_context_create(&ctx, &opt, &err);
     if (st == LCSM_OK) st = check_used(job, shared, &err);
+    if (st == LCSM_OK) note_idle(job, shared, f);
     if (st == LCSM_OK) st = lcsm_train(ctx, job, &hooks, &result, &err);
     lcsm_context_free(ctx);
     close_line(&s);

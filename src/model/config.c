@@ -136,41 +136,42 @@ static bool may_have_channel_mixer(const lcsm_model_config *cfg)
 static const struct {
     const char *key, *models;
     bool (*read)(const lcsm_model_config *cfg);
+    bool size; /* for all models of a comparison alike: not refused where it does nothing */
 } OWNED[] = {
-    {"heads", HEADED ", attention", NULL},
-    {"expand", HEADED ", code, custom", NULL},
-    {"channel_mixer", "the wirings lm and mqar-plain", may_have_channel_mixer},
+    {"heads", HEADED ", attention", NULL, true},
+    {"expand", HEADED ", code, custom", NULL, true},
+    {"channel_mixer", "the wirings lm and mqar-plain", may_have_channel_mixer, false},
     {"hidden", "models with a channel_mixer, which by itself neither mamba nor the wiring mqar has",
-     has_channel_mixer},
-    {"activation", "custom", NULL},
-    {"expand.from", "custom", NULL},
-    {"shrink.from", "custom", NULL},
-    {"oscillation", "custom", NULL},
-    {"oscillation.k", "custom", NULL},
-    {"oscillation.d", "custom", NULL},
-    {"oscillation.kd", "custom", NULL},
-    {"phase", "code, custom", NULL},
-    {"o_init", "code, custom", NULL},
-    {"theta_init", "code, custom", NULL},
-    {"o_learned", "code, custom", NULL},
-    {"tau", "code, custom, gla", NULL},
-    {"rank", "code, gla, mamba, tnn", NULL},
-    {"denominator", "linear-attention, cosformer", NULL},
-    {"complex", "hgrn", NULL},
-    {"raw", "m1, m2, m3", NULL},
-    {"complement", "dur", NULL},
-    {"feature", "fwp", NULL},
-    {"s4_kind", "s4", NULL},
-    {"s4_init", "s4, s4d", NULL},
-    {"dss_kind", "dss", NULL},
-    {"disc", "s5", NULL},
-    {"state_size", "s4, s4d, s5, s5-table, dss, mamba", NULL},
-    {"conv_width", "mamba", NULL},
-    {"conv_bias", "mamba", NULL},
-    {"proj_bias", "mamba", NULL},
-    {"inner_ratio", "mamba, tnn", NULL},
-    {"rpe_layers", "tnn", NULL},
-    {"value_ratio", "retnet, rwkv4, rwkv4-eos", NULL},
+     has_channel_mixer, true},
+    {"activation", "custom", NULL, false},
+    {"expand.from", "custom", NULL, false},
+    {"shrink.from", "custom", NULL, false},
+    {"oscillation", "custom", NULL, false},
+    {"oscillation.k", "custom", NULL, false},
+    {"oscillation.d", "custom", NULL, false},
+    {"oscillation.kd", "custom", NULL, false},
+    {"phase", "code, custom", NULL, false},
+    {"o_init", "code, custom", NULL, false},
+    {"theta_init", "code, custom", NULL, false},
+    {"o_learned", "code, custom", NULL, false},
+    {"tau", "code, custom, gla", NULL, false},
+    {"rank", "code, gla, mamba, tnn", NULL, false},
+    {"denominator", "linear-attention, cosformer", NULL, false},
+    {"complex", "hgrn", NULL, false},
+    {"raw", "m1, m2, m3", NULL, false},
+    {"complement", "dur", NULL, false},
+    {"feature", "fwp", NULL, false},
+    {"s4_kind", "s4", NULL, false},
+    {"s4_init", "s4, s4d", NULL, false},
+    {"dss_kind", "dss", NULL, false},
+    {"disc", "s5", NULL, false},
+    {"state_size", "s4, s4d, s5, s5-table, dss, mamba", NULL, false},
+    {"conv_width", "mamba", NULL, false},
+    {"conv_bias", "mamba", NULL, false},
+    {"proj_bias", "mamba", NULL, false},
+    {"inner_ratio", "mamba, tnn", NULL, false},
+    {"rpe_layers", "tnn", NULL, false},
+    {"value_ratio", "retnet, rwkv4, rwkv4-eos", NULL, false},
 };
 
 /* Whether a list, "one, two", has the word. */
@@ -210,6 +211,23 @@ static bool same_model(const lcsm_model_config *a, const lcsm_model_config *b)
     return strcmp(a->code, b->code) == 0 && (a->code[0] != 0 || strcmp(a->method, b->method) == 0);
 }
 
+/* Whether a setting that is not as in `other` does nothing. */
+static bool idles(const lcsm_model_config *cfg, size_t row, const lcsm_model_config *other)
+{
+    const lcsm_key *key = lcsm_keys_find(&LCSM_MODEL_KEYS, OWNED[row].key);
+    return !reads(cfg, row) && !lcsm_key_same(key, cfg, other);
+}
+
+const char *lcsm_model_config_idle(const lcsm_model_config *cfg, const lcsm_model_config *shared)
+{
+    lcsm_model_config standard;
+    lcsm_model_config_defaults(&standard);
+    for (size_t j = 0; j < COUNT(OWNED); j++)
+        if (OWNED[j].size && idles(cfg, j, shared == NULL ? &standard : shared))
+            return OWNED[j].key;
+    return NULL;
+}
+
 lcsm_status lcsm_model_config_unused(const lcsm_model_config *cfg, const lcsm_model_config *shared,
                                      lcsm_error *err)
 {
@@ -218,8 +236,7 @@ lcsm_status lcsm_model_config_unused(const lcsm_model_config *cfg, const lcsm_mo
     lcsm_model_config_defaults(&standard);
     if (shared == NULL || same_model(cfg, shared)) shared = &standard;
     for (size_t j = 0; j < COUNT(OWNED); j++)
-        if (!reads(cfg, j)
-            && !lcsm_key_same(lcsm_keys_find(&LCSM_MODEL_KEYS, OWNED[j].key), cfg, shared))
+        if (!OWNED[j].size && idles(cfg, j, shared))
             return lcsm_fail(err, LCSM_ERR_CONFIG, "%s does nothing in %s %s; it is for %s",
                              OWNED[j].key, code ? "code" : "method", code ? cfg->code : cfg->method,
                              OWNED[j].models);

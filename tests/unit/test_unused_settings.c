@@ -1,4 +1,5 @@
-/* Settings that only some models read: for the others they are refused, and really do nothing. */
+/* Settings that only some models read: for the others they are refused or called idle, and really
+ * do nothing. */
 #include <lcsm/session.h>
 #include <stdio.h>
 #include <string.h>
@@ -97,8 +98,9 @@ static bool matters(const lcsm_context *ctx, const lcsm_model_config *plain, con
     picture           after;
     if (lcsm_model_config_set(&cfg, setting[0], setting[1], &err) != LCSM_OK)
         fail_msg("%s", err.text);
-    bool refused = lcsm_model_config_unused(&cfg, NULL, &err) != LCSM_OK;
-    bool same    = look(ctx, &cfg, &after) && memcmp(before, &after, sizeof after) == 0;
+    bool refused = lcsm_model_config_unused(&cfg, NULL, &err) != LCSM_OK
+                || lcsm_model_config_idle(&cfg, NULL) != NULL;
+    bool same = look(ctx, &cfg, &after) && memcmp(before, &after, sizeof after) == 0;
     if (refused && !same)
         fail_msg("%s is refused in %s%s, where it does something: %s", setting[0], cfg.method,
                  cfg.code, err.text);
@@ -128,17 +130,19 @@ TEST(settings_are_refused_where_they_do_nothing_and_nowhere_else)
     lcsm_context_free(ctx);
 }
 
-TEST(settings_of_a_block_without_channel_mixer_are_refused)
+TEST(sizes_that_a_block_has_not_are_idle)
 {
     lcsm_model_config cfg = config_of("gla", "");
     cfg.hidden            = 5;
-    assert_int_equal(lcsm_model_config_unused(&cfg, NULL, NULL), LCSM_OK);
+    assert_null(lcsm_model_config_idle(&cfg, NULL));
     cfg.wiring = LCSM_WIRING_MQAR;
-    assert_int_equal(lcsm_model_config_unused(&cfg, NULL, NULL), LCSM_ERR_CONFIG);
-    cfg.wiring = LCSM_WIRING_MQAR_PLAIN;
-    assert_int_equal(lcsm_model_config_unused(&cfg, NULL, NULL), LCSM_ERR_CONFIG);
-    cfg.channel_mixer = LCSM_CHANNEL_FFN;
+    assert_string_equal(lcsm_model_config_idle(&cfg, NULL), "hidden");
+    assert_null(lcsm_model_config_idle(&cfg, &cfg));
     assert_int_equal(lcsm_model_config_unused(&cfg, NULL, NULL), LCSM_OK);
+    cfg.wiring = LCSM_WIRING_MQAR_PLAIN;
+    assert_string_equal(lcsm_model_config_idle(&cfg, NULL), "hidden");
+    cfg.channel_mixer = LCSM_CHANNEL_FFN;
+    assert_null(lcsm_model_config_idle(&cfg, NULL));
     cfg.hidden = 0;
     cfg.wiring = LCSM_WIRING_MQAR;
     assert_int_equal(lcsm_model_config_unused(&cfg, NULL, NULL), LCSM_ERR_CONFIG);
@@ -147,10 +151,10 @@ TEST(settings_of_a_block_without_channel_mixer_are_refused)
 TEST(settings_of_a_recipe_are_refused_only_for_the_model_that_it_names)
 {
     lcsm_model_config recipe = config_of("mamba", ""), cfg = recipe;
-    recipe.heads = cfg.heads = 2;
+    recipe.tau = cfg.tau = 2;
     assert_int_equal(lcsm_model_config_unused(&cfg, &recipe, NULL), LCSM_ERR_CONFIG);
     recipe = config_of("gla", "");
     assert_int_equal(lcsm_model_config_unused(&cfg, &recipe, NULL), LCSM_ERR_CONFIG);
-    recipe.heads = 2;
+    recipe.tau = 2;
     assert_int_equal(lcsm_model_config_unused(&cfg, &recipe, NULL), LCSM_OK);
 }
