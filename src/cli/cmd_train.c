@@ -99,6 +99,7 @@ static void show_eval(screen *s, const lcsm_train_event *e)
 
 static void keep_point(screen *s, double loss)
 {
+    if (!isfinite(loss)) return;
     if (s->points == CURVE) memmove(s->curve, s->curve + 1, (size_t)--s->points * sizeof *s->curve);
     s->curve[s->points++] = loss;
 }

@@ -118,18 +118,17 @@ static lcsm_status load(lcsm_trainer *t, const int32_t *tokens, const int32_t *t
 }
 
 /* The first op whose result is not finite, found by running again. */
-static lcsm_status name_bad(lcsm_trainer *t, const lcsm_run_options *opt, lcsm_error *err)
+static lcsm_status name_bad(lcsm_trainer *t, const lcsm_run_options *opt, const char *when,
+                            int64_t step, lcsm_error *err)
 {
     lcsm_run_options again = *opt;
     lcsm_error       why   = {0};
     again.check            = true;
     again.learn            = false;
     again.state            = NULL;
-    if (lcsm_graph_forward(t->g, &again, &why) == LCSM_OK)
-        return lcsm_fail(err, LCSM_ERR_NUMBER, "update %lld: the loss is not finite",
-                         (long long)t->optimizer->steps + 1);
-    return lcsm_fail(err, LCSM_ERR_NUMBER, "update %lld: the loss is not finite; first in %s",
-                     (long long)t->optimizer->steps + 1, why.text);
+    bool found             = lcsm_graph_forward(t->g, &again, &why) != LCSM_OK;
+    return lcsm_fail(err, LCSM_ERR_NUMBER, "%s %lld: the loss is not finite%s%s", when,
+                     (long long)step, found ? "; first in " : "", found ? why.text : "");
 }
 
 static lcsm_status bad_gradient(const lcsm_trainer *t, lcsm_error *err)
@@ -162,7 +161,8 @@ static lcsm_status run_batch(lcsm_trainer *t, ptrdiff_t j, double share, lcsm_ta
     };
     lcsm_status st = lcsm_graph_forward(t->g, &opt, err);
     if (st != LCSM_OK) return st;
-    if (!isfinite(*(const float *)t->io.loss->data)) return name_bad(t, &opt, err);
+    if (!isfinite(*(const float *)t->io.loss->data))
+        return name_bad(t, &opt, "update", t->optimizer->steps + 1, err);
     lcsm_tally_add(sum, &t->io);
     return lcsm_graph_backward(t->g, &opt, err);
 }
@@ -206,8 +206,12 @@ lcsm_status lcsm_trainer_step(lcsm_trainer *t, const int32_t *tokens, const int3
 lcsm_status lcsm_trainer_evaluate(lcsm_trainer *t, const int32_t *tokens, const int32_t *targets,
                                   lcsm_tally *sum, lcsm_error *err)
 {
-    lcsm_status st = load(t, tokens, targets, NULL, err);
-    if (st == LCSM_OK) st = lcsm_graph_forward(t->g, NULL, err);
-    if (st == LCSM_OK) lcsm_tally_add(sum, &t->io);
-    return st;
+    const lcsm_run_options opt = {0};
+    lcsm_status            st  = load(t, tokens, targets, NULL, err);
+    if (st == LCSM_OK) st = lcsm_graph_forward(t->g, &opt, err);
+    if (st != LCSM_OK) return st;
+    if (!isfinite(*(const float *)t->io.loss->data))
+        return name_bad(t, &opt, "evaluation after update", t->optimizer->steps, err);
+    lcsm_tally_add(sum, &t->io);
+    return LCSM_OK;
 }

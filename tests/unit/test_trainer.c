@@ -160,6 +160,12 @@ TEST(trainer_names_the_update_and_the_tensor_that_is_not_finite)
                      LCSM_ERR_NUMBER);
     assert_non_null(strstr(err.text, "update 1"));
     assert_non_null(strstr(err.text, "layers.1"));
+    lcsm_tally sum = {0};
+    assert_int_equal(lcsm_trainer_evaluate(r.trainer, r.tokens, r.targets, &sum, &err),
+                     LCSM_ERR_NUMBER);
+    assert_non_null(strstr(err.text, "evaluation after update 0"));
+    assert_non_null(strstr(err.text, "layers.1"));
+    assert_int_equal(sum.count, 0);
     rig_free(&r);
 }
 
