@@ -44,11 +44,12 @@ bool cli_is_method(const char *command, const char *name)
     return false;
 }
 
-/* Without a value a key is switched on; what is no switch needs one. */
+/* Without a value a key is switched on; what is no switch, or takes any text, needs one. */
 static int take_bare(const settings *s, const char *key)
 {
     lcsm_error err;
-    if (set(s, key, "true", &err) == LCSM_OK) return EXIT_OK;
+    bool       text = set(s, key, "?", &err) == LCSM_OK;
+    if (!text && set(s, key, "true", &err) == LCSM_OK) return EXIT_OK;
     fprintf(stderr, "lcsm %s: --%s needs a value\n", s->command, key);
     return EXIT_USAGE;
 }

@@ -6,6 +6,8 @@ try train --data text $small --out --quiet
 try train --data --quiet --out run
 try train --config --quiet --out run
 try train --data text --out
+try train --data text --out run --method
+try train --data text --out run --code --quiet
 $LCSM train --data text $small --out run --quiet >/dev/null
 try report run --markdown --quiet
 try describe gla --recipe --json
