@@ -129,9 +129,9 @@ static lcsm_status name_run(lcsm_grid_run *r, const lcsm_grid *g, lcsm_error *er
     if (s.failed) st = no_room(err);
     else if (s.size >= sizeof r->name)
         st = lcsm_fail(err, LCSM_ERR_CONFIG,
-                       "%s: the name of the run %.60s... has %zu letters, want at most %zu; give "
-                       "its variant a shorter label",
-                       g->name, s.text, s.size, sizeof r->name - 1);
+                       "the name of the run %.40s... has %zu letters, want at most %zu; give its "
+                       "variant a shorter label",
+                       s.text, s.size, sizeof r->name - 1);
     else (void)snprintf(r->name, sizeof r->name, "%s", lcsm_strbuf_text(&s));
     lcsm_strbuf_free(&s);
     return st;
@@ -161,55 +161,64 @@ cleanup:
 
 /* A rate of the variant's own takes the place of the scale's; those of the command line hold for
  * all. */
-static lcsm_status take_rate(lcsm_grid_run *r, const lcsm_grid_source *s, const json_t *rate,
+static lcsm_status take_rate(lcsm_grid_run *r, const lcsm_grid_source *s, const json_t *own,
                              lcsm_error *err)
 {
-    const json_t *own = json_object_get(r->settings, "lr");
-    if (own == NULL || s->rates == NULL)
-        return json_is_object(rate) ? merge(r->settings, rate, err) : LCSM_OK;
-    if (!json_is_number(own) || s->lr_count > 1)
+    char        text[64];
+    lcsm_status st;
+    if (own == NULL || s->rates == NULL) return set_number(r->settings, "lr", r->lr, err);
+    if ((st = check_kind("lr", own, err)) != LCSM_OK) return st;
+    lcsm_setting_text(text, own);
+    if (!json_is_number(own))
+        return lcsm_fail(err, LCSM_ERR_CONFIG, "lr is %.60s, want a number", text);
+    if (s->lr_count > 1)
         return lcsm_fail(err, LCSM_ERR_CONFIG,
-                         "lr of a variant, want a number, and a single rate of the scale; it has "
-                         "%zu",
-                         s->lr_count);
+                         "lr is %.60s, want none where the scale has %zu rates", text, s->lr_count);
     r->lr = json_number_value(own);
     return LCSM_OK;
 }
 
-static lcsm_status make_run(lcsm_grid_run *r, const lcsm_grid *g, const place *p, lcsm_error *err)
+/* The settings of a run, each part over those before it, and its name. */
+static lcsm_status settle(lcsm_grid_run *r, const lcsm_grid *g, const place *p, lcsm_error *err)
 {
     lcsm_status             st      = LCSM_OK;
     const lcsm_grid_source *s       = p->source;
     const json_t           *variant = json_array_get(s->variants, p->variant);
-    const json_t           *rate    = json_array_get(s->rates, p->lr);
     const json_t           *at      = json_object_get(json_object_get(variant, "at"), g->scale);
+    const json_t           *rate    = json_array_get(s->rates, p->lr), *own;
     lcsm_model_config       shared;
     lcsm_train_config       train;
-    *r = (lcsm_grid_run){.variant  = p->variant,
-                         .settings = json_object(),
-                         .lr       = s->lr[p->lr],
-                         .seed     = (double)(p->seed + 1)};
-    if (r->settings == NULL || json_object_set_new(r->settings, "task", json_string(g->task)) != 0)
-        return no_room(err);
+    own = json_object_get(json_object_get(at, "lr") != NULL ? at : variant, "lr");
     LCSM_TRY(merge(r->settings, s->fixed, err));
     LCSM_TRY(merge(r->settings, s->scale_fixed, err));
     (void)apply(&shared, &train, r->settings, NULL); /* what is wrong is wrong in the whole, too */
+    LCSM_TRY(merge(r->settings, rate, err));         /* a number has no members */
     LCSM_TRY(merge(r->settings, variant, err));
     LCSM_TRY(merge(r->settings, at, err));
     LCSM_TRY(add_points(r, g, p, err));
-    LCSM_TRY(take_rate(r, s, rate, err));
-    LCSM_TRY(set_number(r->settings, "lr", r->lr, err));
+    LCSM_TRY(take_rate(r, s, own, err));
     LCSM_TRY(set_number(r->settings, "seed", r->seed, err));
     LCSM_TRY(name_run(r, g, err));
-    if (try_settings(r, &shared, err) != LCSM_OK) {
-        lcsm_error why = err == NULL ? (lcsm_error){.status = LCSM_ERR_CONFIG} : *err;
-        return lcsm_fail(err, why.status, "%s/grid.json, %s: %.150s", g->name,
-                         g->variants[p->variant], why.text);
-    }
+    LCSM_TRY(try_settings(r, &shared, err));
     drop_unread(r);
-    r->tokens = tokens_of(&r->train);
 cleanup:
     return st;
+}
+
+static lcsm_status make_run(lcsm_grid_run *r, const lcsm_grid *g, const place *p, lcsm_error *err)
+{
+    lcsm_error why;
+    *r = (lcsm_grid_run){.variant  = p->variant,
+                         .settings = json_object(),
+                         .lr       = p->source->lr[p->lr],
+                         .seed     = (double)(p->seed + 1)};
+    if (r->settings == NULL || json_object_set_new(r->settings, "task", json_string(g->task)) != 0)
+        return no_room(err);
+    if (settle(r, g, p, &why) != LCSM_OK)
+        return lcsm_fail(err, why.status, "%s/grid.json, %.60s: %.150s", g->name,
+                         g->variants[p->variant], why.text);
+    r->tokens = tokens_of(&r->train);
+    return LCSM_OK;
 }
 
 /* The next place, the last coordinate first; false after the last one. */

@@ -80,12 +80,32 @@ lcsm_status lcsm_grid_load(lcsm_grid *g, const char *name, lcsm_error *err)
 
 /* ---- members ------------------------------------------------------------------------------- */
 
-/* A point of an axis: a number, or an object in which the number has the axis's key. */
+/* Keys of lcsm train that have a place of their own in a grid, and are none of its settings. */
+static const struct {
+    const char *key, *want;
+} ELSEWHERE[] = {
+    {"task", "none here: it stands beside \"title\""},
+    {"seed", "none here: a scale has \"seeds\""},
+    {"lr", "none here: a scale has the list \"lr\", a variant may have a rate of its own"},
+};
+
+/* Settings, or axes by their keys. A rate may be set by variants and by the list of rates. */
+static lcsm_status check_settings(const lcsm_json *object, bool rate, lcsm_error *err)
+{
+    for (size_t j = 0; j < COUNT(ELSEWHERE) - (rate ? 1 : 0); j++) {
+        lcsm_json v = lcsm_json_may(object, ELSEWHERE[j].key);
+        if (v.value != NULL) return lcsm_json_fail(&v, err, "%s", ELSEWHERE[j].want);
+    }
+    return LCSM_OK;
+}
+
+/* A point of an axis, or a rate: a number, or settings among which the number has the key. */
 static lcsm_status read_point(double *out, lcsm_json point, const char *key, double least,
                               double most, lcsm_error *err)
 {
-    lcsm_json value = json_is_object(point.value) ? lcsm_json_need(&point, key) : point;
-    return lcsm_json_get_real(out, value, least, most, err);
+    lcsm_json   value = json_is_object(point.value) ? lcsm_json_need(&point, key) : point;
+    lcsm_status st    = check_settings(&point, strcmp(key, "lr") == 0, err);
+    return st == LCSM_OK ? lcsm_json_get_real(out, value, least, most, err) : st;
 }
 
 static lcsm_status read_axes(lcsm_grid *g, lcsm_grid_source *out, const lcsm_json *scale,
@@ -95,6 +115,7 @@ static lcsm_status read_axes(lcsm_grid *g, lcsm_grid_source *out, const lcsm_jso
     lcsm_json   axes = lcsm_json_may(scale, "axes");
     if (axes.value == NULL) return LCSM_OK;
     LCSM_TRY(lcsm_json_get_object(&axes, axes, err));
+    LCSM_TRY(check_settings(&axes, false, err));
     for (lcsm_json a = lcsm_json_first(&axes); a.value != NULL; a = lcsm_json_next(&a)) {
         lcsm_json points;
         if (g->axis_count == LCSM_GRID_AXES)
@@ -152,6 +173,7 @@ static lcsm_status read_scale(lcsm_grid *g, lcsm_grid_source *out, const lcsm_js
     LCSM_TRY(lcsm_json_get_object(&scale, lcsm_json_need(&scales, g->scale), err));
     LCSM_TRY(lcsm_json_known_keys(&scale, known, COUNT(known), err));
     LCSM_TRY(lcsm_json_get_object(&fixed, lcsm_json_need(&scale, "fixed"), err));
+    LCSM_TRY(check_settings(&fixed, false, err));
     out->scale_fixed = fixed.value;
     LCSM_TRY(
         lcsm_json_get_size(&g->vocabulary, lcsm_json_may(&scale, "tokenizer"), 257, 1 << 20, err));
@@ -161,24 +183,40 @@ cleanup:
     return st;
 }
 
+/* What a variant sets at single scales, which the grid must have. */
+static lcsm_status check_at(const lcsm_json *variant, const lcsm_json *scales, lcsm_error *err)
+{
+    lcsm_status st = LCSM_OK;
+    lcsm_json   at = lcsm_json_may(variant, "at");
+    if (at.value == NULL) return LCSM_OK;
+    LCSM_TRY(lcsm_json_get_object(&at, at, err));
+    LCSM_TRY(lcsm_json_known_keys(&at, LCSM_GRID_SCALE_NAMES, LCSM_GRID_SCALES, err));
+    for (lcsm_json m = lcsm_json_first(&at); m.value != NULL; m = lcsm_json_next(&m)) {
+        LCSM_TRY(lcsm_json_get_object(&m, m, err));
+        LCSM_TRY(check_settings(&m, true, err));
+        if (!lcsm_json_has(scales, m.key))
+            LCSM_TRY(lcsm_json_fail(&m, err, "none: \"scales\" has no \"%s\"", m.key));
+    }
+cleanup:
+    return st;
+}
+
 static lcsm_status read_variants(lcsm_grid *g, lcsm_grid_source *out, const lcsm_json *root,
                                  lcsm_error *err)
 {
     lcsm_status st = LCSM_OK;
-    lcsm_json   list;
+    lcsm_json   list, scales = lcsm_json_may(root, "scales");
     LCSM_TRY(lcsm_json_get_array(&list, lcsm_json_need(root, "variants"), 1, 1000, err));
     g->variants = calloc(lcsm_json_count(&list), sizeof *g->variants);
     if (g->variants == NULL)
         return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for the variants of %s", g->name);
     for (; g->variant_count < lcsm_json_count(&list); g->variant_count++) {
-        lcsm_json row = lcsm_json_item(&list, g->variant_count), object, at;
+        lcsm_json row = lcsm_json_item(&list, g->variant_count), object;
         LCSM_TRY(lcsm_json_get_object(&object, row, err));
         LCSM_TRY(lcsm_json_get_text(&g->variants[g->variant_count],
                                     lcsm_json_need(&object, "label"), err));
-        at = lcsm_json_may(&object, "at");
-        if (at.value == NULL) continue;
-        LCSM_TRY(lcsm_json_get_object(&at, at, err));
-        LCSM_TRY(lcsm_json_known_keys(&at, LCSM_GRID_SCALE_NAMES, LCSM_GRID_SCALES, err));
+        LCSM_TRY(check_settings(&object, true, err));
+        LCSM_TRY(check_at(&object, &scales, err));
     }
     out->variants = list.value;
 cleanup:
@@ -251,7 +289,8 @@ lcsm_status lcsm_grid_read(lcsm_grid *g, lcsm_grid_source *out, const char *scal
         return lcsm_json_fail(&v, err, "perplexity, accuracy or another figure of a run");
     }
     fixed = lcsm_json_may(&root, "fixed");
-    if (fixed.value != NULL) LCSM_TRY(lcsm_json_get_object(&fixed, fixed, err));
+    LCSM_TRY(lcsm_json_get_object(&fixed, fixed, err));
+    LCSM_TRY(check_settings(&fixed, false, err));
     out->fixed = fixed.value;
     LCSM_TRY(read_variants(g, out, &root, err));
     LCSM_TRY(read_scale(g, out, &root, scale, err));

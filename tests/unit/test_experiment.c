@@ -117,6 +117,7 @@ TEST(runs_of_one_name_and_too_many_seeds_are_refused)
 #define GRID(variants, fixed, more) RATES(variants, fixed, "0.1", more)
 #define TWO                         "[{\"label\": \"a\", \"code\": \"1-1-1-0\"}, {\"label\": \"b\", \"code\": \"1-0-1-0\"}]"
 
+#define ONE(more) "[{\"label\": \"a\", \"code\": \"1-1-1-0\", " more "}]"
 #define OWN                                                                                        \
     "[{\"label\": \"a\", \"code\": \"1-1-1-0\"}, {\"label\": \"b\", \"code\": \"1-0-1-0\", "       \
     "\"at\": {\"tiny\": {\"lr\": 0.5}}}]"
@@ -144,8 +145,23 @@ TEST(wrong_grids_are_refused_with_the_place)
         {GRID(TWO, "{}", ", \"axes\": {\"d_model\": [{\"pairs\": 1}]}"), "d_model is missing"},
         {RATES(TWO, "{}", "0.1, {\"lr\": 0.1}", ""), "want another rate: 0.1 stands before it"},
         {RATES(TWO, "{}", "{\"weight_decay\": 1}", ""), "lr is missing"},
-        {RATES(OWN, "{}", "0.1, 0.2", ""), "a single rate of the scale; it has 2"},
-        {RATES("[{\"label\": \"a\", \"lr\": \"x\"}]", "{}", "0.1", ""), "want a number"},
+        {RATES(OWN, "{}", "0.1, 0.2", ""),
+         "/grid.json, b: lr is 0.5, want none where the scale has 2 rates"},
+        {GRID(ONE("\"lr\": \"x\""), "{}", ""), "/grid.json, a: lr is x, want a number"},
+        {GRID(ONE("\"lr\": [1]"), "{}", ""), "/grid.json, a: lr is a list, want a number"},
+        {GRID(TWO, "{\"lr\": 0.5}", ""), "scales.tiny.fixed.lr is 0.5 (a real), want none here"},
+        {GRID(TWO, "{\"seed\": 5}", ""), "scales.tiny.fixed.seed is 5, want none here"},
+        {GRID(TWO, "{\"task\": \"lm\"}", ""), "scales.tiny.fixed.task is \"lm\""},
+        {GRID(ONE("\"seed\": 5"), "{}", ""), "variants[0].seed is 5"},
+        {GRID(ONE("\"at\": {\"tiny\": {\"seed\": 5}}"), "{}", ""), "at.tiny.seed is 5"},
+        {GRID(ONE("\"at\": {\"tiny\": 5}"), "{}", ""), "at.tiny is 5, want an object"},
+        {GRID(ONE("\"at\": {\"paper\": {}}"), "{}", ""), "\"scales\" has no \"paper\""},
+        {GRID(ONE("\"at\": {\"tinny\": {}}"), "{}", ""), "did you mean \"tiny\"?"},
+        {GRID(TWO, "{}", ", \"axes\": {\"seed\": [1, 2]}"), "axes.seed is"},
+        {GRID(TWO, "{}", ", \"axes\": {\"lr\": [1, 2]}"), "axes.lr is"},
+        {GRID(TWO, "{}", ", \"axes\": {\"expand\": [{\"expand\": 8, \"seed\": 2}]}"),
+         "axes.expand[0].seed is 2"},
+        {RATES(TWO, "{}", "{\"lr\": 1, \"seed\": 2}", ""), "lr[0].seed is 2"},
         {RATES(TWO, "{}", "{\"lr\": 1, \"decay\": 1}", ""), "decay is not a known key"},
         {RATES(TWO, "{}", "0.01000000000001, 0.01000000000002", ""), "must differ in ten digits"},
         {"{\"title\": \"T\"}", "task is missing"},
@@ -199,12 +215,29 @@ TEST(a_variant_may_have_a_rate_of_its_own)
     assert_near(g.runs[0].train.lr, 0.1, 0);
     assert_near(g.runs[0].train.weight_decay, 0.3, 0);
     assert_near(g.runs[1].train.lr, 0.5, 0);
+    assert_near(g.runs[1].train.weight_decay, 0.3, 0);
     assert_string_equal(g.runs[1].name, "b_lr-0.5_seed-1");
     lcsm_grid_free(&g);
     o.lr       = &rate; /* rates of the command line hold for all */
     o.lr_count = 1;
     assert_int_equal(lcsm_grid_open(&g, &o, NULL), LCSM_OK);
     assert_near(g.runs[1].train.lr, 0.2, 0);
+    lcsm_grid_free(&g);
+    temp_folder_remove(&f);
+}
+
+TEST(settings_of_a_variant_win_over_those_of_a_rate)
+{
+    static const char       grid[] = RATES(ONE("\"weight_decay\": 0.7, \"lr\": 0.5"), "{}",
+                                           "{\"lr\": 0.1, \"weight_decay\": 0.3, \"beta1\": 0.8}", "");
+    temp_folder             f      = temp_folder_make();
+    lcsm_experiment_options o      = {.name = f.path, .scale = "tiny"};
+    lcsm_grid               g;
+    temp_write(&f, "grid.json", grid, strlen(grid));
+    assert_int_equal(lcsm_grid_open(&g, &o, NULL), LCSM_OK);
+    assert_near(g.runs[0].train.lr, 0.5, 0);
+    assert_near(g.runs[0].train.weight_decay, 0.7, 0);
+    assert_near(g.runs[0].train.beta1, 0.8, 0);
     lcsm_grid_free(&g);
     temp_folder_remove(&f);
 }
