@@ -223,50 +223,115 @@ cleanup:
     return st;
 }
 
-/* The paper's rows and findings speak of variants that there are. */
-static lcsm_status check_labels(const lcsm_grid *g, const lcsm_json *list, lcsm_error *err)
+/* ---- the paper's rows and findings --------------------------------------------------------- */
+
+/* Labels of variants that there are. */
+static lcsm_status check_labels(const lcsm_grid *g, lcsm_json v, size_t least, lcsm_error *err)
 {
     lcsm_status st = LCSM_OK;
+    lcsm_json   list;
     size_t      which;
-    for (size_t j = 0; j < lcsm_json_count(list); j++)
-        LCSM_TRY(lcsm_json_get_choice(&which, lcsm_json_item(list, j), g->variants,
+    if (v.value == NULL) return LCSM_OK;
+    LCSM_TRY(lcsm_json_get_array(&list, v, least, 1000, err));
+    for (size_t j = 0; j < lcsm_json_count(&list); j++)
+        LCSM_TRY(lcsm_json_get_choice(&which, lcsm_json_item(&list, j), g->variants,
                                       g->variant_count, err));
+cleanup:
+    return st;
+}
+
+static lcsm_status check_row(const lcsm_grid *g, const lcsm_json *item, lcsm_error *err)
+{
+    static const char *const keys[] = {"label", "valid", "test", "parameters"};
+    lcsm_status              st     = LCSM_OK;
+    lcsm_json                row;
+    size_t                   which;
+    double                   number;
+    LCSM_TRY(lcsm_json_get_object(&row, *item, err));
+    LCSM_TRY(lcsm_json_known_keys(&row, keys, COUNT(keys), err));
+    LCSM_TRY(lcsm_json_get_choice(&which, lcsm_json_need(&row, "label"), g->variants,
+                                  g->variant_count, err));
+    for (size_t j = 1; j < COUNT(keys); j++)
+        LCSM_TRY(
+            lcsm_json_get_real(&number, lcsm_json_may(&row, keys[j]), -INFINITY, INFINITY, err));
+cleanup:
+    return st;
+}
+
+static bool is_axis(const lcsm_grid *g, const char *key)
+{
+    lcsm_json root = lcsm_json_root(&g->grid), scales = lcsm_json_need(&root, "scales");
+    bool      found = false;
+    for (lcsm_json s = lcsm_json_first(&scales); s.value != NULL; s = lcsm_json_next(&s))
+        found = found || json_object_get(json_object_get(s.value, "axes"), key) != NULL;
+    return found;
+}
+
+/* Points on axes, which another scale than this one may have. */
+static lcsm_status check_points(const lcsm_grid *g, lcsm_json v, lcsm_error *err)
+{
+    lcsm_status st = LCSM_OK;
+    lcsm_json   at;
+    double      number;
+    if (v.value == NULL) return LCSM_OK;
+    LCSM_TRY(lcsm_json_get_object(&at, v, err));
+    for (lcsm_json m = lcsm_json_first(&at); m.value != NULL; m = lcsm_json_next(&m)) {
+        if (!is_axis(g, m.key)) LCSM_TRY(lcsm_json_fail(&m, err, "the key of an axis"));
+        LCSM_TRY(lcsm_json_get_real(&number, m, -INFINITY, INFINITY, err));
+    }
+cleanup:
+    return st;
+}
+
+static lcsm_status check_finding(const lcsm_grid *g, const lcsm_json *item, lcsm_error *err)
+{
+    static const char *const keys[] = {"text", "better", "than", "by", "any", "rising", "at"};
+    lcsm_status              st     = LCSM_OK;
+    lcsm_json                finding;
+    const char              *text;
+    double                   number;
+    bool                     any;
+    LCSM_TRY(lcsm_json_get_object(&finding, *item, err));
+    LCSM_TRY(lcsm_json_known_keys(&finding, keys, COUNT(keys), err));
+    LCSM_TRY(lcsm_json_get_text(&text, lcsm_json_need(&finding, "text"), err));
+    if (lcsm_json_has(&finding, "better") != lcsm_json_has(&finding, "than"))
+        LCSM_TRY(lcsm_json_fail(&finding, err, "better and than together"));
+    LCSM_TRY(check_labels(g, lcsm_json_may(&finding, "better"), 1, err));
+    LCSM_TRY(check_labels(g, lcsm_json_may(&finding, "than"), 1, err));
+    LCSM_TRY(check_labels(g, lcsm_json_may(&finding, "rising"), 2, err));
+    LCSM_TRY(check_points(g, lcsm_json_may(&finding, "at"), err));
+    LCSM_TRY(lcsm_json_get_real(&number, lcsm_json_may(&finding, "by"), 0, INFINITY, err));
+    LCSM_TRY(lcsm_json_get_bool(&any, lcsm_json_may(&finding, "any"), err));
 cleanup:
     return st;
 }
 
 static lcsm_status check_paper(const lcsm_grid *g, lcsm_error *err)
 {
-    static const char *const known[]        = {"source", "rows", "findings"};
-    static const char *const row_keys[]     = {"label", "valid", "test", "parameters"};
-    static const char *const finding_keys[] = {"text", "better", "than", "by",
-                                               "any",  "rising", "at"};
-    static const char *const lists[]        = {"better", "than", "rising"};
-    lcsm_status              st             = LCSM_OK;
-    lcsm_json                root           = lcsm_json_root(&g->paper);
-    size_t                   which;
+    static const struct {
+        const char *key;
+        lcsm_status (*check)(const lcsm_grid *g, const lcsm_json *item, lcsm_error *err);
+    } lists[]                        = {{"rows", check_row}, {"findings", check_finding}};
+    static const char *const known[] = {"source", "rows", "findings"};
+    lcsm_status              st      = LCSM_OK;
+    lcsm_json                root    = lcsm_json_root(&g->paper);
+    const char              *source;
     if (root.value == NULL) return LCSM_OK;
     LCSM_TRY(lcsm_json_known_keys(&root, known, COUNT(known), err));
-    lcsm_json rows = lcsm_json_may(&root, "rows"), findings = lcsm_json_may(&root, "findings");
-    for (size_t j = 0; j < lcsm_json_count(&rows); j++) {
-        lcsm_json row = lcsm_json_item(&rows, j);
-        LCSM_TRY(lcsm_json_known_keys(&row, row_keys, COUNT(row_keys), err));
-        LCSM_TRY(lcsm_json_get_choice(&which, lcsm_json_need(&row, "label"), g->variants,
-                                      g->variant_count, err));
-    }
-    for (size_t j = 0; j < lcsm_json_count(&findings); j++) {
-        lcsm_json   finding = lcsm_json_item(&findings, j);
-        const char *text;
-        LCSM_TRY(lcsm_json_known_keys(&finding, finding_keys, COUNT(finding_keys), err));
-        LCSM_TRY(lcsm_json_get_text(&text, lcsm_json_need(&finding, "text"), err));
-        for (size_t k = 0; k < COUNT(lists); k++) {
-            lcsm_json list = lcsm_json_may(&finding, lists[k]);
-            LCSM_TRY(check_labels(g, &list, err));
+    LCSM_TRY(lcsm_json_get_text(&source, lcsm_json_may(&root, "source"), err));
+    for (size_t k = 0; k < COUNT(lists); k++) {
+        lcsm_json list = lcsm_json_may(&root, lists[k].key);
+        LCSM_TRY(lcsm_json_get_array(&list, list, 0, 1000, err));
+        for (size_t j = 0; j < lcsm_json_count(&list); j++) {
+            lcsm_json item = lcsm_json_item(&list, j);
+            LCSM_TRY(lists[k].check(g, &item, err));
         }
     }
 cleanup:
     return st;
 }
+
+/* ---- the whole ----------------------------------------------------------------------------- */
 
 lcsm_status lcsm_grid_read(lcsm_grid *g, lcsm_grid_source *out, const char *scale, lcsm_error *err)
 {

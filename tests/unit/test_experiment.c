@@ -295,17 +295,47 @@ TEST(a_name_that_does_not_fit_is_refused)
     temp_folder_remove(&f);
 }
 
-TEST(findings_about_variants_that_are_not_there_are_refused)
+#define FINDING(more) "{\"findings\": [{\"text\": \"x\", " more "}]}"
+#define BETTER        "\"better\": [\"a\"], \"than\": [\"b\"]"
+#define AXES          ", \"axes\": {\"expand\": [8, 16]}"
+
+TEST(rows_and_findings_that_say_nothing_are_refused)
 {
-    static const char       paper[] = "{\"findings\": [{\"text\": \"x\", \"better\": [\"c\"]}]}";
-    temp_folder             f       = temp_folder_make();
-    lcsm_experiment_options o       = {.name = f.path, .scale = "tiny"};
+    static const char *const cases[][2] = {
+        {"{\"rows\": 1}", "rows is 1, want an array"},
+        {"{\"rows\": [1]}", "rows[0] is 1, want an object"},
+        {"{\"rows\": [{\"label\": \"c\"}]}", "rows[0].label is \"c\""},
+        {"{\"rows\": [{\"label\": \"a\", \"valid\": \"2\"}]}", "rows[0].valid is \"2\""},
+        {"{\"rows\": [{\"label\": \"a\", \"test\": true}]}", "rows[0].test is true"},
+        {"{\"rows\": [{\"label\": \"a\", \"parameters\": []}]}", "parameters is an array"},
+        {"{\"findings\": {}}", "findings is an object"},
+        {FINDING("\"better\": [\"c\"], \"than\": [\"b\"]"), "findings[0].better[0] is \"c\""},
+        {FINDING("\"better\": \"a\", \"than\": [\"b\"]"), "findings[0].better is \"a\""},
+        {FINDING("\"better\": [], \"than\": [\"b\"]"), "findings[0].better is"},
+        {FINDING("\"better\": [\"a\"]"), "want better and than together"},
+        {FINDING("\"than\": [\"a\"]"), "want better and than together"},
+        {FINDING("\"rising\": [\"a\"]"), "findings[0].rising is"},
+        {FINDING(BETTER ", \"by\": \"0.1\""), "findings[0].by is \"0.1\""},
+        {FINDING(BETTER ", \"any\": 1"), "findings[0].any is 1"},
+        {FINDING(BETTER ", \"at\": 16"), "findings[0].at is 16"},
+        {FINDING(BETTER ", \"at\": {\"expnad\": 16}"), "at.expnad is 16, want the key of an axis"},
+        {FINDING(BETTER ", \"at\": {\"expand\": \"16\"}"), "at.expand is \"16\""},
+    };
+    static const char fine[] =
+        FINDING(BETTER ", \"by\": 1, \"any\": true, \"at\": {\"expand\": 8}");
+    temp_folder             f = temp_folder_make();
+    lcsm_experiment_options o = {.name = f.path, .scale = "tiny"};
     lcsm_grid               g;
-    lcsm_error              err;
-    temp_write(&f, "grid.json", GRID(TWO, "{}", ""), strlen(GRID(TWO, "{}", "")));
-    temp_write(&f, "paper.json", paper, strlen(paper));
-    assert_int_not_equal(lcsm_grid_open(&g, &o, &err), LCSM_OK);
-    assert_non_null(strstr(err.text, "findings[0].better[0] is \"c\""));
+    temp_write(&f, "grid.json", GRID(TWO, "{}", AXES), strlen(GRID(TWO, "{}", AXES)));
+    for (size_t j = 0; j < COUNT(cases); j++) {
+        lcsm_error err;
+        temp_write(&f, "paper.json", cases[j][0], strlen(cases[j][0]));
+        if (lcsm_grid_open(&g, &o, &err) == LCSM_OK) fail_msg("%zu is taken", j);
+        if (strstr(err.text, cases[j][1]) == NULL) fail_msg("%zu: %s", j, err.text);
+    }
+    temp_write(&f, "paper.json", fine, strlen(fine));
+    assert_int_equal(lcsm_grid_open(&g, &o, NULL), LCSM_OK);
+    lcsm_grid_free(&g);
     temp_folder_remove(&f);
 }
 
