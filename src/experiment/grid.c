@@ -1,6 +1,7 @@
 /* grid.c - from grid.json to a list of runs. */
 #include "experiment/grid.h"
 
+#include <lcsm/suggest.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -235,26 +236,48 @@ static bool step(place *p, const lcsm_grid *g)
     return ++p->variant < g->variant_count;
 }
 
-/* "a,b" names the variants a and b. */
-static bool chosen(const char *only, const char *label)
+static size_t find_label(const lcsm_grid *g, const char *text, size_t size)
 {
-    size_t length = strlen(label);
-    if (only == NULL) return true;
-    for (const char *p = only; *p != '\0';) {
-        size_t size = strcspn(p, ",");
-        if (size == length && strncmp(p, label, size) == 0) return true;
-        p += size + (p[size] == ',');
+    size_t j = 0;
+    while (j < g->variant_count
+           && (strlen(g->variants[j]) != size || strncmp(g->variants[j], text, size) != 0))
+        j++;
+    return j;
+}
+
+static lcsm_status no_variant(const lcsm_grid *g, const char *text, size_t size, lcsm_error *err)
+{
+    char word[80];
+    (void)snprintf(word, sizeof word, "%.*s", (int)(size < sizeof word ? size : sizeof word), text);
+    const char *near = lcsm_suggest(word, g->variants, g->variant_count);
+    return lcsm_fail(err, LCSM_ERR_ARGUMENT, "%s has no variant \"%s\"; %s \"%.60s\"%s", g->name,
+                     word, near == NULL ? "its first is" : "did you mean",
+                     near == NULL ? g->variants[0] : near, near == NULL ? "" : "?");
+}
+
+/* "a,b" names the variants a and b, or one that has this label. NULL names all. */
+static lcsm_status choose(bool *wanted, const lcsm_grid *g, const char *only, lcsm_error *err)
+{
+    size_t whole = only == NULL ? 0 : find_label(g, only, strlen(only));
+    for (size_t j = 0; j < g->variant_count; j++) wanted[j] = only == NULL || j == whole;
+    for (const char *p = only; whole == g->variant_count; p++) {
+        size_t size = strcspn(p, ","), j = find_label(g, p, size);
+        if (j == g->variant_count) return no_variant(g, p, size, err);
+        wanted[j] = true;
+        p += size;
+        if (*p == '\0') break;
     }
-    return false;
+    return LCSM_OK;
 }
 
 static lcsm_status expand(lcsm_grid *g, const lcsm_grid_source *source, const char *only,
                           lcsm_error *err)
 {
-    lcsm_status st    = LCSM_OK;
-    place       p     = {.source = source};
-    size_t      count = g->variant_count;
-    bool        fits  = lcsm_size_mul(count, source->lr_count, &count)
+    lcsm_status st     = LCSM_OK;
+    place       p      = {.source = source};
+    bool       *wanted = NULL;
+    size_t      count  = g->variant_count;
+    bool        fits   = lcsm_size_mul(count, source->lr_count, &count)
              && lcsm_size_mul(count, source->seeds, &count);
     for (size_t j = 0; j < g->axis_count; j++)
         fits = fits && lcsm_size_mul(count, json_array_size(source->axes[j]), &count);
@@ -262,16 +285,19 @@ static lcsm_status expand(lcsm_grid *g, const lcsm_grid_source *source, const ch
         return lcsm_fail(err, LCSM_ERR_CONFIG, "%s: %zu runs are too many, want at most %d",
                          g->name, fits ? count : SIZE_MAX, LCSM_GRID_RUNS);
     g->runs = calloc(count, sizeof *g->runs);
-    if (g->runs == NULL) return no_room(err);
+    wanted  = calloc(g->variant_count, sizeof *wanted);
+    if (g->runs == NULL || wanted == NULL) {
+        st = no_room(err);
+        goto cleanup;
+    }
+    LCSM_TRY(choose(wanted, g, only, err));
     do {
-        if (!chosen(only, g->variants[p.variant])) continue;
+        if (!wanted[p.variant]) continue;
         g->run_count++; /* freed with the rest, also when it fails */
         LCSM_TRY(make_run(&g->runs[g->run_count - 1], g, &p, err));
     } while (step(&p, g));
-    if (g->run_count == 0)
-        st = lcsm_fail(err, LCSM_ERR_ARGUMENT, "%s has no variant \"%s\"; its first is \"%s\"",
-                       g->name, only, g->variants[0]);
 cleanup:
+    free(wanted);
     return st;
 }
 

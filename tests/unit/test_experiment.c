@@ -278,6 +278,41 @@ TEST(names_have_the_digits_that_tell_runs_apart)
     temp_folder_remove(&f);
 }
 
+#define COMMA                                                                                      \
+    "[{\"label\": \"a\", \"code\": \"1-1-1-0\"}, {\"label\": \"tau 8, fixed\", \"code\": "         \
+    "\"1-0-1-0\"}, {\"label\": \"linear\", \"code\": \"1-2-1-0\"}]"
+
+TEST(every_word_of_only_is_a_label)
+{
+    static const struct {
+        const char *only;
+        size_t      runs;
+        const char *want;
+    } cases[] = {
+        {NULL, 3, ""},
+        {"a", 1, ""},
+        {"linear,a", 2, ""},
+        {"tau 8, fixed", 1, ""},
+        {"a,linaer", 0, "has no variant \"linaer\"; did you mean \"linear\"?"},
+        {"a,nothing-like-it", 0, "has no variant \"nothing-like-it\"; its first is \"a\""},
+        {"a,", 0, "has no variant \"\""},
+        {"", 0, "has no variant \"\""},
+    };
+    static const char grid[] = GRID(COMMA, "{}", "");
+    temp_folder       f      = temp_folder_make();
+    temp_write(&f, "grid.json", grid, strlen(grid));
+    for (size_t j = 0; j < COUNT(cases); j++) {
+        lcsm_experiment_options o   = {.name = f.path, .scale = "tiny", .only = cases[j].only};
+        lcsm_error              err = {.text = ""};
+        lcsm_grid               g;
+        (void)lcsm_grid_open(&g, &o, &err);
+        assert_int_equal(g.run_count, cases[j].runs);
+        if (strstr(err.text, cases[j].want) == NULL) fail_msg("%zu: %s", j, err.text);
+        lcsm_grid_free(&g);
+    }
+    temp_folder_remove(&f);
+}
+
 #define TEN    "abcdefghij"
 #define FIFTY  TEN TEN TEN TEN TEN
 #define LONGER "[{\"label\": \"" FIFTY FIFTY FIFTY "\", \"code\": \"1-1-1-0\"}]"
