@@ -25,19 +25,31 @@ static bool has_checkpoint(const char *folder)
     return found;
 }
 
+static bool has_metrics(const char *folder)
+{
+    char path[LCSM_PATH_MAX];
+    return lcsm_path_join(path, folder, LCSM_RUN_METRICS, NULL) == LCSM_OK
+        && lcsm_path_exists(path);
+}
+
 lcsm_status lcsm_result_look(lcsm_result *out, const char *folder, lcsm_error *err)
 {
     lcsm_record record;
     lcsm_status st = lcsm_record_read(&record, folder, err);
     *out           = (lcsm_result){0};
     if (st != LCSM_OK) return st;
-    bool broke = strcmp(record.reason, "not-finite") == 0;
-    out->state = record.state == LCSM_RECORD_DONE ? LCSM_RESULT_DONE
-               : broke                            ? LCSM_RESULT_FAILED
-                                                  : LCSM_RESULT_OPEN;
-    out->resumable =
-        out->state == LCSM_RESULT_OPEN && record.config.root != NULL && has_checkpoint(folder);
-    if (broke) (void)snprintf(out->message, sizeof out->message, "%.200s", record.message);
+    bool saved     = has_checkpoint(folder);
+    bool lost      = record.config.root == NULL && (saved || has_metrics(folder));
+    bool broke     = strcmp(record.reason, "not-finite") == 0;
+    out->state     = lost || broke                    ? LCSM_RESULT_FAILED
+                   : record.state == LCSM_RECORD_DONE ? LCSM_RESULT_DONE
+                                                      : LCSM_RESULT_OPEN;
+    out->resumable = out->state == LCSM_RESULT_OPEN && saved;
+    if (lost)
+        (void)snprintf(out->message, sizeof out->message,
+                       "it was trained, but its " LCSM_RUN_CONFIG
+                       " cannot be read; mend that, or remove the folder of the run");
+    else if (broke) (void)snprintf(out->message, sizeof out->message, "%.200s", record.message);
     lcsm_record_free(&record);
     return LCSM_OK;
 }
@@ -88,11 +100,12 @@ lcsm_status lcsm_result_of_exit(lcsm_result *out, const char *folder, int code, 
     return record_failure(out, folder, err);
 }
 
-lcsm_status lcsm_result_clear(const char *folder, lcsm_error *err)
+lcsm_status lcsm_result_clear(const char *folder, bool resumed, lcsm_error *err)
 {
-    static const char *const files[] = {LCSM_RUN_CONFIG, LCSM_RUN_METRICS, LCSM_RUN_FAILED,
-                                        LCSM_RESULT_LOG};
-    for (size_t j = 0; j < COUNT(files); j++) {
+    /* The settings are the last: without them the metrics would be those of a run that is lost. */
+    static const char *const files[] = {LCSM_RUN_FAILED, LCSM_RUN_METRICS, LCSM_RESULT_LOG,
+                                        LCSM_RUN_CONFIG};
+    for (size_t j = 0; j < (resumed ? 1 : COUNT(files)); j++) {
         char        path[LCSM_PATH_MAX];
         lcsm_status st = lcsm_path_join(path, folder, files[j], err);
         if (st != LCSM_OK) return st;

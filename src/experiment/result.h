@@ -16,7 +16,8 @@ typedef struct {
 } lcsm_result;
 
 /* Before a run. One that has its last line is done, or failed if its numbers were not finite; one
- * that failed otherwise is open again, since the reason may be gone. */
+ * that has metrics or checkpoints without readable settings has failed, and nothing in it may be
+ * removed; one that failed otherwise is open again, since the reason may be gone. */
 lcsm_status lcsm_result_look(lcsm_result *out, const char *folder, lcsm_error *err);
 
 /* After a run whose process ended with this code (a signal is negative). A failure is recorded in
@@ -24,8 +25,9 @@ lcsm_status lcsm_result_look(lcsm_result *out, const char *folder, lcsm_error *e
 lcsm_status lcsm_result_of_exit(lcsm_result *out, const char *folder, int code, bool stopped,
                                 lcsm_error *err);
 
-/* Removes what an attempt without checkpoints left, so that the run can start anew. */
-lcsm_status lcsm_result_clear(const char *folder, lcsm_error *err);
+/* Before an open run starts: removes failed.txt and, unless it is resumed, what an attempt without
+ * checkpoints left. */
+lcsm_status lcsm_result_clear(const char *folder, bool resumed, lcsm_error *err);
 
 /* One process at a time works on an experiment. lcsm_folder_unlock ends it. */
 lcsm_status lcsm_result_lock(int *out, const char *folder, lcsm_error *err);

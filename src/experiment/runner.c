@@ -98,7 +98,7 @@ static lcsm_status start_run(runner *r, size_t run, lcsm_error *err)
     LCSM_TRY(folder_of(folder, r, run, err));
     LCSM_TRY(lcsm_folder_make(folder, err));
     LCSM_TRY(lcsm_path_join(log, folder, LCSM_RESULT_LOG, err));
-    if (!resumed) LCSM_TRY(lcsm_result_clear(folder, err));
+    LCSM_TRY(lcsm_result_clear(folder, resumed, err));
     c = resumed ? lcsm_command_resume(folder)
                 : lcsm_command_train(g, r->o, *r->tokenizer != '\0' ? r->tokenizer : NULL, folder);
     (void)snprintf(threads, sizeof threads, "%d", r->threads);
@@ -252,6 +252,14 @@ static void tell_plan(const runner *r, size_t vocab)
     if (r->hooks != NULL && r->hooks->event != NULL) r->hooks->event(r->hooks->user, &e);
 }
 
+/* Those that failed before and are left as they are. */
+static void tell_failed(const runner *r)
+{
+    for (size_t j = 0; j < r->grid.run_count; j++)
+        if (r->results[j].state == LCSM_RESULT_FAILED)
+            tell(r, LCSM_EXPERIMENT_END, r->grid.runs[j].name, r->results[j].message, false);
+}
+
 /* Children: one for each processor, each with one thread; a timed experiment has one with all. */
 static void share_processors(runner *r)
 {
@@ -321,6 +329,7 @@ static lcsm_status prepare(runner *r, lcsm_error *err)
     LCSM_TRY(find_tokenizer(r, &vocab, err));
     LCSM_TRY(look(r, vocab, err));
     tell_plan(r, vocab);
+    tell_failed(r);
     r->start = lcsm_now();
 cleanup:
     return st;

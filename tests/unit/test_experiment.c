@@ -526,6 +526,46 @@ TEST(an_interrupted_run_goes_on_from_its_checkpoint)
     lab_free(&l);
 }
 
+#define RUN_A "out/runs/a_lr-0.1_seed-1/"
+
+TEST(a_run_that_lost_its_settings_fails_and_is_left_alone)
+{
+    static const char *const damage[] = {"{\"task\": ", NULL}; /* NULL: there is none */
+    static const char        line[]   = "{\"kind\":\"train\",\"step\":1,\"loss\":1}\n";
+    for (size_t j = 0; j < COUNT(damage); j++) {
+        lab    l = lab_make();
+        size_t size;
+        assert_int_equal(lcsm_folder_make(temp_path(&l.f, RUN_A "checkpoints/step-1"), NULL),
+                         LCSM_OK);
+        temp_write(&l.f, RUN_A "metrics.jsonl", line, strlen(line));
+        if (damage[j] != NULL) temp_write(&l.f, RUN_A "config.json", damage[j], strlen(damage[j]));
+        assert_int_equal(lab_run(&l, NULL), LCSM_OK);
+        assert_int_equal(l.result.failed, 1);
+        assert_int_equal(l.result.done, 1);
+        assert_non_null(strstr(l.ends, "a_lr-0.1_seed-1 it was trained, but its config.json"));
+        char *metrics = (char *)temp_read(&l.f, RUN_A "metrics.jsonl", &size);
+        assert_string_equal(metrics, line);
+        free(metrics);
+
+        temp_write(&l.f, RUN_A "config.json", "{}", 2); /* mended, it goes on */
+        assert_int_equal(lab_run(&l, NULL), LCSM_OK);
+        assert_int_equal(l.result.done, 2);
+        lab_free(&l);
+    }
+}
+
+TEST(failed_txt_goes_when_the_run_goes_on)
+{
+    lab l = lab_make();
+    assert_int_equal(lcsm_folder_make(temp_path(&l.f, RUN_A "checkpoints/step-1"), NULL), LCSM_OK);
+    temp_write(&l.f, RUN_A "config.json", "{}", 2);
+    temp_write(&l.f, RUN_A "failed.txt", "x\n", 2);
+    assert_int_equal(lab_run(&l, NULL), LCSM_OK);
+    assert_int_equal(l.result.done, 2);
+    assert_false(lcsm_path_exists(temp_path(&l.f, RUN_A "failed.txt")));
+    lab_free(&l);
+}
+
 TEST(a_folder_of_another_experiment_is_refused)
 {
     lab        l = lab_make();
