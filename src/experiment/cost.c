@@ -25,18 +25,20 @@ lcsm_status lcsm_plan_flops(double *out, const lcsm_context *ctx, const lcsm_gri
     return st;
 }
 
-/* The fastest of a few updates on a batch of about a thousand tokens. */
+/* The fastest of a few updates on a batch of about a thousand tokens. Recall has as many targets in
+ * each sequence as pairs. */
 static double time_updates(lcsm_trainer *t, const lcsm_train_config *cfg, size_t vocab)
 {
     enum { UPDATES = 3 };
-    size_t      n      = (size_t)cfg->batch_size * (size_t)cfg->seq_len;
+    size_t      T = (size_t)cfg->seq_len, n = (size_t)cfg->batch_size * T;
+    size_t      marked = cfg->task == LCSM_TASK_MQAR ? (size_t)cfg->pairs : T;
     int32_t    *tokens = malloc(2 * n * sizeof *tokens), *targets = tokens + n;
     double      best = NAN;
     lcsm_update update;
     if (tokens == NULL) return NAN;
     for (size_t j = 0; j < n; j++) {
         tokens[j]  = (int32_t)(j * 7919 % vocab);
-        targets[j] = cfg->task == LCSM_TASK_LM || j % 8 == 0 ? tokens[j] : LCSM_TARGET_NONE;
+        targets[j] = j % T < marked ? tokens[j] : LCSM_TARGET_NONE;
     }
     for (int j = 0; j < UPDATES; j++) {
         double start = lcsm_now();

@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 #include "experiment/grid.h"
+#include "experiment/run_plan.h"
 #include "near.h"
 #include "report/study.h"
 #include "temp_folder.h"
@@ -73,6 +74,17 @@ TEST(paper_scale_is_the_grid_of_the_paper)
         assert_int_equal(g.runs[j].model.layers, depth[j]);
         assert_near(g.runs[j].tokens, 50000.0 * 128 * 512, 0);
     }
+    lcsm_grid_free(&g);
+}
+
+TEST(the_time_of_recall_at_paper_scale_is_estimated)
+{
+    lcsm_grid     g   = open_grid("data-dependence-mqar", "paper");
+    lcsm_context *ctx = NULL;
+    assert_int_equal(lcsm_context_create(&ctx, NULL, NULL), LCSM_OK);
+    assert_true(g.runs[0].train.pairs < g.runs[0].train.seq_len / 8);
+    assert_true(lcsm_plan_rate(ctx, &g.runs[0], 0) > 0);
+    lcsm_context_free(ctx);
     lcsm_grid_free(&g);
 }
 
