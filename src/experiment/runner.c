@@ -16,6 +16,7 @@
 #include "experiment/run_plan.h"
 #include "experiment/vocabulary.h"
 #include "format/run_folder.h"
+#include "report/record.h"
 #include "report/study.h"
 
 enum { JOBS = 256, POLL = 30 /* milliseconds */ };
@@ -114,13 +115,22 @@ cleanup:
     return st;
 }
 
-/* What the model remembers, for the report. A run that cannot be inspected is done all the same. */
+/* What the model remembers, for the report, unless it is only timed. A run that cannot be inspected
+ * is done all the same. */
 static void inspect_run(const runner *r, const char *folder)
 {
     lcsm_inspect_options o    = {.run = folder, .save = true};
     char                *json = NULL;
+    if (r->grid.serial) return;
     (void)lcsm_inspect(r->ctx, &o, &json, NULL);
     free(json);
+}
+
+static bool is_inspected(const char *folder)
+{
+    char path[LCSM_PATH_MAX];
+    return lcsm_path_join(path, folder, LCSM_RUN_INSPECT, NULL) == LCSM_OK
+        && lcsm_path_exists(path);
 }
 
 static lcsm_status end_run(runner *r, size_t number, int code, lcsm_error *err)
@@ -136,7 +146,7 @@ static lcsm_status end_run(runner *r, size_t number, int code, lcsm_error *err)
     r->spent += r->flops[run];
     r->done += result->state == LCSM_RESULT_DONE;
     r->failed += result->state == LCSM_RESULT_FAILED;
-    if (result->state == LCSM_RESULT_DONE && !r->grid.serial) inspect_run(r, folder);
+    if (result->state == LCSM_RESULT_DONE) inspect_run(r, folder);
     tell(r, LCSM_EXPERIMENT_END, r->grid.runs[run].name,
          result->state == LCSM_RESULT_FAILED ? result->message : "", false);
 cleanup:
@@ -222,7 +232,9 @@ static lcsm_status look(runner *r, size_t vocab, lcsm_error *err)
             r->flops[j] = 0;
         LCSM_TRY(folder_of(folder, r, j, err));
         LCSM_TRY(lcsm_result_look(&r->results[j], folder, err));
-        r->done += r->results[j].state == LCSM_RESULT_DONE;
+        bool done = r->results[j].state == LCSM_RESULT_DONE;
+        if (done && !is_inspected(folder)) inspect_run(r, folder); /* its runner was killed */
+        r->done += done;
         r->failed += r->results[j].state == LCSM_RESULT_FAILED;
     }
 cleanup:

@@ -11,8 +11,11 @@ JSON
 "$LCSM" experiment run ./grid --out done --quiet --jobs 2
 echo "exit $?"
 cat done/runs/c_d_model-4_lr-0.01_seed-1/failed.txt
+inspected=done/runs/a_d_model-8_lr-0.01_seed-1/inspect.json
+rm $inspected
 "$LCSM" experiment run ./grid --out done --quiet --json --only a,b
 echo "exit $?"
+[ -e $inspected ] && echo inspected
 grep '^  "command"' done/experiment.json
 "$LCSM" report done --quiet --out page.html --json | tr -d ' \n'
 echo
