@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "data/source.h"
 #include "experiment/grid.h"
 #include "experiment/process.h"
 #include "experiment/result.h"
@@ -294,6 +295,15 @@ static bool is_run(const char *folder)
         && lcsm_path_exists(path);
 }
 
+/* The files are there and can be read. */
+static lcsm_status check_files(const char *const *paths, size_t count, lcsm_error *err)
+{
+    lcsm_sources files = {0};
+    lcsm_status  st    = lcsm_sources_list(&files, paths, count, err);
+    lcsm_sources_free(&files);
+    return st;
+}
+
 /* Language models need text, and recall has no use for it. */
 static lcsm_status check_text(const runner *r, lcsm_error *err)
 {
@@ -309,7 +319,8 @@ static lcsm_status check_text(const runner *r, lcsm_error *err)
             "%s trains recall, which makes its own examples; data, valid and tokenizer "
             "are for experiments of the task lm",
             r->grid.name);
-    return LCSM_OK;
+    lcsm_status st = check_files(o->data, o->data_count, err);
+    return st == LCSM_OK ? check_files(o->valid, o->valid_count, err) : st;
 }
 
 /* All that can be refused before something is written. */

@@ -29,6 +29,10 @@ echo "exit $?"
 echo "exit $?"
 "$LCSM" experiment run tau-lm --out x
 echo "exit $?"
+"$LCSM" experiment run tau-lm --out x --data none.txt
+echo "exit $?"
+"$LCSM" experiment run tau-lm --out x --data grid/grid.json --valid none.txt
+echo "exit $?"
 for flag in --data --valid --tokenizer; do
     "$LCSM" experiment run ./grid --out x $flag grid/grid.json --quiet
     echo "exit $?"
