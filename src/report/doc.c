@@ -88,6 +88,23 @@ void lcsm_doc_table(lcsm_doc *d, lcsm_table *t, const char *fmt, ...)
     lcsm_table_free(t);
 }
 
+static bool has_figure(const lcsm_doc *d, const char *name)
+{
+    for (size_t j = 0; j < d->count; j++)
+        if (strcmp(d->blocks[j].name, name) == 0) return true;
+    return false;
+}
+
+/* A figure's name is that of its file, so no other has it: the second one gets -2. */
+static void name_figure(const lcsm_doc *d, lcsm_block *b, const char *name)
+{
+    char own[sizeof b->name];
+    (void)snprintf(own, sizeof own, "%.70s", name);
+    for (size_t n = 2; has_figure(d, own); n++)
+        (void)snprintf(own, sizeof own, "%.70s-%zu", name, n);
+    memcpy(b->name, own, sizeof own);
+}
+
 void lcsm_doc_figure(lcsm_doc *d, lcsm_strbuf *svg, const char *name, const char *fmt, ...)
 {
     va_list     args;
@@ -97,7 +114,7 @@ void lcsm_doc_figure(lcsm_doc *d, lcsm_strbuf *svg, const char *name, const char
     if (b != NULL) {
         b->text = format(d, fmt, args);
         b->more = copy(d, lcsm_strbuf_text(svg));
-        (void)snprintf(b->name, sizeof b->name, "%s", name);
+        name_figure(d, b, name);
     }
     va_end(args);
     lcsm_strbuf_free(svg);

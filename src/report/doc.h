@@ -44,7 +44,8 @@ typedef struct {
 void lcsm_doc_add(lcsm_doc *d, lcsm_block_kind kind, const char *fmt, ...) LCSM_PRINTF(3, 4);
 void lcsm_doc_fact(lcsm_doc *d, const char *name, const char *fmt, ...) LCSM_PRINTF(3, 4);
 void lcsm_doc_finding(lcsm_doc *d, lcsm_finding_state state, const char *text, const char *seen);
-/* Takes over what the table and the figure hold, and leaves them empty. */
+/* Takes over what the table and the figure hold, and leaves them empty. Figures that are given the
+ * same name are numbered. */
 void lcsm_doc_table(lcsm_doc *d, lcsm_table *t, const char *fmt, ...) LCSM_PRINTF(3, 4);
 void lcsm_doc_figure(lcsm_doc *d, lcsm_strbuf *svg, const char *name, const char *fmt, ...)
     LCSM_PRINTF(4, 5);

@@ -186,22 +186,30 @@ static const char STUDY[] =
                                                                      1) "," RUN("f", 2, 64, 0.1,
                                                                                 1) "]}";
 
-static void put_study(const temp_folder *f)
+static void put_study(const temp_folder *f, const char *folder)
 {
-    put(f, "study", "experiment.json", STUDY);
-    put_run(f, "study/runs/a", "{}", EVAL(1, 1, 0.1) END("steps"));
-    put_run(f, "study/runs/b", "{}", EVAL(1, 1, 0.5) END("steps"));
-    put_run(f, "study/runs/c", "{}", EVAL(1, 1, 0.4) END("steps"));
-    put_run(f, "study/runs/d", "{}", EVAL(1, 1, 0.4) END("steps"));
-    put_run(f, "study/runs/e", "{}", TRAIN(1, 2) TRAIN(2, 1) EVAL(2, 1, 0.875) END("solved"));
-    put(f, "study/runs/f", "failed.txt", "exit 5: <script>alert(1)</script>");
+    static const struct {
+        const char *name, *metrics;
+    } runs[] = {{"a", EVAL(1, 1, 0.1) END("steps")},
+                {"b", EVAL(1, 1, 0.5) END("steps")},
+                {"c", EVAL(1, 1, 0.4) END("steps")},
+                {"d", EVAL(1, 1, 0.4) END("steps")},
+                {"e", TRAIN(1, 2) TRAIN(2, 1) EVAL(2, 1, 0.875) END("solved")}};
+    char path[100];
+    put(f, folder, "experiment.json", STUDY);
+    for (size_t j = 0; j < COUNT(runs); j++) {
+        (void)snprintf(path, sizeof path, "%s/runs/%s", folder, runs[j].name);
+        put_run(f, path, "{}", runs[j].metrics);
+    }
+    (void)snprintf(path, sizeof path, "%s/runs/f", folder);
+    put(f, path, "failed.txt", "exit 5: <script>alert(1)</script>");
 }
 
 TEST(study_takes_the_best_rate_by_its_mean)
 {
     temp_folder f = temp_folder_make();
     lcsm_study  s;
-    put_study(&f);
+    put_study(&f, "study");
     assert_int_equal(lcsm_study_read(&s, temp_path(&f, "study"), NULL), LCSM_OK);
     assert_int_equal(s.point_count, 1);
     const lcsm_study_cell *one = lcsm_study_at(&s, 0, 0), *three = lcsm_study_at(&s, 2, 0);
@@ -257,7 +265,7 @@ TEST(report_writes_every_format)
     temp_folder         f = temp_folder_make();
     lcsm_report_summary sum;
     char                html[100], markdown[100], csv[100], svg[100], study[100];
-    put_study(&f);
+    put_study(&f, "study");
     (void)snprintf(study, sizeof study, "%s/study", f.path);
     (void)snprintf(html, sizeof html, "%s/r.html", f.path);
     (void)snprintf(markdown, sizeof markdown, "%s/r.md", f.path);
@@ -292,6 +300,30 @@ TEST(report_writes_every_format)
     char *figure = written(&f, "figures/two-b-accuracy-1.svg");
     assert_has(figure, "<style>");
     free(figure);
+    temp_folder_remove(&f);
+}
+
+/* One experiment in two folders: each has figures of its own. */
+TEST(report_of_two_folders_with_one_name_has_all_figures)
+{
+    temp_folder         f = temp_folder_make();
+    lcsm_report_summary sum;
+    lcsm_folder_list    list;
+    char                markdown[100], svg[100];
+    put_study(&f, "all/a");
+    put_study(&f, "all/b");
+    (void)snprintf(markdown, sizeof markdown, "%s/r.md", f.path);
+    (void)snprintf(svg, sizeof svg, "%s/figures", f.path);
+    const char *const   folders[] = {temp_path(&f, "all")};
+    lcsm_report_options o = {.folders = folders, .count = 1, .markdown = markdown, .svg = svg};
+    assert_int_equal(lcsm_report_write(&o, &sum, NULL), LCSM_OK);
+    assert_int_equal(lcsm_folder_read(&list, svg, NULL), LCSM_OK);
+    assert_int_equal(list.count, sum.figures);
+    lcsm_folder_list_free(&list);
+    char *text = written(&f, "r.md");
+    assert_has(text, "](figures/two-b-accuracy-1.svg)");
+    assert_has(text, "](figures/two-b-accuracy-1-2.svg)");
+    free(text);
     temp_folder_remove(&f);
 }
 
