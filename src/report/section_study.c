@@ -65,17 +65,19 @@ static bool any_finite(const double *values, size_t count)
 
 static void put_cell(lcsm_table *t, const lcsm_study *s, const lcsm_study_cell *c)
 {
-    bool several = c->deviation > 0;
+    char spread[40] = "", lost[64] = "";
+    int  digits = s->metric->digits;
     if (!isfinite(c->value)) {
         bool failed = c->failed > 0 && c->done == 0;
         lcsm_table_cell(t, "%s", failed ? "failed" : "-");
         lcsm_table_mark(t, failed ? LCSM_MARK_BAD : LCSM_MARK_FAINT);
-    } else if (several) {
-        lcsm_table_cell(t, "%.*f \xC2\xB1 %.*f", s->metric->digits, c->value, s->metric->digits,
-                        c->deviation);
-    } else {
-        lcsm_table_number(t, s->metric->digits, c->value);
+        return;
     }
+    if (c->deviation > 0)
+        (void)snprintf(spread, sizeof spread, " \xC2\xB1 %.*f", digits, c->deviation);
+    if (c->counted < c->seeds)
+        (void)snprintf(lost, sizeof lost, " (%zu of %zu seeds)", c->counted, c->seeds);
+    lcsm_table_cell(t, "%.*f%s%s", digits, c->value, spread, lost);
 }
 
 static bool is_best(const lcsm_study *s, size_t variant, size_t point)

@@ -149,30 +149,40 @@ static bool is_first(const lcsm_study *s, size_t run)
     return true;
 }
 
-/* Joins the runs of one learning rate into `c` if their mean is better than what it has. */
+/* Whether `a` tells more than `b`: fewer of its seeds are lost, or as many and it is better. */
+static bool wins(const lcsm_metric *m, const lcsm_study_cell *a, const lcsm_study_cell *b)
+{
+    size_t lost = a->seeds - a->counted, other = b->seeds - b->counted;
+    if (!isfinite(a->value) || !isfinite(b->value) || lost == other)
+        return better(m, a->value, b->value);
+    return lost < other;
+}
+
+/* Joins the runs of one learning rate into `c` if they win against what it has. */
 static void join(const lcsm_study *s, lcsm_study_cell *c, const lcsm_study_run *first,
                  double *values, double *tests)
 {
-    size_t             n = 0;
-    double             mean, deviation, none;
-    const lcsm_record *best = NULL;
+    lcsm_study_cell rate = *c;
+    size_t          n    = 0;
+    double          none;
+    rate.best    = NULL;
+    rate.lr      = first->lr;
+    rate.counted = 0;
     for (size_t j = (size_t)(first - s->runs); j < s->run_count; j++) {
         const lcsm_study_run *r = &s->runs[j];
         if (!same_rate(r, first)) continue;
         bool done  = r->record.state == LCSM_RECORD_DONE;
         values[n]  = done ? lcsm_record_value(&r->record, s->metric) : NAN;
         tests[n++] = done ? lcsm_record_test(&r->record, s->metric) : NAN;
+        rate.counted += isfinite(values[n - 1]) ? 1 : 0;
         if (better(s->metric, values[n - 1],
-                   best == NULL ? NAN : lcsm_record_value(best, s->metric)))
-            best = &r->record;
+                   rate.best == NULL ? NAN : lcsm_record_value(rate.best, s->metric)))
+            rate.best = &r->record;
     }
-    lcsm_mean_of(values, n, &mean, &deviation);
-    if (!better(s->metric, mean, c->value)) return;
-    lcsm_mean_of(tests, n, &c->test, &none);
-    c->value     = mean;
-    c->deviation = deviation;
-    c->lr        = first->lr;
-    c->best      = best;
+    rate.seeds = n;
+    lcsm_mean_of(values, n, &rate.value, &rate.deviation);
+    lcsm_mean_of(tests, n, &rate.test, &none);
+    if (wins(s->metric, &rate, c)) *c = rate;
 }
 
 static lcsm_status find_cells(lcsm_study *s, lcsm_error *err)

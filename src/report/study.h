@@ -6,7 +6,7 @@
  *
  * A run is one variant (a row of the paper's table) at one point of the axes (a length, a width)
  * with a learning rate and a seed. A cell joins the runs of a variant at a point: of the learning
- * rates the one whose mean over seeds is best.
+ * rates that lost the fewest seeds, none if possible, the one whose mean over seeds is best.
  */
 #ifndef LCSM_REPORT_STUDY_H
 #define LCSM_REPORT_STUDY_H
@@ -29,6 +29,7 @@ typedef struct {
     double             value, deviation; /* over seeds; NaN if no run has it */
     double             test; /* mean at the end, on the test set; NaN if there is none */
     double             lr;
+    size_t             seeds, counted;     /* at that rate, and those of them that have a value */
     size_t             runs, done, failed; /* of all learning rates */
     const lcsm_record *best;               /* the best run at that rate, or NULL */
 } lcsm_study_cell;

@@ -48,6 +48,17 @@ static lcsm_record read_run(const temp_folder *f, const char *folder)
     return r;
 }
 
+static char *written(const temp_folder *f, const char *name)
+{
+    size_t size;
+    return (char *)temp_read(f, name, &size);
+}
+
+static void assert_has(const char *text, const char *part)
+{
+    if (strstr(text, part) == NULL) fail_msg("no \"%s\" in the text", part);
+}
+
 /* ---- runs ---------------------------------------------------------------------------------- */
 
 TEST(record_tells_figures_of_a_finished_run)
@@ -224,6 +235,31 @@ TEST(study_takes_the_best_rate_by_its_mean)
     temp_folder_remove(&f);
 }
 
+/* A rate that lost a seed was lucky with the others; it counts when all rates lost some. */
+TEST(study_takes_a_rate_that_lost_seeds_only_if_there_is_no_other)
+{
+    temp_folder f = temp_folder_make();
+    char        markdown[100], *text;
+    lcsm_study  s;
+    put_study(&f, "study");
+    put_run(&f, "study/runs/a", "{}", EVAL(1, 1, 0.9) END("not-finite"));
+    put_run(&f, "study/runs/b", "{}", EVAL(1, 1, 0.5) END("steps"));
+    assert_int_equal(lcsm_study_read(&s, temp_path(&f, "study"), NULL), LCSM_OK);
+    assert_near(lcsm_study_at(&s, 0, 0)->value, 0.4, 1e-12);
+    assert_near(lcsm_study_at(&s, 0, 0)->lr, 0.2, 0);
+    lcsm_study_free(&s);
+
+    put_run(&f, "study/runs/c", "{}", EVAL(1, 1, 0.9) END("not-finite"));
+    (void)snprintf(markdown, sizeof markdown, "%s/r.md", f.path);
+    const char *const   folders[] = {temp_path(&f, "study")};
+    lcsm_report_options o         = {.folders = folders, .count = 1, .markdown = markdown};
+    assert_int_equal(lcsm_report_write(&o, NULL, NULL), LCSM_OK);
+    text = written(&f, "r.md");
+    assert_has(text, "| one | 0.500 (1 of 2 seeds) |");
+    free(text);
+    temp_folder_remove(&f);
+}
+
 TEST(study_with_a_wrong_file_is_refused_with_its_place)
 {
     static const char *const cases[][2] = {
@@ -247,17 +283,6 @@ TEST(study_with_a_wrong_file_is_refused_with_its_place)
         assert_non_null(strstr(err.text, cases[j][1]));
     }
     temp_folder_remove(&f);
-}
-
-static char *written(const temp_folder *f, const char *name)
-{
-    size_t size;
-    return (char *)temp_read(f, name, &size);
-}
-
-static void assert_has(const char *text, const char *part)
-{
-    if (strstr(text, part) == NULL) fail_msg("no \"%s\" in the text", part);
 }
 
 TEST(report_writes_every_format)
