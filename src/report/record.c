@@ -64,6 +64,20 @@ static void rewind_to(lcsm_record *r, double step)
     while (r->eval_count > 0 && r->eval[r->eval_count - 1].step >= step) r->eval_count--;
 }
 
+static void take_number(double *to, const json_t *line, const char *key)
+{
+    double v = number(line, key);
+    if (!isnan(v)) *to = v;
+}
+
+/* How far the run is. */
+static void take_total(lcsm_record *r, const json_t *line)
+{
+    take_number(&r->seconds, line, "seconds");
+    take_number(&r->steps, line, "step");
+    take_number(&r->tokens, line, "tokens");
+}
+
 static bool take_train(lcsm_record *r, const json_t *line)
 {
     lcsm_train_line t;
@@ -72,6 +86,7 @@ static bool take_train(lcsm_record *r, const json_t *line)
     if (!grow((void **)&r->train, r->train_count, sizeof t)) return false;
     r->train[r->train_count++] = t;
     r->state                   = LCSM_RECORD_UNFINISHED;
+    take_total(r, line);
     return true;
 }
 
@@ -91,11 +106,10 @@ static bool take_end(lcsm_record *r, const json_t *line)
 {
     const char *reason = json_string_value(json_object_get(line, "reason"));
     (void)snprintf(r->reason, sizeof r->reason, "%s", reason == NULL ? "?" : reason);
-    r->seconds           = number(line, "seconds");
-    r->steps             = number(line, "step");
-    r->peak_memory_bytes = number(line, "peak_memory_bytes");
-    bool failed          = strcmp(r->reason, "not-finite") == 0;
-    bool stopped         = strcmp(r->reason, "signal") == 0;
+    take_total(r, line);
+    take_number(&r->peak_memory_bytes, line, "peak_memory_bytes");
+    bool failed  = strcmp(r->reason, "not-finite") == 0;
+    bool stopped = strcmp(r->reason, "signal") == 0;
     r->state = failed ? LCSM_RECORD_FAILED : stopped ? LCSM_RECORD_UNFINISHED : LCSM_RECORD_DONE;
     if (failed)
         (void)snprintf(r->message, sizeof r->message, "numbers were not finite at step %.0f",
@@ -173,7 +187,7 @@ lcsm_status lcsm_record_read(lcsm_record *out, const char *folder, lcsm_error *e
     lcsm_file   file = {0};
     lcsm_error  why  = {.status = LCSM_OK};
     char        path[LCSM_PATH_MAX];
-    *out = (lcsm_record){.seconds = NAN, .steps = NAN, .peak_memory_bytes = NAN};
+    *out = (lcsm_record){.seconds = NAN, .steps = NAN, .tokens = NAN, .peak_memory_bytes = NAN};
     (void)snprintf(out->folder, sizeof out->folder, "%s", folder);
     LCSM_TRY(lcsm_path_join(path, folder, LCSM_RUN_CONFIG, err));
     if (lcsm_path_exists(path)) {
@@ -185,10 +199,6 @@ lcsm_status lcsm_record_read(lcsm_record *out, const char *folder, lcsm_error *e
         LCSM_TRY(read_metrics(out, &file, err));
     read_failure(out);
     if (why.status != LCSM_OK) lose_settings(out, &why);
-    if (!isfinite(out->seconds) && out->train_count > 0) {
-        out->seconds = out->train[out->train_count - 1].seconds;
-        out->steps   = out->train[out->train_count - 1].step;
-    }
 cleanup:
     lcsm_file_close(&file);
     if (st != LCSM_OK) lcsm_record_free(out);
@@ -242,7 +252,7 @@ static double speed_of(const lcsm_record *r)
 
 static double tokens_of(const lcsm_record *r)
 {
-    return r->train_count > 0 ? r->train[r->train_count - 1].tokens : NAN;
+    return r->tokens;
 }
 
 static double memory_of(const lcsm_record *r)

@@ -41,7 +41,7 @@ typedef struct {
     lcsm_train_line  *train;
     lcsm_eval_line   *eval;
     size_t            train_count, eval_count, broken; /* broken: lines that are no JSON */
-    double            seconds, steps, peak_memory_bytes;
+    double            seconds, steps, tokens, peak_memory_bytes; /* up to the last line */
 } lcsm_record;
 
 /* Reads what is there. Only lack of memory is an error; what else is wrong is in the record. */

@@ -23,7 +23,7 @@
     ",\"loss\":" #loss ",\"tokens_per_second\":100}\n"
 #define END(reason)                                                                                \
     "{\"kind\":\"end\",\"reason\":\"" reason                                                       \
-    "\",\"step\":4,\"seconds\":9.5,\"peak_memory_bytes\":1000000}\n"
+    "\",\"step\":4,\"tokens\":40,\"seconds\":9.5,\"peak_memory_bytes\":1000000}\n"
 
 static void put(const temp_folder *f, const char *folder, const char *name, const char *text)
 {
@@ -74,6 +74,7 @@ TEST(record_tells_figures_of_a_finished_run)
     assert_near(lcsm_record_value(&r, lcsm_metric_find("perplexity")), exp(1.5), 1e-12);
     assert_near(lcsm_record_value(&r, lcsm_metric_find("accuracy")), 0.4, 0);
     assert_near(lcsm_record_value(&r, lcsm_metric_find("seconds")), 9.5, 0);
+    assert_near(lcsm_record_value(&r, lcsm_metric_find("tokens")), 40, 0);
     assert_true(isnan(lcsm_record_test(&r, lcsm_metric_find("loss"))));
     assert_string_equal(lcsm_record_setting(&r, "tau", text), "16");
     assert_string_equal(lcsm_record_setting(&r, "none", text), "");
@@ -119,6 +120,19 @@ TEST(record_of_a_resumed_run_has_each_step_once)
     assert_int_equal(r.eval_count, 1);
     assert_near(r.train[1].loss, 2.5, 0);
     assert_near(r.eval[0].loss, 2.4, 0);
+    lcsm_record_free(&r);
+    temp_folder_remove(&f);
+}
+
+TEST(record_of_a_run_that_goes_on_is_as_far_as_its_last_line)
+{
+    temp_folder f = temp_folder_make();
+    put_run(&f, "run", "{}", TRAIN(3, 1.0) END("signal") TRAIN(5, 1.0));
+    lcsm_record r = read_run(&f, "run");
+    assert_int_equal(r.state, LCSM_RECORD_UNFINISHED);
+    assert_near(r.steps, 5, 0);
+    assert_near(r.seconds, 5, 0);
+    assert_near(r.tokens, 50, 0);
     lcsm_record_free(&r);
     temp_folder_remove(&f);
 }
