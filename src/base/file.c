@@ -119,28 +119,32 @@ static lcsm_status write_all(int fd, const unsigned char *data, size_t size, con
     return LCSM_OK;
 }
 
-/* The file that a path leads to, through links; devices and folders are not replaced. */
-static lcsm_status set_target(lcsm_file_writer *w, const char *path, lcsm_error *err)
+/* Standard output or error if it is this file, or -1. */
+static int standard_of(const struct stat *info)
 {
-    struct stat info;
-    bool        there = stat(path, &info) == 0;
-    char       *whole = there ? realpath(path, NULL) : NULL;
-    int         n     = snprintf(w->path, sizeof w->path, "%s", whole != NULL ? whole : path);
-    free(whole);
-    if (there && !S_ISREG(info.st_mode))
-        return lcsm_fail(err, LCSM_ERR_IO, "%s is no regular file, so it is not replaced", path);
-    if (n < 0 || (size_t)n >= sizeof w->path)
-        return lcsm_fail(err, LCSM_ERR_IO, "the path %.80s... is too long", path);
+    for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++) {
+        struct stat s;
+        if (fstat(fd, &s) == 0 && s.st_dev == info->st_dev && s.st_ino == info->st_ino) return fd;
+    }
+    return -1;
+}
+
+/* Through the descriptor that is there, if any: what goes through both stands one after another. */
+static lcsm_status open_in_place(lcsm_file_writer *w, const char *path, int standard,
+                                 lcsm_error *err)
+{
+    w->fd = standard >= 0 ? fcntl(standard, F_DUPFD_CLOEXEC, 0)
+                          : open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
+    if (w->fd < 0) return lcsm_fail_io(err, path, "open");
+    w->open = w->in_place = true;
+    (void)snprintf(w->temporary, sizeof w->temporary, "%s", path); /* messages name it */
     return LCSM_OK;
 }
 
 /* The temporary name is no other writer's; one that a process of our number left is passed over. */
-lcsm_status lcsm_file_writer_open(lcsm_file_writer *w, const char *path, lcsm_error *err)
+static lcsm_status open_beside(lcsm_file_writer *w, const char *path, lcsm_error *err)
 {
     static atomic_uint writers;
-    lcsm_status        st = set_target(w, path, err);
-    w->open               = false;
-    if (st != LCSM_OK) return st;
     do {
         int length = snprintf(w->temporary, sizeof w->temporary, "%s.tmp.%ld.%u", w->path,
                               (long)getpid(), atomic_fetch_add(&writers, 1));
@@ -151,6 +155,33 @@ lcsm_status lcsm_file_writer_open(lcsm_file_writer *w, const char *path, lcsm_er
     if (w->fd < 0) return lcsm_fail_io(err, w->temporary, "create");
     w->open = true;
     return LCSM_OK;
+}
+
+/* A file of /dev or /proc that is found elsewhere is one that some process has open. */
+static bool is_open_elsewhere(const char *path, const char *whole)
+{
+    bool named = strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/", 6) == 0;
+    return named && strcmp(path, whole) != 0;
+}
+
+lcsm_status lcsm_file_writer_open(lcsm_file_writer *w, const char *path, lcsm_error *err)
+{
+    struct stat info;
+    w->fd   = -1;
+    w->open = w->in_place = false;
+    bool  there           = stat(path, &info) == 0;
+    int   standard        = there ? standard_of(&info) : -1;
+    char *whole           = there ? realpath(path, NULL) : NULL;
+    int   n               = snprintf(w->path, sizeof w->path, "%s", whole != NULL ? whole : path);
+    free(whole);
+    if (n < 0 || (size_t)n >= sizeof w->path)
+        return lcsm_fail(err, LCSM_ERR_IO, "the path %.80s... is too long", path);
+    if (there && (standard >= 0 || !S_ISREG(info.st_mode)))
+        return open_in_place(w, path, standard, err);
+    if (there && is_open_elsewhere(path, w->path))
+        return lcsm_fail(err, LCSM_ERR_IO, "%s is a file that is open, so it is not replaced",
+                         path);
+    return open_beside(w, path, err);
 }
 
 lcsm_status lcsm_file_writer_write(lcsm_file_writer *w, const void *data, size_t size,
@@ -164,6 +195,9 @@ lcsm_status lcsm_file_writer_patch(lcsm_file_writer *w, size_t at, const void *d
 {
     lcsm_status st = LCSM_OK;
     off_t       to = (off_t)at;
+    if (w->in_place)
+        return lcsm_fail(err, LCSM_ERR_IO, "%s is no file of its own, and this format needs one",
+                         w->temporary);
     if (lseek(w->fd, to, SEEK_SET) != to) return lcsm_fail_io(err, w->temporary, "go back in");
     LCSM_TRY(lcsm_file_writer_write(w, data, size, err));
     if (lseek(w->fd, 0, SEEK_END) < 0) st = lcsm_fail_io(err, w->temporary, "go to the end of");
@@ -173,9 +207,11 @@ cleanup:
 
 lcsm_status lcsm_file_writer_commit(lcsm_file_writer *w, lcsm_error *err)
 {
-    lcsm_status st = fsync(w->fd) == 0 ? LCSM_OK : lcsm_fail_io(err, w->temporary, "sync");
+    bool        synced = w->in_place || fsync(w->fd) == 0;
+    lcsm_status st     = synced ? LCSM_OK : lcsm_fail_io(err, w->temporary, "sync");
     if (close(w->fd) != 0 && st == LCSM_OK) st = lcsm_fail_io(err, w->temporary, "close");
     w->fd = -1;
+    if (w->in_place) return st;
     if (st == LCSM_OK && rename(w->temporary, w->path) != 0)
         st = lcsm_fail_io(err, w->path, "replace");
     if (st != LCSM_OK) return st;
@@ -187,7 +223,7 @@ void lcsm_file_writer_close(lcsm_file_writer *w)
 {
     if (!w->open) return;
     close_quietly(w->fd);
-    (void)unlink(w->temporary);
+    if (!w->in_place) (void)unlink(w->temporary);
     w->open = false;
 }
 

@@ -28,18 +28,19 @@ void lcsm_file_close(lcsm_file *file);
 
 /* A file that is written piece by piece and appears whole: the pieces go to path.tmp.PID beside
  * path, and _commit syncs that, renames it over path and syncs the folder. Until then, and after
- * any failure, path is as it was. Give every writer to _close, which removes what was not
- * committed; {0} may be closed too. */
+ * any failure, path is as it was. What cannot be replaced so is written in place: a device, a pipe,
+ * and the file that standard output or error goes to already. Give every writer to _close, which
+ * removes what was not committed; {0} may be closed too. */
 typedef struct {
     int  fd;
-    bool open;
+    bool open, in_place;
     char path[LCSM_PATH_MAX], temporary[LCSM_PATH_MAX];
 } lcsm_file_writer;
 
 lcsm_status lcsm_file_writer_open(lcsm_file_writer *w, const char *path, lcsm_error *err);
 lcsm_status lcsm_file_writer_write(lcsm_file_writer *w, const void *data, size_t size,
                                    lcsm_error *err);
-/* Writes over bytes that were written before. */
+/* Writes over bytes that were written before; not in place. */
 lcsm_status lcsm_file_writer_patch(lcsm_file_writer *w, size_t at, const void *data, size_t size,
                                    lcsm_error *err);
 lcsm_status lcsm_file_writer_commit(lcsm_file_writer *w, lcsm_error *err);

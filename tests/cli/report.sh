@@ -14,6 +14,15 @@ cut -d, -f2,4,6,13 runs.csv | tr -d '\r'
 ls figures
 "$LCSM" report run --json | tr -d ' \n'
 echo
+{
+    echo before
+    "$LCSM" report run --quiet --csv /dev/stdout
+    echo after
+} >all.txt
+cut -c 1-20 all.txt
+"$LCSM" report run --quiet --csv /dev/stdout | wc -l
+"$LCSM" report run --quiet --csv /dev/null --out /dev/null
+echo "exit $?"
 for config in '{"task": "lm", "co' 'no JSON' '[1]'; do
     printf '%s' "$config" >run/config.json
     "$LCSM" report run | grep 'state\|settings'

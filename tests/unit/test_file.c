@@ -1,5 +1,6 @@
 /* test_file.c - files are read whole, mapped, and replaced at once or not at all. */
 #include <dirent.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -104,7 +105,7 @@ TEST(write_that_fails_leaves_the_old_file_and_no_other)
     assert_non_null(strstr(err.text, "cannot replace"));
     lcsm_file_writer_close(&w);
     assert_int_equal(lcsm_file_write_atomic(p.path, "x", 1, &err), LCSM_ERR_IO);
-    assert_non_null(strstr(err.text, "is no regular file"));
+    assert_non_null(strstr(err.text, "cannot open: Is a directory"));
     assert_int_equal(entries(p.folder), 1);
     rmdir(p.path);
     assert_int_equal(rmdir(p.folder), 0);
@@ -160,6 +161,14 @@ TEST(writer_shows_nothing_before_the_commit_and_all_of_it_after)
     remove_place(&p);
 }
 
+static void assert_holds(const char *path, const char *text)
+{
+    lcsm_file read = {0};
+    assert_int_equal(lcsm_file_read(&read, path, 100, NULL), LCSM_OK);
+    assert_string_equal((const char *)read.data, text);
+    lcsm_file_close(&read);
+}
+
 TEST(writer_goes_through_a_link_and_replaces_no_device)
 {
     place p = make_place();
@@ -170,18 +179,53 @@ TEST(writer_goes_through_a_link_and_replaces_no_device)
     assert_int_equal(symlink("file", link), 0);
     assert_int_equal(mkfifo(pipe, 0600), 0);
     assert_int_equal(lcsm_file_write_atomic(link, "new", 3, NULL), LCSM_OK);
-    assert_int_equal(lcsm_file_write_atomic(pipe, "new", 3, NULL), LCSM_ERR_IO);
 
-    lcsm_file   read = {0};
     struct stat info;
-    assert_int_equal(lcsm_file_read(&read, p.path, 100, NULL), LCSM_OK);
-    assert_string_equal((const char *)read.data, "new");
-    lcsm_file_close(&read);
+    char        got[8] = "";
+    int         reader = open(pipe, O_RDONLY | O_NONBLOCK);
+    assert_true(reader >= 0);
+    assert_int_equal(lcsm_file_write_atomic(pipe, "piped", 5, NULL), LCSM_OK);
+    assert_int_equal(read(reader, got, sizeof got), 5);
+    assert_string_equal(got, "piped");
+    close(reader);
+    assert_int_equal(lcsm_file_write_atomic("/dev/null", "none", 4, NULL), LCSM_OK);
+    assert_holds(p.path, "new");
     assert_true(lstat(link, &info) == 0 && S_ISLNK(info.st_mode));
     assert_true(lstat(pipe, &info) == 0 && S_ISFIFO(info.st_mode));
     assert_int_equal(entries(p.folder), 3);
     unlink(link);
     unlink(pipe);
+    remove_place(&p);
+}
+
+/* Before and after the writer the file is written to as standard error. */
+TEST(writer_to_where_standard_error_goes_loses_nothing)
+{
+    place            p    = make_place();
+    lcsm_error       err  = {0};
+    lcsm_file_writer w    = {0};
+    int              kept = dup(STDERR_FILENO), file = open(p.path, O_RDWR | O_CREAT, 0600);
+    char             path[32];
+    snprintf(path, sizeof path, "/dev/fd/%d", file);
+    assert_true(kept >= 0 && file >= 0 && dup2(file, STDERR_FILENO) >= 0);
+    ssize_t     before  = write(STDERR_FILENO, "one ", 4);
+    lcsm_status by_link = lcsm_file_write_atomic("/dev/stderr", "two ", 4, NULL);
+    lcsm_status by_name = lcsm_file_write_atomic(p.path, "three ", 6, NULL);
+    lcsm_status opened  = lcsm_file_writer_open(&w, p.path, NULL);
+    lcsm_status patched = lcsm_file_writer_patch(&w, 0, "x", 1, NULL);
+    lcsm_file_writer_close(&w);
+    ssize_t after = write(STDERR_FILENO, "four", 4);
+    assert_true(dup2(kept, STDERR_FILENO) >= 0);
+    assert_true(before == 4 && by_link == LCSM_OK && by_name == LCSM_OK && after == 4);
+    assert_true(opened == LCSM_OK && patched == LCSM_ERR_IO);
+    assert_holds(p.path, "one two three four");
+
+    assert_int_equal(lcsm_file_write_atomic(path, "x", 1, &err), LCSM_ERR_IO);
+    assert_non_null(strstr(err.text, "is a file that is open"));
+    assert_holds(p.path, "one two three four");
+    close(kept);
+    close(file);
+    assert_int_equal(entries(p.folder), 1);
     remove_place(&p);
 }
 
