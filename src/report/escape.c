@@ -22,34 +22,41 @@ static size_t sequence(const char *text)
     return wrong ? 0 : n;
 }
 
-static bool is_control(char c)
+/* Line ends too, and the controls above 0x7F as UTF-8 has them: a terminal obeys them all. */
+static bool is_control(const char *text)
 {
-    unsigned char u = (unsigned char)c;
-    return (u < 0x20 && u != '\n' && u != '\t') || u == 0x7F;
+    const unsigned char *u = (const unsigned char *)text;
+    return u[0] < 0x20 || u[0] == 0x7F || (u[0] == 0xC2 && u[1] < 0xA0);
 }
 
 #define UNKNOWN "\xEF\xBF\xBD" /* U+FFFD */
 
-/* One code point, or the sign for what is none; the bytes that were used up. */
-static size_t put_letter(lcsm_strbuf *s, const char *text)
+size_t lcsm_put_letter(lcsm_strbuf *s, const char *text)
 {
     size_t n = sequence(text);
-    if (n == 0 || is_control(*text)) lcsm_strbuf_add(s, UNKNOWN);
+    if (n == 0) lcsm_strbuf_add(s, UNKNOWN);
+    else if (is_control(text)) lcsm_strbuf_add(s, " ");
     else lcsm_strbuf_bytes(s, text, n);
     return n == 0 ? 1 : n;
 }
 
-void lcsm_put_html(lcsm_strbuf *s, const char *text)
+void lcsm_put_text(lcsm_strbuf *s, const char *text)
+{
+    while (*text != '\0') text += lcsm_put_letter(s, text);
+}
+
+static void put_html(lcsm_strbuf *s, const char *text, bool lines)
 {
     while (*text != '\0') {
-        const char *entity = *text == '&'  ? "&amp;"
-                           : *text == '<'  ? "&lt;"
-                           : *text == '>'  ? "&gt;"
-                           : *text == '"'  ? "&quot;"
-                           : *text == '\'' ? "&#39;"
-                                           : NULL;
+        const char *entity = *text == '&'           ? "&amp;"
+                           : *text == '<'           ? "&lt;"
+                           : *text == '>'           ? "&gt;"
+                           : *text == '"'           ? "&quot;"
+                           : *text == '\''          ? "&#39;"
+                           : *text == '\n' && lines ? "\n"
+                                                    : NULL;
         if (entity == NULL) {
-            text += put_letter(s, text);
+            text += lcsm_put_letter(s, text);
             continue;
         }
         lcsm_strbuf_add(s, entity);
@@ -57,21 +64,26 @@ void lcsm_put_html(lcsm_strbuf *s, const char *text)
     }
 }
 
+void lcsm_put_html(lcsm_strbuf *s, const char *text)
+{
+    put_html(s, text, false);
+}
+
+void lcsm_put_html_lines(lcsm_strbuf *s, const char *text)
+{
+    put_html(s, text, true);
+}
+
 void lcsm_put_markdown(lcsm_strbuf *s, const char *text)
 {
     while (*text != '\0') {
-        if (*text == '\n' || *text == '\t') {
-            lcsm_strbuf_add(s, " ");
-            text++;
-            continue;
-        }
         if (*text == '<') {
             lcsm_strbuf_add(s, "&lt;");
             text++;
             continue;
         }
         if (strchr("\\`*_[]|~$", *text) != NULL) lcsm_strbuf_add(s, "\\");
-        text += put_letter(s, text);
+        text += lcsm_put_letter(s, text);
     }
 }
 

@@ -135,7 +135,11 @@ static void put_block(lcsm_strbuf *out, const lcsm_block *b, size_t number)
         lcsm_strbuf_add(out, b->more);
         put_element(out, "<figcaption>", b->text, "</figcaption></figure>\n");
         return;
-    case LCSM_BLOCK_CODE: put_element(out, "<pre>", b->text, "</pre>\n"); return;
+    case LCSM_BLOCK_CODE:
+        lcsm_strbuf_add(out, "<pre>");
+        lcsm_put_html_lines(out, b->text);
+        lcsm_strbuf_add(out, "</pre>\n");
+        return;
     case LCSM_BLOCK_FOLD: put_element(out, "<details><summary>", b->text, "</summary>\n"); return;
     case LCSM_BLOCK_UNFOLD: lcsm_strbuf_add(out, "</details>\n"); return;
     }

@@ -17,9 +17,12 @@ static void put_line(lcsm_strbuf *out, const char *before, const char *text, con
 static void put_code(lcsm_strbuf *out, const char *text)
 {
     lcsm_strbuf_add(out, "    ");
-    for (; *text != '\0'; text++) {
-        lcsm_strbuf_bytes(out, text, 1);
-        if (*text == '\n' && text[1] != '\0') lcsm_strbuf_add(out, "    ");
+    while (*text != '\0') {
+        if (*text != '\n') {
+            text += lcsm_put_letter(out, text);
+            continue;
+        }
+        lcsm_strbuf_add(out, *++text == '\0' ? "\n" : "\n    ");
     }
     lcsm_strbuf_add(out, "\n\n");
 }
@@ -71,25 +74,60 @@ void lcsm_doc_markdown(const lcsm_doc *d, const char *figures, lcsm_strbuf *out)
     for (size_t j = 0; j < d->count; j++) put_block(out, &d->blocks[j], figures, ends_group(d, j));
 }
 
-/* Folded parts, figures and captions are left to the other formats. */
+/* ---- a terminal ---------------------------------------------------------------------------- */
+
+static void put_words(lcsm_strbuf *out, const char *before, const char *text)
+{
+    lcsm_strbuf_add(out, before);
+    lcsm_put_text(out, text);
+    lcsm_strbuf_add(out, "\n");
+}
+
+static void show_note(lcsm_strbuf *out, const lcsm_block *b)
+{
+    put_words(out, "  ", b->text);
+}
+
+static void show_fact(lcsm_strbuf *out, const lcsm_block *b)
+{
+    lcsm_strbuf_printf(out, "  %-22s ", b->text);
+    put_words(out, "", b->more);
+}
+
+static void show_finding(lcsm_strbuf *out, const lcsm_block *b)
+{
+    lcsm_strbuf_printf(out, "  %-9s  ", FINDINGS[b->finding]);
+    put_words(out, "", b->text);
+    if (b->more[0] != '\0') put_words(out, "             ", b->more);
+}
+
+static void show_table(lcsm_strbuf *out, const lcsm_block *b)
+{
+    lcsm_strbuf_add(out, "\n");
+    lcsm_table_text(&b->table, out);
+}
+
+/* Folded parts, figures and captions are left to the other formats, and so are headings that have
+ * nothing else below them. */
 void lcsm_doc_text(const lcsm_doc *d, lcsm_strbuf *out)
 {
-    bool folded = false;
+    static void (*const show[LCSM_BLOCK_UNFOLD + 1])(lcsm_strbuf *, const lcsm_block *) = {
+        [LCSM_BLOCK_NOTE]    = show_note,
+        [LCSM_BLOCK_FACT]    = show_fact,
+        [LCSM_BLOCK_FINDING] = show_finding,
+        [LCSM_BLOCK_TABLE]   = show_table,
+    };
+    const lcsm_block *heading = NULL; /* that is still to be shown */
+    bool              folded  = false;
     for (size_t j = 0; j < d->count; j++) {
         const lcsm_block *b = &d->blocks[j];
         folded = (folded || b->kind == LCSM_BLOCK_FOLD) && b->kind != LCSM_BLOCK_UNFOLD;
-        if (folded) continue;
-        if (b->kind == LCSM_BLOCK_SECTION)
-            lcsm_strbuf_printf(out, "%s%s\n", j > 0 ? "\n" : "", b->text);
-        if (b->kind == LCSM_BLOCK_NOTE) lcsm_strbuf_printf(out, "  %s\n", b->text);
-        if (b->kind == LCSM_BLOCK_FACT) lcsm_strbuf_printf(out, "  %-22s %s\n", b->text, b->more);
-        if (b->kind == LCSM_BLOCK_FINDING)
-            lcsm_strbuf_printf(out, "  %-9s  %s\n%s%s%s", FINDINGS[b->finding], b->text,
-                               b->more[0] != '\0' ? "             " : "", b->more,
-                               b->more[0] != '\0' ? "\n" : "");
-        if (b->kind == LCSM_BLOCK_TABLE) {
-            lcsm_strbuf_add(out, "\n");
-            lcsm_table_text(&b->table, out);
-        }
+        if (b->kind == LCSM_BLOCK_SECTION) put_words(out, j > 0 ? "\n" : "", b->text);
+        if (b->kind == LCSM_BLOCK_SECTION) heading = NULL;
+        if (b->kind == LCSM_BLOCK_HEADING) heading = b;
+        if (folded || show[b->kind] == NULL) continue;
+        if (heading != NULL) put_words(out, "\n", heading->text);
+        heading = NULL;
+        show[b->kind](out, b);
     }
 }

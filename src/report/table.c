@@ -85,7 +85,7 @@ static void put_padded(lcsm_strbuf *out, const char *text, size_t width, lcsm_al
     size_t letters = lcsm_text_width(text);
     int    pad     = width > letters ? (int)(width - letters) : 0;
     if (align == LCSM_RIGHT) lcsm_strbuf_printf(out, "%*s", pad, "");
-    lcsm_strbuf_add(out, text);
+    lcsm_put_text(out, text);
     if (align == LCSM_LEFT) lcsm_strbuf_printf(out, "%*s", pad, "");
 }
 

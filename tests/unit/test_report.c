@@ -433,6 +433,27 @@ TEST(report_of_plain_runs_shows_all_of_them)
     temp_folder_remove(&f);
 }
 
+static void keep_text(void *user, const char *text)
+{
+    (void)snprintf(user, 2000, "%s", text);
+}
+
+TEST(report_on_a_terminal_names_each_run)
+{
+    temp_folder f = temp_folder_make();
+    char        shown[2000];
+    put_run(&f, "runs/a", "{\"code\": \"1-1-1-0\"}", TRAIN(1, 3) END("steps"));
+    put(&f, "runs/b", "failed.txt", "exit 5:\x1B[2J");
+    const char *const   folders[] = {temp_path(&f, "runs")};
+    lcsm_report_options o = {.folders = folders, .count = 1, .text = keep_text, .user = shown};
+    assert_int_equal(lcsm_report_write(&o, NULL, NULL), LCSM_OK);
+    assert_has(shown, "\n\na\n  model                  1-1-1-0\n");
+    assert_has(shown, "\n\nb\n  model                  \n");
+    assert_has(shown, "  exit 5: [2J\n");
+    assert_null(strchr(shown, '\x1B'));
+    temp_folder_remove(&f);
+}
+
 TEST(report_of_a_folder_without_runs_is_refused)
 {
     temp_folder         f         = temp_folder_make();
@@ -470,6 +491,18 @@ TEST(chart_of_nothing_and_of_gaps_is_whole)
             lcsm_strbuf_free(&s);
         }
     }
+}
+
+TEST(svg_file_of_a_title_of_two_lines_is_whole)
+{
+    lcsm_strbuf    s = {0}, file = {0};
+    lcsm_bar_chart chart = {.title = "one\ntwo", .x_label = "x"};
+    lcsm_bar_chart_svg(&chart, &s);
+    lcsm_svg_file(&file, lcsm_strbuf_text(&s));
+    assert_has(lcsm_strbuf_text(&file), "aria-label=\"one two\">\n<style>");
+    assert_has(lcsm_strbuf_text(&file), ">one two</text>");
+    lcsm_strbuf_free(&s);
+    lcsm_strbuf_free(&file);
 }
 
 TEST(bars_and_maps_without_values_are_whole)

@@ -26,9 +26,18 @@ TEST(escape_html_has_no_markup_left)
     check_put(lcsm_put_html, "", "");
 }
 
+TEST(escape_leaves_one_line_without_controls)
+{
+    static put_fn *const puts[] = {lcsm_put_text, lcsm_put_html, lcsm_put_markdown};
+    for (size_t j = 0; j < COUNT(puts); j++)
+        check_put(puts[j], "a\nb\tc\r\x1B(d\x7F\xC2\x9B z", "a b c  (d   z");
+    check_put(lcsm_put_text, "a<\xC3\xBC\xFF", "a<\xC3\xBC\xEF\xBF\xBD");
+    check_put(lcsm_put_html_lines, "a\n<\x1B", "a\n&lt; ");
+}
+
 TEST(escape_html_replaces_what_xml_forbids)
 {
-    check_put(lcsm_put_html, "a\x01z", "a\xEF\xBF\xBDz");
+    check_put(lcsm_put_html, "a\x01z", "a z");
     check_put(lcsm_put_html, "\xC3", "\xEF\xBF\xBD");
     check_put(lcsm_put_html, "\xED\xA0\x80", "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD");
     check_put(lcsm_put_html, "\xC0\xAF", "\xEF\xBF\xBD\xEF\xBF\xBD");
@@ -106,6 +115,18 @@ TEST(table_formats_escape_their_cells)
     lcsm_table_html(&t, &s);
     assert_non_null(strstr(lcsm_strbuf_text(&s), "<td class=\"n best\">24.26</td>"));
     assert_non_null(strstr(lcsm_strbuf_text(&s), "1-1|&lt;0</th>"));
+    lcsm_strbuf_free(&s);
+    lcsm_table_free(&t);
+}
+
+TEST(table_text_with_controls_keeps_its_rows)
+{
+    lcsm_table  t = {0};
+    lcsm_strbuf s = {0};
+    lcsm_table_column(&t, "x", LCSM_LEFT);
+    lcsm_table_cell(&t, "%s", "a\n\x1B[2Jb");
+    lcsm_table_text(&t, &s);
+    assert_string_equal(lcsm_strbuf_text(&s), "x\na  [2Jb\n");
     lcsm_strbuf_free(&s);
     lcsm_table_free(&t);
 }
