@@ -54,7 +54,7 @@ void lcsm_doc_cut(lcsm_doc *d, size_t count);
 void lcsm_doc_free(lcsm_doc *d);
 
 void lcsm_doc_html(const lcsm_doc *d, lcsm_strbuf *out);
-/* figures: the folder of SVG files as Markdown should link to it, or NULL for none. */
+/* figures: what stands before the names of SVG files in a link, or NULL for none. */
 void lcsm_doc_markdown(const lcsm_doc *d, const char *figures, lcsm_strbuf *out);
 /* What a terminal shows: facts, findings and tables. */
 void lcsm_doc_text(const lcsm_doc *d, lcsm_strbuf *out);

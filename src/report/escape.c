@@ -87,6 +87,42 @@ void lcsm_put_markdown(lcsm_strbuf *s, const char *text)
     }
 }
 
+/* Which of the first bytes makes a line more than text, if a backslash does not stand before it. */
+static size_t opens_block(const char *text)
+{
+    size_t digits = strspn(text, "0123456789"), none = strlen(text);
+    if (*text != '\0' && strchr("#>=", *text) != NULL) return 0;
+    if ((*text == '-' || *text == '+') && strchr(" -", text[1]) != NULL) return 0;
+    bool number = digits > 0 && (text[digits] == '.' || text[digits] == ')');
+    return number && strchr(" ", text[digits + 1]) != NULL ? digits : none;
+}
+
+void lcsm_put_markdown_line(lcsm_strbuf *s, const char *text)
+{
+    lcsm_strbuf plain = {0};
+    lcsm_put_text(&plain, text);
+    const char *line = lcsm_strbuf_text(&plain) + strspn(lcsm_strbuf_text(&plain), " ");
+    size_t      mark = opens_block(line);
+    if (line[mark] != '\0') {
+        lcsm_strbuf_bytes(s, line, mark);
+        lcsm_strbuf_add(s, "\\");
+    } else {
+        mark = 0;
+    }
+    lcsm_put_markdown(s, line + mark);
+    s->failed = s->failed || plain.failed;
+    lcsm_strbuf_free(&plain);
+}
+
+void lcsm_put_url(lcsm_strbuf *s, const char *text)
+{
+    for (; *text != '\0'; text++) {
+        unsigned char u = (unsigned char)*text;
+        if (isalnum(u) || strchr("-._~/", *text) != NULL) lcsm_strbuf_bytes(s, text, 1);
+        else lcsm_strbuf_printf(s, "%%%02X", u);
+    }
+}
+
 static bool is_number(const char *text)
 {
     char *end;

@@ -23,6 +23,12 @@ void lcsm_put_html_lines(lcsm_strbuf *s, const char *text);
 /* As text that Markdown takes literally, also in a cell of a table. */
 void lcsm_put_markdown(lcsm_strbuf *s, const char *text);
 
+/* The same at the start of a line, where it is no heading, list or quote either. */
+void lcsm_put_markdown_line(lcsm_strbuf *s, const char *text);
+
+/* As a part of a relative URL: letters, digits and -._~/ stay, other bytes become %XX. */
+void lcsm_put_url(lcsm_strbuf *s, const char *text);
+
 /* As a field: quoted if it has to be (RFC 4180), and never one that a spreadsheet takes for a
  * formula unless it is a number. */
 void lcsm_put_csv(lcsm_strbuf *s, const char *text);

@@ -9,7 +9,7 @@ static const char *const FINDINGS[] = {"not run", "shown", "not shown"};
 static void put_line(lcsm_strbuf *out, const char *before, const char *text, const char *after)
 {
     lcsm_strbuf_add(out, before);
-    lcsm_put_markdown(out, text);
+    lcsm_put_markdown_line(out, text);
     lcsm_strbuf_add(out, after);
 }
 
@@ -31,7 +31,8 @@ static void put_figure(lcsm_strbuf *out, const lcsm_block *b, const char *figure
 {
     if (figures == NULL) return;
     put_line(out, "![", b->text, "](");
-    lcsm_strbuf_printf(out, "%s/%s.svg)\n\n", figures, b->name);
+    lcsm_put_url(out, figures);
+    lcsm_strbuf_printf(out, "%s.svg)\n\n", b->name);
     put_line(out, "", b->text, "\n\n");
 }
 

@@ -177,12 +177,51 @@ static lcsm_status store_csv(const report *r, const char *path, lcsm_error *err)
     return store(path, &text, err);
 }
 
-/* How Markdown in one file names a folder beside it: without what both paths share. */
-static const char *seen_from(const char *folder, const char *file)
+/* The bytes that two whole paths have in common, up to the end of a folder's name. */
+static size_t common(const char *a, const char *b)
+{
+    size_t last = 0;
+    for (size_t j = 0;; j++) {
+        bool a_ends = a[j] == '\0' || a[j] == '/', b_ends = b[j] == '\0' || b[j] == '/';
+        if (a_ends && b_ends) last = j;
+        if (a[j] != b[j] || a[j] == '\0') return last;
+    }
+}
+
+/* The way from the folder of a file to another folder, "../figures/": both are there. */
+static lcsm_status put_way(lcsm_strbuf *out, const char *file, const char *folder, lcsm_error *err)
 {
     const char *slash = strrchr(file, '/');
-    size_t      size  = slash == NULL ? 0 : (size_t)(slash - file) + 1;
-    return strncmp(folder, file, size) == 0 ? folder + size : folder;
+    char       *above = slash == NULL ? strdup(".") : strndup(file, (size_t)(slash - file) + 1);
+    char       *from = above == NULL ? NULL : realpath(above, NULL), *to = realpath(folder, NULL);
+    lcsm_status st = LCSM_OK;
+    if (from == NULL || to == NULL) {
+        st = lcsm_fail_io(err, from == NULL ? file : folder, "find the folder of");
+        goto cleanup;
+    }
+    size_t same = common(from, to);
+    for (const char *p = from + same; *p != '\0'; p++)
+        if (*p == '/' && p[1] != '\0') lcsm_strbuf_add(out, "../");
+    const char *rest = to + same + strspn(to + same, "/");
+    lcsm_strbuf_printf(out, "%s%s", rest, *rest == '\0' ? "" : "/");
+cleanup:
+    free(above);
+    free(from);
+    free(to);
+    return st;
+}
+
+static lcsm_status store_markdown(const report *r, const lcsm_report_options *o, lcsm_error *err)
+{
+    lcsm_status st   = LCSM_OK;
+    lcsm_strbuf text = {0}, way = {0};
+    if (o->svg != NULL) LCSM_TRY(put_way(&way, o->markdown, o->svg, err));
+    lcsm_doc_markdown(&r->doc, o->svg == NULL ? NULL : lcsm_strbuf_text(&way), &text);
+    text.failed = text.failed || way.failed;
+    st          = store(o->markdown, &text, err);
+cleanup:
+    lcsm_strbuf_free(&way);
+    return st;
 }
 
 static lcsm_status write_files(const report *r, const lcsm_report_options *o, lcsm_error *err)
@@ -193,12 +232,9 @@ static lcsm_status write_files(const report *r, const lcsm_report_options *o, lc
         lcsm_doc_html(&r->doc, &text);
         LCSM_TRY(store(o->html, &text, err));
     }
-    if (o->markdown != NULL) {
-        lcsm_doc_markdown(&r->doc, o->svg == NULL ? NULL : seen_from(o->svg, o->markdown), &text);
-        LCSM_TRY(store(o->markdown, &text, err));
-    }
-    if (o->csv != NULL) LCSM_TRY(store_csv(r, o->csv, err));
     if (o->svg != NULL) LCSM_TRY(store_figures(r, o->svg, err));
+    if (o->markdown != NULL) LCSM_TRY(store_markdown(r, o, err));
+    if (o->csv != NULL) LCSM_TRY(store_csv(r, o->csv, err));
     if (o->text != NULL) {
         lcsm_doc_text(&r->doc, &text);
         o->text(o->user, lcsm_strbuf_text(&text));

@@ -342,6 +342,35 @@ TEST(report_writes_every_format)
     temp_folder_remove(&f);
 }
 
+TEST(report_in_markdown_links_to_its_figures)
+{
+    static const struct {
+        const char *markdown, *svg, *link;
+    } cases[] = {
+        {"r.md", "figs", "](figs/two-b-accuracy-1.svg)"},
+        {"md/r.md", "figs", "](../figs/two-b-accuracy-1.svg)"},
+        {"./md/r.md", "md/f", "](f/two-b-accuracy-1.svg)"},
+        {"md/r.md", "md", "](two-b-accuracy-1.svg)"},
+        {"md/r.md", "md 2/f", "](../md%202/f/two-b-accuracy-1.svg)"},
+        {"md/../md/deep/r.md", "md/f", "](../f/two-b-accuracy-1.svg)"},
+    };
+    temp_folder f = temp_folder_make();
+    char        markdown[100], svg[100];
+    put_study(&f, "study");
+    put(&f, "md/deep", "x", "");
+    const char *const folders[] = {temp_path(&f, "study")};
+    for (size_t j = 0; j < COUNT(cases); j++) {
+        (void)snprintf(markdown, sizeof markdown, "%s/%s", f.path, cases[j].markdown);
+        (void)snprintf(svg, sizeof svg, "%s/%s", f.path, cases[j].svg);
+        lcsm_report_options o = {.folders = folders, .count = 1, .markdown = markdown, .svg = svg};
+        assert_int_equal(lcsm_report_write(&o, NULL, NULL), LCSM_OK);
+        char *text = written(&f, cases[j].markdown);
+        assert_has(text, cases[j].link);
+        free(text);
+    }
+    temp_folder_remove(&f);
+}
+
 /* One experiment in two folders: each has figures of its own. */
 TEST(report_of_two_folders_with_one_name_has_all_figures)
 {

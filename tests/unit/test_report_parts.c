@@ -49,6 +49,25 @@ TEST(escape_markdown_stays_in_its_cell)
     check_put(lcsm_put_markdown, "a|b\n*c* <x> `d`", "a\\|b \\*c\\* &lt;x> \\`d\\`");
 }
 
+TEST(escape_markdown_line_is_no_heading_list_or_quote)
+{
+    static const char *const cases[][2] = {
+        {"# a", "\\# a"},     {"> a", "\\> a"},   {"- a", "\\- a"},
+        {"+ a", "\\+ a"},     {"---", "\\---"},   {"===", "\\==="},
+        {"12. a", "12\\. a"}, {"1)", "1\\)"},     {"\n  # a", "\\# a"},
+        {"-1", "-1"},         {"1.5 a", "1.5 a"}, {"12", "12"},
+        {"* a", "\\* a"},     {"a # b", "a # b"}, {"", ""},
+    };
+    for (size_t j = 0; j < COUNT(cases); j++)
+        check_put(lcsm_put_markdown_line, cases[j][0], cases[j][1]);
+}
+
+TEST(escape_url_has_only_plain_letters)
+{
+    check_put(lcsm_put_url, "../a b/(1)_x-2.svg", "../a%20b/%281%29_x-2.svg");
+    check_put(lcsm_put_url, "c:%\xC3\xBC", "c%3A%25%C3%BC");
+}
+
 TEST(escape_csv_quotes_and_defuses)
 {
     check_put(lcsm_put_csv, "plain", "plain");
