@@ -181,6 +181,14 @@ static void lose_settings(lcsm_record *r, const lcsm_error *why)
     (void)snprintf(r->message, sizeof r->message, "its settings cannot be read: %s", why->text);
 }
 
+static void set_name(lcsm_record *r)
+{
+    char       *whole = realpath(r->folder, NULL);
+    const char *path = whole == NULL ? r->folder : whole, *slash = strrchr(path, '/');
+    (void)snprintf(r->name, sizeof r->name, "%.255s", slash == NULL ? path : slash + 1);
+    free(whole);
+}
+
 lcsm_status lcsm_record_read(lcsm_record *out, const char *folder, lcsm_error *err)
 {
     lcsm_status st   = LCSM_OK;
@@ -189,6 +197,7 @@ lcsm_status lcsm_record_read(lcsm_record *out, const char *folder, lcsm_error *e
     char        path[LCSM_PATH_MAX];
     *out = (lcsm_record){.seconds = NAN, .steps = NAN, .tokens = NAN, .peak_memory_bytes = NAN};
     (void)snprintf(out->folder, sizeof out->folder, "%s", folder);
+    set_name(out);
     LCSM_TRY(lcsm_path_join(path, folder, LCSM_RUN_CONFIG, err));
     if (lcsm_path_exists(path)) {
         out->state = LCSM_RECORD_UNFINISHED;

@@ -34,6 +34,7 @@ typedef enum {
 /* {0} is empty and may be freed. */
 typedef struct {
     char              folder[LCSM_PATH_MAX];
+    char              name[256]; /* the folder's own, also where the path is "." */
     lcsm_record_state state;
     char              reason[64]; /* of the end */
     char              message[400];

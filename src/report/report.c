@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/file.h"
 #include "format/run_folder.h"
@@ -11,11 +12,18 @@
 #include "report/section.h"
 #include "report/svg.h"
 
+/* A folder, whatever the path to it. */
+typedef struct {
+    dev_t device;
+    ino_t number;
+} identity;
+
 typedef struct {
     lcsm_doc     doc;
     lcsm_study  *studies;
     lcsm_record *records;
-    size_t       study_count, record_count;
+    identity    *seen; /* the folders of both */
+    size_t       study_count, record_count, seen_count;
 } report;
 
 /* ---- folders ------------------------------------------------------------------------------- */
@@ -52,8 +60,28 @@ static bool is_known(const char *folder)
         || has_file(folder, LCSM_RUN_METRICS) || has_file(folder, LCSM_RUN_FAILED);
 }
 
+/* Whether the folder was there before; it is from now on. */
+static lcsm_status see(report *r, const char *folder, bool *again, lcsm_error *err)
+{
+    struct stat info;
+    identity   *more = realloc(r->seen, (r->seen_count + 1) * sizeof *more);
+    if (more == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for %s", folder);
+    r->seen = more;
+    if (stat(folder, &info) != 0) return lcsm_fail_io(err, folder, "look at");
+    size_t j = 0;
+    while (j < r->seen_count && (more[j].device != info.st_dev || more[j].number != info.st_ino))
+        j++;
+    *again = j < r->seen_count;
+    if (!*again) more[r->seen_count++] = (identity){info.st_dev, info.st_ino};
+    return LCSM_OK;
+}
+
+/* A folder that is given twice counts once. */
 static lcsm_status add_known(report *r, const char *folder, lcsm_error *err)
 {
+    bool        again = false;
+    lcsm_status st    = see(r, folder, &again, err);
+    if (st != LCSM_OK || again) return st;
     return has_file(folder, LCSM_STUDY_FILE) ? add_study(r, folder, err)
                                              : add_record(r, folder, err);
 }
@@ -170,7 +198,7 @@ static lcsm_status store_csv(const report *r, const char *path, lcsm_error *err)
                     &s->runs[k].record);
     }
     for (size_t j = 0; j < r->record_count; j++)
-        csv_row(&t, "", lcsm_section_name(r->records[j].folder), "", &r->records[j]);
+        csv_row(&t, "", r->records[j].name, "", &r->records[j]);
     text.failed = t.failed;
     if (!t.failed) lcsm_table_csv(&t, &text);
     lcsm_table_free(&t);
@@ -274,6 +302,7 @@ cleanup:
     for (size_t j = 0; j < r.record_count; j++) lcsm_record_free(&r.records[j]);
     free(r.studies);
     free(r.records);
+    free(r.seen);
     lcsm_doc_free(&r.doc);
     return st;
 }

@@ -11,14 +11,6 @@
 
 enum { CURVE = 160 }; /* points of a curve, at most */
 
-const char *lcsm_section_name(const char *folder)
-{
-    size_t length = strlen(folder);
-    while (length > 1 && folder[length - 1] == '/') length--;
-    while (length > 0 && folder[length - 1] != '/') length--;
-    return folder + length;
-}
-
 const char *lcsm_section_time(char text[32], double seconds)
 {
     long whole = isfinite(seconds) ? lround(seconds) : 0;

@@ -15,9 +15,6 @@ lcsm_status lcsm_section_together(lcsm_doc *d, const lcsm_study *studies, size_t
 
 /* ---- what both show ---- */
 
-/* The last part of a path. */
-const char *lcsm_section_name(const char *folder);
-
 /* "3 h 20 min", "4 min 10 s", "12.3 s". */
 const char *lcsm_section_time(char text[32], double seconds);
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/run_folder.h"
 #include "report/escape.h"
 #include "report/section.h"
 
@@ -44,7 +45,7 @@ static void overview(lcsm_doc *d, const lcsm_record *records, size_t count)
     lcsm_table_column(&t, "time", LCSM_RIGHT);
     for (size_t j = 0; j < count; j++) {
         const lcsm_record *r = &records[j];
-        lcsm_table_cell(&t, "%s", lcsm_section_name(r->folder));
+        lcsm_table_cell(&t, "%s", r->name);
         lcsm_table_cell(&t, "%s", model_of(r, text));
         state_cell(&t, r);
         for (size_t f = 0; f < COUNT(figures); f++) {
@@ -79,11 +80,11 @@ static void facts(lcsm_doc *d, const lcsm_record *r)
 /* Settings are all in config.json, so the command needs no other. */
 static void command(lcsm_doc *d, const lcsm_record *r)
 {
-    char        text[64];
+    char        text[64], config[LCSM_PATH_MAX];
     lcsm_strbuf s = {0};
     lcsm_strbuf_add(&s, "lcsm train --config ");
-    lcsm_put_shell(&s, r->folder);
-    lcsm_strbuf_add(&s, "/config.json");
+    if (lcsm_path_join(config, r->folder, LCSM_RUN_CONFIG, NULL) != LCSM_OK) d->failed = true;
+    else lcsm_put_shell(&s, config);
     if (strcmp(lcsm_record_setting(r, "task", text), "mqar") != 0)
         lcsm_strbuf_add(&s, " --data TEXT");
     lcsm_strbuf_add(&s, " --out AGAIN");
@@ -96,7 +97,7 @@ static lcsm_status one(lcsm_doc *d, const lcsm_record *r, size_t number, lcsm_er
 {
     lcsm_status       st = LCSM_OK;
     char              file[64], text[64];
-    lcsm_named_record record = {lcsm_section_name(r->folder), r};
+    lcsm_named_record record = {r->name, r};
     lcsm_doc_add(d, LCSM_BLOCK_HEADING, "%s", record.label);
     facts(d, r);
     if (r->message[0] != '\0') lcsm_doc_add(d, LCSM_BLOCK_NOTE, "%s", r->message);
@@ -122,8 +123,7 @@ lcsm_status lcsm_section_runs(lcsm_doc *d, const lcsm_record *records, size_t co
     lcsm_status        st    = LCSM_OK;
     lcsm_named_record *named = calloc(count + 1, sizeof *named);
     if (named == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for %zu runs", count);
-    for (size_t j = 0; j < count; j++)
-        named[j] = (lcsm_named_record){lcsm_section_name(records[j].folder), &records[j]};
+    for (size_t j = 0; j < count; j++) named[j] = (lcsm_named_record){records[j].name, &records[j]};
     lcsm_doc_add(d, LCSM_BLOCK_SECTION, count == 1 ? "A run" : "Runs");
     if (count > 1) {
         overview(d, records, count);

@@ -23,6 +23,10 @@ cut -c 1-20 all.txt
 "$LCSM" report run --quiet --csv /dev/stdout | wc -l
 "$LCSM" report run --quiet --csv /dev/null --out /dev/null
 echo "exit $?"
+cp -r run second
+"$LCSM" report run ./run/ . second/.. | grep '^run\|^second'
+(cd run && "$LCSM" report . | sed -n 3p)
+rm -r second
 for config in '{"task": "lm", "co' 'no JSON' '[1]'; do
     printf '%s' "$config" >run/config.json
     "$LCSM" report run | grep 'state\|settings'
