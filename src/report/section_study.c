@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/run_folder.h"
 #include "report/escape.h"
 #include "report/finding.h"
 #include "report/rank.h"
@@ -197,11 +198,44 @@ static void put_failures(lcsm_doc *d, const lcsm_study *s)
     }
 }
 
+/* What of a run's command is meant inside the folder of the experiment. */
+static const struct {
+    const char *flag, *path;
+} INSIDE[] = {{" --out ", LCSM_STUDY_RUNS "/"}, {" --tokenizer ", LCSM_RUN_TOKENIZER}};
+
+/* The folder, as the experiment's own command has it at its end: a word of a shell. */
+static const char *own_folder(const lcsm_study *s)
+{
+    const char *flag = INSIDE[0].flag, *last = NULL;
+    for (const char *p = s->command; (p = strstr(p, flag)) != NULL;) last = p += strlen(flag);
+    return last;
+}
+
+/* The command as it runs from where that of the experiment does. */
+static void put_run_command(lcsm_strbuf *out, const lcsm_study *s, const char *command)
+{
+    const char *folder = own_folder(s);
+    for (; *command != '\0'; command++) {
+        for (size_t j = 0; folder != NULL && j < COUNT(INSIDE); j++) {
+            size_t flag = strlen(INSIDE[j].flag), path = strlen(INSIDE[j].path);
+            bool   given = j > 0 && strstr(s->command, INSIDE[j].flag) != NULL;
+            if (given || strncmp(command, INSIDE[j].flag, flag) != 0
+                || strncmp(command + flag, INSIDE[j].path, path) != 0)
+                continue;
+            lcsm_strbuf_printf(out, "%s%s/", INSIDE[j].flag, folder);
+            command += flag;
+        }
+        lcsm_strbuf_bytes(out, command, 1);
+    }
+}
+
 static void put_commands(lcsm_doc *d, const lcsm_study *s)
 {
     lcsm_strbuf all = {0};
-    for (size_t j = 0; j < s->run_count; j++)
-        lcsm_strbuf_printf(&all, "%s%s", s->runs[j].command, j + 1 < s->run_count ? "\n" : "");
+    for (size_t j = 0; j < s->run_count; j++) {
+        put_run_command(&all, s, s->runs[j].command);
+        if (j + 1 < s->run_count) lcsm_strbuf_add(&all, "\n");
+    }
     lcsm_doc_add(d, LCSM_BLOCK_HEADING, "To repeat it");
     lcsm_doc_add(d, LCSM_BLOCK_CODE, "%s", s->command);
     lcsm_doc_add(d, LCSM_BLOCK_FOLD, "The command of each run");

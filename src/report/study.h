@@ -18,7 +18,8 @@
 enum { LCSM_STUDY_AXES = 4, LCSM_STUDY_MAX = 100000 };
 
 typedef struct {
-    const char *name, *command;
+    const char *name,
+        *command; /* its --out, and a tokenizer of the experiment, inside the folder */
     size_t      variant, point;
     double      axes[LCSM_STUDY_AXES];
     double      lr, seed;

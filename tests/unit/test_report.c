@@ -371,6 +371,37 @@ TEST(report_in_markdown_links_to_its_figures)
     temp_folder_remove(&f);
 }
 
+/* Commands of runs stand in the file as inside the folder, but for the data. */
+TEST(report_has_commands_that_run_where_the_experiment_ran)
+{
+    static const char fmt[] =
+        "{\"format\": \"lcsm-experiment\", \"name\": \"n\", \"title\": \"t\", \"task\": \"lm\", "
+        "\"scale\": \"s\", \"metric\": \"loss\", \"axes\": [], \"variants\": [\"v\"], "
+        "\"command\": \"lcsm experiment run n --data d.txt%s --out 'my dir/n'\", \"runs\": "
+        "[{\"name\": \"r\", \"variant\": 0, \"axes\": [], \"command\": "
+        "\"lcsm train --data d.txt --tokenizer tokenizer.json --out runs/r\"}]}";
+    static const char *const cases[][2] = {
+        {"", "    lcsm train --data d.txt --tokenizer 'my dir/n'/tokenizer.json --out 'my "
+             "dir/n'/runs/r\n"},
+        {" --tokenizer tokenizer.json",
+         "    lcsm train --data d.txt --tokenizer tokenizer.json --out 'my dir/n'/runs/r\n"},
+    };
+    temp_folder f = temp_folder_make();
+    char        text[1000], markdown[100];
+    (void)snprintf(markdown, sizeof markdown, "%s/r.md", f.path);
+    const char *const   folders[] = {temp_path(&f, "study")};
+    lcsm_report_options o         = {.folders = folders, .count = 1, .markdown = markdown};
+    for (size_t j = 0; j < COUNT(cases); j++) {
+        (void)snprintf(text, sizeof text, fmt, cases[j][0]);
+        put(&f, "study", "experiment.json", text);
+        assert_int_equal(lcsm_report_write(&o, NULL, NULL), LCSM_OK);
+        char *page = written(&f, "r.md");
+        assert_has(page, cases[j][1]);
+        free(page);
+    }
+    temp_folder_remove(&f);
+}
+
 /* One experiment in two folders: each has figures of its own. */
 TEST(report_of_two_folders_with_one_name_has_all_figures)
 {
