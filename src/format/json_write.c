@@ -9,16 +9,56 @@
 
 #include "format/json_scan.h"
 
+/* The place that is being written: layers[2].norm; "" at the top, or without memory. */
+static void put_place(lcsm_strbuf *out, const lcsm_json_writer *w)
+{
+    for (unsigned j = 0; j < w->depth && !w->text.failed && w->last[j].count > 0; j++) {
+        if (w->close[j] == ']') {
+            lcsm_strbuf_printf(out, "[%zu]", w->last[j].count - 1);
+            continue;
+        }
+        if (j > 0) lcsm_strbuf_add(out, ".");
+        lcsm_strbuf_bytes(out, w->text.text + w->last[j].name, w->last[j].size);
+    }
+}
+
+static void fail_at(lcsm_json_writer *w, lcsm_status status, const char *what, const char *after)
+{
+    enum { SHOWN = 80 }; /* bytes of what stands before the place inside a text */
+    lcsm_strbuf where = {0};
+    if (w->problem != NULL) return;
+    w->problem = what;
+    w->status  = status;
+    put_place(&where, w);
+    size_t size = strlen(after), from = size > SHOWN ? size - SHOWN : 0;
+    while (from < size && ((unsigned char)after[from] & 0xC0) == 0x80) from++;
+    if (size > 0)
+        lcsm_strbuf_printf(&where, "%safter \"%s%s\"", where.size > 0 ? " " : "",
+                           from > 0 ? "..." : "", after + from);
+    (void)snprintf(w->where, sizeof w->where, "%s%.190s", where.size > 0 ? ": " : "",
+                   lcsm_strbuf_text(&where));
+    lcsm_strbuf_free(&where);
+}
+
 static void problem(lcsm_json_writer *w, const char *what)
 {
-    if (w->problem == NULL) w->problem = what;
+    fail_at(w, LCSM_ERR_ARGUMENT, what, "");
+}
+
+/* Names the text before the first wrong byte. */
+static void fail_utf8(lcsm_json_writer *w, const char *text, size_t good)
+{
+    lcsm_strbuf before = {0};
+    lcsm_strbuf_bytes(&before, text, good);
+    fail_at(w, LCSM_ERR_ARGUMENT, "a text is not UTF-8", lcsm_strbuf_text(&before));
+    lcsm_strbuf_free(&before);
 }
 
 static void quoted(lcsm_json_writer *w, const char *text)
 {
-    size_t size = strlen(text);
-    if (lcsm_utf8_check(text, size) != size) {
-        problem(w, "a text is not UTF-8");
+    size_t size = strlen(text), good = lcsm_utf8_check(text, size);
+    if (good != size) {
+        fail_utf8(w, text, good);
         return;
     }
     lcsm_strbuf_add(&w->text, "\"");
@@ -52,8 +92,14 @@ static void before(lcsm_json_writer *w, const char *key)
     if (w->follows) lcsm_strbuf_add(&w->text, ",");
     if (w->depth > 0) new_line(w);
     w->follows = true;
+    if (w->depth > 0) w->last[w->depth - 1].count++;
     if (key == NULL) return;
+    size_t start = w->text.size;
     quoted(w, key);
+    if (in_object && w->text.size > start + 1) {
+        w->last[w->depth - 1].name = start + 1;
+        w->last[w->depth - 1].size = w->text.size - start - 2;
+    }
     lcsm_strbuf_add(&w->text, w->pretty ? ": " : ":");
 }
 
@@ -65,8 +111,10 @@ static void open_level(lcsm_json_writer *w, const char *key, const char *open, c
         return;
     }
     lcsm_strbuf_add(&w->text, open);
-    w->close[w->depth++] = close;
-    w->follows           = false;
+    w->close[w->depth]      = close;
+    w->last[w->depth].count = w->last[w->depth].size = 0;
+    w->depth++;
+    w->follows = false;
 }
 
 void lcsm_json_open_object(lcsm_json_writer *w, const char *key)
@@ -110,7 +158,7 @@ void lcsm_json_put_real(lcsm_json_writer *w, const char *key, double value)
     char text[64];
     before(w, key);
     if (!isfinite(value)) {
-        problem(w, "a number is not finite");
+        fail_at(w, LCSM_ERR_NUMBER, "a number is not finite", "");
         return;
     }
     for (int digits = 1; digits <= 17; digits++) {
@@ -186,7 +234,7 @@ lcsm_status lcsm_json_writer_finish(lcsm_json_writer *w, lcsm_error *err)
     if (w->depth > 0 || !w->follows) problem(w, "the text is not complete");
     if (w->pretty) lcsm_strbuf_add(&w->text, "\n");
     if (w->problem != NULL)
-        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "JSON cannot be written: %s", w->problem);
+        return lcsm_fail(err, w->status, "JSON cannot be written: %s%s", w->problem, w->where);
     if (w->text.failed)
         return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for a JSON text of %zu bytes",
                          w->text.size);

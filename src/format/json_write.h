@@ -28,7 +28,13 @@ typedef struct {
     bool        follows; /* something stands before in the innermost array or object */
     unsigned    depth;
     char        close[LCSM_JSON_WRITE_DEPTH]; /* the closing bracket of each level */
-    const char *problem;                      /* the first one, or NULL */
+    struct {
+        size_t name, size; /* of the last member, as it stands in text */
+        size_t count;      /* members or elements so far */
+    } last[LCSM_JSON_WRITE_DEPTH];
+    const char *problem; /* the first one, or NULL */
+    lcsm_status status;  /* of the problem */
+    char        where[200];
 } lcsm_json_writer;
 
 static inline lcsm_json_writer lcsm_json_writer_pretty(void)
@@ -55,7 +61,8 @@ void lcsm_json_put_null(lcsm_json_writer *w, const char *key);
 void lcsm_json_put_value(lcsm_json_writer *w, const char *key, json_t *value); /* whatever it is */
 
 /* Ends a pretty text with a line end, and says whether the text is what was asked for: every level
- * closed, every number finite, every text UTF-8. */
+ * closed, every number finite, every text UTF-8. The message says where it is not. A number that
+ * is not finite is LCSM_ERR_NUMBER, all else LCSM_ERR_ARGUMENT. */
 lcsm_status lcsm_json_writer_finish(lcsm_json_writer *w, lcsm_error *err);
 
 void lcsm_json_writer_free(lcsm_json_writer *w);

@@ -105,12 +105,17 @@ TEST(json_reals_have_a_dot_in_any_locale)
     skip();
 }
 
-static void expect_problem(lcsm_json_writer *w, const char *problem)
+static void expect_status(lcsm_json_writer *w, lcsm_status status, const char *problem)
 {
     lcsm_error err = {0};
-    assert_int_equal(lcsm_json_writer_finish(w, &err), LCSM_ERR_ARGUMENT);
+    assert_int_equal(lcsm_json_writer_finish(w, &err), status);
     assert_non_null(strstr(err.text, problem));
     lcsm_json_writer_free(w);
+}
+
+static void expect_problem(lcsm_json_writer *w, const char *problem)
+{
+    expect_status(w, LCSM_ERR_ARGUMENT, problem);
 }
 
 TEST(json_values_of_a_document_are_written_with_the_fewest_digits)
@@ -137,7 +142,7 @@ TEST(json_that_cannot_be_written_is_refused_at_the_end)
     lcsm_json_open_array(&w, NULL);
     lcsm_json_put_real(&w, NULL, (double)NAN);
     lcsm_json_close(&w);
-    expect_problem(&w, "not finite");
+    expect_status(&w, LCSM_ERR_NUMBER, "not finite: [0]");
 
     lcsm_json_open_array(&w, NULL);
     lcsm_json_put_text(&w, NULL, "\xFF");
@@ -167,4 +172,37 @@ TEST(json_that_cannot_be_written_is_refused_at_the_end)
 
     lcsm_json_put_size(&w, NULL, SIZE_MAX);
     expect_problem(&w, "2^63");
+}
+
+TEST(json_that_cannot_be_written_says_where)
+{
+    char             text[100];
+    lcsm_json_writer w = lcsm_json_writer_pretty();
+    lcsm_json_open_object(&w, NULL);
+    lcsm_json_put_int(&w, "version", 1);
+    lcsm_json_open_array(&w, "layers");
+    lcsm_json_open_object(&w, NULL);
+    lcsm_json_close(&w);
+    lcsm_json_open_object(&w, NULL);
+    lcsm_json_put_real(&w, "norm", (double)NAN);
+    lcsm_json_close(&w);
+    lcsm_json_put_real(&w, NULL, (double)NAN); /* the first counts */
+    lcsm_json_close(&w);
+    lcsm_json_close(&w);
+    expect_status(&w, LCSM_ERR_NUMBER, "a number is not finite: layers[1].norm");
+
+    lcsm_json_open_object(&w, NULL);
+    lcsm_json_put_text(&w, "command", "run --data a\xFF.txt");
+    lcsm_json_close(&w);
+    expect_problem(&w, "a text is not UTF-8: command after \"run --data a\"");
+
+    memset(text, 'x', sizeof text);
+    memcpy(text + sizeof text - 3, "y\xFF", 3);
+    lcsm_json_put_text(&w, NULL, text);
+    expect_problem(&w, "a text is not UTF-8: after \"...xxx");
+
+    lcsm_json_open_object(&w, NULL);
+    lcsm_json_put_int(&w, "\xFF", 1);
+    lcsm_json_close(&w);
+    expect_problem(&w, "a text is not UTF-8");
 }
