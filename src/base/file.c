@@ -169,10 +169,13 @@ lcsm_status lcsm_file_writer_open(lcsm_file_writer *w, const char *path, lcsm_er
     struct stat info;
     w->fd   = -1;
     w->open = w->in_place = false;
-    bool  there           = stat(path, &info) == 0;
-    int   standard        = there ? standard_of(&info) : -1;
-    char *whole           = there ? realpath(path, NULL) : NULL;
-    int   n               = snprintf(w->path, sizeof w->path, "%s", whole != NULL ? whole : path);
+    if (path[0] == '\0')
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT,
+                         "the path of a file to write is \"\", want a name");
+    bool  there    = stat(path, &info) == 0;
+    int   standard = there ? standard_of(&info) : -1;
+    char *whole    = there ? realpath(path, NULL) : NULL;
+    int   n        = snprintf(w->path, sizeof w->path, "%s", whole != NULL ? whole : path);
     free(whole);
     if (n < 0 || (size_t)n >= sizeof w->path)
         return lcsm_fail(err, LCSM_ERR_IO, "the path %.80s... is too long", path);

@@ -40,6 +40,8 @@ echo '{}' >empty/experiment.json
 echo "exit $?"
 "$LCSM" report
 echo "exit $?"
+"$LCSM" report run --quiet --markdown ''
+echo "exit $?"
 "$LCSM" report run --ouy x
 echo "exit $?"
 "$LCSM" report --help | head -1

@@ -123,6 +123,13 @@ TEST(write_to_a_path_without_a_folder_works)
     remove_place(&p);
 }
 
+TEST(write_to_an_empty_path_is_refused)
+{
+    lcsm_error err = {0};
+    assert_int_equal(lcsm_file_write_atomic("", "x", 1, &err), LCSM_ERR_ARGUMENT);
+    assert_non_null(strstr(err.text, "is \"\""));
+}
+
 TEST(write_to_a_path_that_is_too_long_is_refused)
 {
     lcsm_error err = {0};
