@@ -94,7 +94,7 @@ static lcsm_status read_json(records *out, const char *file, lcsm_error *err)
     }
 cleanup:
     lcsm_json_doc_free(&doc);
-    return lcsm_file_fault(st, err);
+    return st;
 }
 
 static lcsm_status read_floats(records *out, const char *file, const int32_t *tokens, size_t count,
@@ -188,7 +188,11 @@ lcsm_status lcsm_check_logits(const lcsm_model *model, const char *file, const i
     records                  r      = {.V = (size_t)lcsm_model_config_of(model)->vocab};
     lcsm_session            *s      = NULL;
     lcsm_status              st;
-    LCSM_TRY(count > 0 ? read_floats(&r, file, tokens, count, err) : read_json(&r, file, err));
+    st = count > 0 ? read_floats(&r, file, tokens, count, err) : read_json(&r, file, err);
+    if (st != LCSM_OK) {
+        st = lcsm_file_fault(st, err);
+        goto cleanup;
+    }
     LCSM_TRY(lcsm_session_create(&s, model, NULL, err));
     for (int w = 0; w < 3; w++)
         LCSM_TRY(check_way(s, &r, ways[w], w, bound, file, sink, user, err));
