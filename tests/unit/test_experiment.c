@@ -99,7 +99,7 @@ TEST(options_take_the_place_of_the_scale)
                                        .only     = "64,1"};
     lcsm_grid               g;
     assert_int_equal(lcsm_grid_open(&g, &o, NULL), LCSM_OK);
-    assert_int_equal(g.run_count, 2 * 4 * 2 * 3);
+    assert_int_equal(g.run_count, 2 * 2 * 2 * 3); /* labels, widths, rates, seeds */
     assert_near(g.runs[0].model.tau, 1, 0);
     assert_near(g.runs[g.run_count - 1].lr, 0.2, 0);
     assert_near(g.runs[g.run_count - 1].seed, 3, 0);
