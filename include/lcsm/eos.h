@@ -22,6 +22,11 @@
  *
  * With a complex memory the output is y_t = Re(m_t^T s_t), no conjugate.
  *
+ * Often only some outputs are wanted: the last one, or those with a label. `reads` says how many
+ * of all B T there are, and then s is (reads, H, K) and y (reads, H, D), a row for each step
+ * of the list `read`. What is not read costs nothing but its part in the memory. The list ends at
+ * the first row that is not larger than the one before: rows of y from there on are 0.
+ *
  * Layout     An operand holds its axes in the order B T H K D, the last contiguous. Every
  *            operand has H; one with LCSM_AXIS_T also has B and T, one without is static:
  *            shared by all steps and sequences. The memory is (B, H, K, D). A complex
@@ -102,6 +107,7 @@ typedef struct {
     ptrdiff_t B, T, H, K, D; /* B and T may be 0, the others are at least 1 */
     bool      reverse;       /* time runs from the last step to the first */
     bool      resets;        /* the states come with a reset mask: packed sequences */
+    ptrdiff_t reads; /* 0: all steps are read; else so many, and s and y have so many rows */
 #define X(name) lcsm_eos_operand name;
     LCSM_EOS_OPERAND_LIST(X)
 #undef X
@@ -120,6 +126,7 @@ typedef struct {
 #undef X
     const float   *m0;    /* (B, H, K, D) or NULL for zeros */
     const uint8_t *reset; /* (B, T), or NULL without desc.resets: not 0 starts a new sequence */
+    const int32_t *read;  /* (reads) rows b T + t, increasing, or NULL without desc.reads */
 } lcsm_eos_states;
 
 /* Gradients, each NULL (not wanted) or in the layout of its operand; they are ADDED to. */
@@ -157,8 +164,9 @@ LCSM_API size_t lcsm_eos_step_workspace(const lcsm_eos *op);
 LCSM_API size_t lcsm_eos_tape(const lcsm_eos *op);
 
 /*
- * y (B, T, H, D) is overwritten, packed; m_T (B, H, K, D) too, unless NULL; m_T may be x->m0.
- * tape is NULL or lcsm_eos_tape bytes for a later backward. Buffers are 64-byte aligned.
+ * y (B, T, H, D), or (reads, H, D), is overwritten, packed; m_T (B, H, K, D) too, unless NULL; m_T
+ * may be x->m0. tape is NULL or lcsm_eos_tape bytes for a later backward. Buffers are 64-byte
+ * aligned.
  */
 LCSM_API lcsm_status lcsm_eos_forward(const lcsm_eos *op, const lcsm_eos_states *x, float *y,
                                       float *m_T, void *tape, void *workspace, lcsm_error *err);

@@ -64,6 +64,20 @@ const lcsm_eos_case LCSM_EOS_CASES[] = {
 /* clang-format on */
 const size_t LCSM_EOS_CASE_COUNT = COUNT(LCSM_EOS_CASES);
 
+/* The rows that are read, at least the last one, and then one that is none; rows may be NULL. */
+static ptrdiff_t list_reads(lcsm_eos_sizes n, const lcsm_eos_setting *set, int32_t *rows)
+{
+    ptrdiff_t count = 0, steps = n.B * n.T;
+    for (ptrdiff_t j = 0; set->read > 0 && j < steps; j++) {
+        if (j + 1 < steps && lcsm_rng_uniform(set->seed, 104, (uint64_t)j) >= set->read) continue;
+        if (rows != NULL) rows[count] = (int32_t)j;
+        count++;
+    }
+    if (count == 0 || count == steps) return count;
+    if (rows != NULL) rows[count] = 0;
+    return count + 1;
+}
+
 static void describe(const lcsm_eos_case *c, lcsm_eos_sizes n, const lcsm_eos_setting *set,
                      lcsm_eos_desc *desc)
 {
@@ -77,6 +91,7 @@ static void describe(const lcsm_eos_case *c, lcsm_eos_sizes n, const lcsm_eos_se
     desc->tau     = c->tau;
     desc->reverse = set->reverse;
     desc->resets  = set->reset;
+    desc->reads   = list_reads(n, set, NULL);
     desc->form    = LCSM_FORM_RECURRENT;
     for (int j = 0; j < EOS_OPERANDS; j++)
         if (c->axes[j] != NO) *operand[j] = lcsm_eos_axes(c->axes[j]);
@@ -88,6 +103,7 @@ static size_t operand_size(const lcsm_eos_plan *p, int j)
 {
     const lcsm_eos_layout *l = &p->operand[j];
     if (!l->present) return 0;
+    if (l->by_read) return (size_t)(l->inner * p->H * p->reads);
     return (size_t)(l->inner * p->H) * (size_t)(l->axes & T ? p->B * p->T : 1);
 }
 
@@ -164,9 +180,10 @@ lcsm_status lcsm_eos_problem_make(lcsm_eos_problem *out, const lcsm_eos_case *c,
     lcsm_status st = lcsm_eos_plan_make(&p.plan, 1, &p.desc, err);
     if (st != LCSM_OK) return st;
 
-    p.y_size     = (size_t)(n.B * n.T * n.H * n.D);
+    p.y_size     = (size_t)((p.desc.reads > 0 ? p.desc.reads : n.B * n.T) * n.H * n.D);
     p.m_size     = (size_t)(n.B * n.H * n.K * n.D) * (p.plan.is_complex ? 2 : 1);
-    size_t total = p.y_size + 2 * p.m_size + (size_t)(n.B * n.T) / sizeof(double) + 1;
+    size_t bytes = (size_t)(n.B * n.T) / sizeof(double) + 1;
+    size_t total = p.y_size + 2 * p.m_size + bytes + (size_t)p.desc.reads;
     for (int j = 0; j < EOS_OPERANDS; j++) total += p.size[j] = operand_size(&p.plan, j);
     double *next = p.block = calloc(total, sizeof(double));
     if (next == NULL)
@@ -179,6 +196,10 @@ lcsm_status lcsm_eos_problem_make(lcsm_eos_problem *out, const lcsm_eos_case *c,
         p.g_m_T = next + p.m_size;
     }
     if (set->reset) p.reset = (uint8_t *)(next + 2 * p.m_size);
+    if (p.desc.reads > 0) {
+        p.read = (int32_t *)(void *)(next + 2 * p.m_size + bytes);
+        list_reads(n, set, p.read);
+    }
     fill_problem(&p, set);
     *out = p;
     return LCSM_OK;

@@ -30,6 +30,7 @@ typedef struct {
     double   decay;                 /* largest |log o| of a factor; 0 means 0.5 */
     double   magnitude;             /* of i, e, s; 0 means 1 */
     uint64_t seed;
+    double   read; /* 0: all steps are read; else about this part of them */
 } lcsm_eos_setting;
 
 typedef struct {
@@ -39,6 +40,7 @@ typedef struct {
     size_t        size[EOS_OPERANDS];
     double       *m0, *g_m_T, *g_y;
     uint8_t      *reset;
+    int32_t      *read; /* (desc.reads) */
     size_t        y_size, m_size;
     void         *block; /* owns all arrays */
 } lcsm_eos_problem;

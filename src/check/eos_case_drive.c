@@ -49,6 +49,7 @@ static lcsm_status make(arrays *a, const lcsm_eos_problem *p, size_t tape, size_
     a->x.m0    = p->m0 == NULL ? NULL : take(&next, p->m_size, p->m0);
     a->g_m_T   = p->g_m_T == NULL ? NULL : take(&next, p->m_size, p->g_m_T);
     a->x.reset = p->reset;
+    a->x.read  = p->read;
     return LCSM_OK;
 }
 

@@ -100,7 +100,7 @@ lcsm_tensor *lcsm_recurrence(lcsm_graph *g, const lcsm_eos_operands *o, lcsm_ten
         LCSM_EOS_OPERAND_LIST(X)
 #undef X
             o->m0,
-        o->reset};
+        o->reset, o->read};
 #define X(name) a.desc.name = describe(o->name);
     LCSM_EOS_OPERAND_LIST(X)
 #undef X

@@ -132,6 +132,7 @@ static double number(const lcsm_case_input *in, bool integer, uint64_t seed, uin
                      uint64_t at)
 {
     double u = lcsm_rng_uniform(seed, purpose, at);
+    if (in->rising) return in->lo + floor((in->hi - in->lo) * u) + (in->hi - in->lo) * (double)at;
     if (integer) return floor(in->lo + (in->hi - in->lo) * u);
     if (in->lo != 0 || in->hi != 0) return (double)(float)(in->lo + (in->hi - in->lo) * u);
     double x = 2 * u - 1;

@@ -118,6 +118,7 @@ typedef struct {
 #undef X
     lcsm_tensor  *m0;    /* (B, H, K, D), twice D if complex; without it the memory is carried */
     lcsm_tensor  *reset; /* (B, T) I32: not 0 starts a new sequence */
+    lcsm_tensor  *read;  /* NULL, or (B, n) I32: rows b T + t that are read, as in lcsm/eos.h */
     bool          complex_e, complex_s, reverse;
     lcsm_eos_gen  gen;
     double        tau, scale; /* scale 0 means 1 */
@@ -125,7 +126,8 @@ typedef struct {
     ptrdiff_t     chunk;
 } lcsm_eos_operands;
 
-/* The EOS operator: y (B, T, H D), and the last memory, laid out as m0, unless m_T is NULL. */
+/* The EOS operator: y (B, T, H D), or of the n rows that are read, and the last memory, laid out as
+ * m0, unless m_T is NULL. */
 lcsm_tensor *lcsm_recurrence(lcsm_graph *g, const lcsm_eos_operands *o, lcsm_tensor **m_T);
 
 /* ---- planning and running ---- */

@@ -119,6 +119,7 @@ typedef struct {
     bool       fixed;  /* no gradient is asked for */
     bool       time;   /* axis 1 is time: a test that splits the sequence cuts there */
     bool       packed; /* it cannot be a slice */
+    bool       rising; /* integers: element j is lo + (hi - lo) j and less than hi - lo more */
 } lcsm_case_input;
 
 typedef struct {

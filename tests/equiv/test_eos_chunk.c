@@ -8,148 +8,29 @@
  */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/rng.h"
 #include "base/size.h"
-#include "check/eos_case.h"
+#include "eos_compare.h"
 #include "test.h"
-
-#define FLOAT_BOUND  2e-5
-#define DOUBLE_BOUND 1e-12
-
-typedef lcsm_status run_fn(const lcsm_context *ctx, const lcsm_eos_problem *p, lcsm_eos_form form,
-                           ptrdiff_t chunk, bool grads, lcsm_eos_result *r, lcsm_error *err);
-
-/* Every set of kernels, as contexts that allow no faster one. */
-typedef struct {
-    const char *name;
-    lcsm_isa    isa;
-    run_fn     *run;
-    double      bound;
-} kernel_set;
-
-static const kernel_set SETS[] = {
-    {"f64 portable", LCSM_ISA_PORTABLE, lcsm_eos_case_run_f64, DOUBLE_BOUND},
-    {"f32 portable", LCSM_ISA_PORTABLE, lcsm_eos_case_run_f32, FLOAT_BOUND},
-    {"f32 avx2", LCSM_ISA_AVX2, lcsm_eos_case_run_f32, FLOAT_BOUND},
-    {"f32 avx512", LCSM_ISA_AVX512, lcsm_eos_case_run_f32, FLOAT_BOUND},
-};
-
-/* NULL if this processor cannot. */
-static lcsm_context *context(lcsm_isa isa)
-{
-    lcsm_context        *ctx     = NULL;
-    lcsm_context_options options = {.threads = 1, .isa = isa};
-    lcsm_context_create(&ctx, &options, NULL);
-    return ctx;
-}
-
-typedef struct {
-    const lcsm_eos_problem *p;
-    lcsm_eos_result         want, got;
-    const char             *name;
-} comparison;
-
-/* Numbers below this are outside of a float's range, or the products of such. */
-#define TINY 1e-33
-
-static int off(const comparison *c, const char *array, const double *got, const double *want,
-               size_t n, double bound)
-{
-    double size = 0, error = lcsm_relative_error(got, want, n);
-    for (size_t j = 0; j < n; j++) size = fmax(size, fabs(want[j]));
-    if (!(error > bound) || (isfinite(error) && error * size < TINY)) return 0;
-    print_error("%s: %s is off by %.2e, bound %.0e\n", c->name, array, error, bound);
-    return 1;
-}
-
-static int differences(const comparison *c, double bound)
-{
-    const lcsm_eos_problem *p   = c->p;
-    const lcsm_eos_result  *got = &c->got, *want = &c->want;
-    int                     count = 0;
-    count += off(c, "y", got->y, want->y, p->y_size, bound);
-    count += off(c, "m_T", got->m_T, want->m_T, p->m_size, bound);
-    count += off(c, "g_m0", got->g_m0, want->g_m0, p->m_size, bound);
-    for (int j = 0; j < EOS_OPERANDS; j++)
-        count += off(c, lcsm_eos_operand_name(j), got->grad[j], want->grad[j], p->size[j], bound);
-    return count;
-}
-
-/* All sets with the given chunks (ended by 0) against the definition. */
-static int compare(const lcsm_eos_problem *p, lcsm_eos_form form, const ptrdiff_t *chunks,
-                   const char *name)
-{
-    lcsm_context *plain = context(LCSM_ISA_REFERENCE);
-    comparison    c     = {.p = p};
-    char          text[240];
-    int           count = 0;
-    assert_int_equal(lcsm_eos_result_make(&c.want, p, NULL), LCSM_OK);
-    assert_int_equal(lcsm_eos_result_make(&c.got, p, NULL), LCSM_OK);
-    assert_int_equal(lcsm_eos_case_run_f64(plain, p, LCSM_FORM_RECURRENT, 64, true, &c.want, NULL),
-                     LCSM_OK);
-    for (size_t s = 0; s < COUNT(SETS); s++) {
-        lcsm_context *ctx = context(SETS[s].isa);
-        for (size_t j = 0; ctx != NULL && chunks[j] != 0; j++) {
-            lcsm_error err;
-            if (SETS[s].run(ctx, p, form, chunks[j], true, &c.got, &err) != LCSM_OK)
-                fail_msg("%s: %s", name, err.text);
-            snprintf(text, sizeof text, "%s, chunk %td, %s", name, chunks[j], SETS[s].name);
-            c.name = text;
-            count += differences(&c, SETS[s].bound);
-        }
-        lcsm_context_free(ctx);
-    }
-    lcsm_eos_result_free(&c.want);
-    lcsm_eos_result_free(&c.got);
-    lcsm_context_free(plain);
-    return count;
-}
 
 /* The form of this file that serves a case; LCSM_FORM_AUTO if none does. */
 static lcsm_eos_form form_of(const lcsm_eos_case *c)
 {
     static const lcsm_eos_form forms[] = {LCSM_FORM_CHUNKED, LCSM_FORM_DELTA};
-    for (size_t j = 0; j < COUNT(forms); j++) {
-        lcsm_eos_problem p;
-        lcsm_eos_plan    plan;
-        lcsm_eos_setting set = {0};
-        if (lcsm_eos_problem_make(&p, c, (lcsm_eos_sizes){1, 1, 1, 2, 2}, &set, NULL) != LCSM_OK)
-            continue;
-        p.desc.form    = forms[j];
-        lcsm_status st = lcsm_eos_plan_make(&plan, 1, &p.desc, NULL);
-        lcsm_eos_problem_free(&p);
-        if (st == LCSM_OK) return forms[j];
-    }
+    for (size_t j = 0; j < COUNT(forms); j++)
+        if (eos_form_serves(c, forms[j])) return forms[j];
     return LCSM_FORM_AUTO;
 }
 
 static int compare_case(const lcsm_eos_case *c, lcsm_eos_sizes n, const lcsm_eos_setting *set,
                         const ptrdiff_t *chunks)
 {
-    lcsm_eos_form    form = form_of(c);
-    lcsm_eos_problem p;
-    char             name[120];
-    if (form == LCSM_FORM_AUTO) return 0;
-    assert_int_equal(lcsm_eos_problem_make(&p, c, n, set, NULL), LCSM_OK);
-    snprintf(name, sizeof name, "%s T %td K %td D %td%s%s%s", c->name, n.T, n.K, n.D,
-             set->reset ? ", resets" : "", set->reverse ? ", reverse" : "",
-             set->carry ? ", carried" : "");
-    int count = compare(&p, form, chunks, name);
-    lcsm_eos_problem_free(&p);
-    return count;
+    return eos_compare_case(c, form_of(c), n, set, chunks);
 }
 
-static const lcsm_eos_case *case_named(const char *name)
-{
-    for (size_t j = 0; j < LCSM_EOS_CASE_COUNT; j++)
-        if (strcmp(LCSM_EOS_CASES[j].name, name) == 0) return &LCSM_EOS_CASES[j];
-    fail_msg("no case %s", name);
-    return NULL;
-}
-
-static const lcsm_eos_setting PLAIN = {.seed = 12}, ALL = {true, true, true, 0, 0, 2};
+static const lcsm_eos_setting PLAIN = {.seed = 12},
+                              ALL   = {.reset = true, .reverse = true, .carry = true, .seed = 2};
 
 TEST(eos_chunk_serves_the_separable_cases)
 {
@@ -162,9 +43,11 @@ TEST(eos_chunk_serves_the_separable_cases)
 TEST(eos_chunk_every_case_and_setting_agrees_with_the_definition)
 {
     static const lcsm_eos_setting settings[] = {
-        {false, false, false, 0, 0, 3}, {true, false, false, 0, 0, 4},
-        {false, true, false, 0, 0, 5},  {false, false, true, 0, 0, 6},
-        {true, true, true, 0, 0, 7},
+        {.seed = 3},
+        {.reset = true, .seed = 4},
+        {.reverse = true, .seed = 5},
+        {.carry = true, .seed = 6},
+        {.reset = true, .reverse = true, .carry = true, .seed = 7},
     };
     static const ptrdiff_t chunks[] = {1, 3, 16, 32, 0};
     int                    count    = 0;
@@ -199,8 +82,8 @@ TEST(eos_chunk_agrees_for_every_length_around_chunk_borders)
     int                      count     = 0;
     for (size_t j = 0; j < COUNT(cases); j++)
         for (size_t s = 0; s < COUNT(lengths); s++)
-            count += compare_case(case_named(cases[j]), (lcsm_eos_sizes){1, lengths[s], 1, 6, 20},
-                                  &PLAIN, chunks);
+            count += compare_case(eos_case_named(cases[j]),
+                                  (lcsm_eos_sizes){1, lengths[s], 1, 6, 20}, &PLAIN, chunks);
     assert_int_equal(count, 0);
 }
 
@@ -212,9 +95,52 @@ TEST(eos_chunk_agrees_over_4097_steps)
     lcsm_eos_setting         set      = {.carry = true, .seed = 8};
     int                      count    = 0;
     for (size_t j = 0; j < COUNT(cases); j++)
-        count +=
-            compare_case(case_named(cases[j]), (lcsm_eos_sizes){1, 4097, 1, 8, 17}, &set, chunks);
+        count += compare_case(eos_case_named(cases[j]), (lcsm_eos_sizes){1, 4097, 1, 8, 17}, &set,
+                              chunks);
     assert_int_equal(count, 0);
+}
+
+/* ---- only some steps are read ------------------------------------------------------------- */
+
+/* Without a static scalar, whose gradient is one number: DECAYED below says why. */
+static bool reads_by_token(const lcsm_eos_case *c)
+{
+    return form_of(c) == LCSM_FORM_CHUNKED && (c->axes[EOS_s] & LCSM_AXIS_T) != 0
+        && c->axes[EOS_row] != 0;
+}
+
+/* Real memories in the chunked form, which is counted; complex ones only by the definition. */
+static int compare_reads(const lcsm_eos_case *c, lcsm_eos_sizes n, const lcsm_eos_setting *set,
+                         int *chunked)
+{
+    static const ptrdiff_t chunks[] = {1, 16, 64, 0};
+    lcsm_eos_problem       p;
+    lcsm_eos_plan          plan;
+    assert_int_equal(lcsm_eos_problem_make(&p, c, n, set, NULL), LCSM_OK);
+    p.desc.form = LCSM_FORM_AUTO;
+    assert_int_equal(lcsm_eos_plan_make(&plan, 1, &p.desc, NULL), LCSM_OK);
+    int count = eos_compare(&p, plan.form, chunks, c->name);
+    *chunked += plan.form == LCSM_FORM_CHUNKED;
+    lcsm_eos_problem_free(&p);
+    return count;
+}
+
+TEST(eos_chunk_reads_some_steps)
+{
+    static const lcsm_eos_sizes sizes[] = {{1, 1, 1, 1, 1}, {3, 37, 2, 9, 19}, {2, 70, 1, 17, 33}};
+    static const lcsm_eos_setting settings[] = {
+        {.seed = 3, .read = 0.1},
+        {.seed = 4, .read = 0.5, .reset = true},
+        {.seed = 5, .read = 0.02, .carry = true},
+        {.seed = 6, .read = 1, .carry = true, .reset = true, .decay = 30},
+    };
+    int count = 0, chunked = 0;
+    for (size_t j = 0; j < LCSM_EOS_CASE_COUNT; j++)
+        for (size_t k = 0; k < COUNT(sizes) && reads_by_token(&LCSM_EOS_CASES[j]); k++)
+            for (size_t s = 0; s < COUNT(settings); s++)
+                count += compare_reads(&LCSM_EOS_CASES[j], sizes[k], &settings[s], &chunked);
+    assert_int_equal(count, 0);
+    assert_true(chunked >= 100);
 }
 
 /* ---- decays that leave the range of a float ------------------------------------------------ */
@@ -234,14 +160,14 @@ static int compare_decays(const char *name, const double *decays, size_t n, bool
     static const ptrdiff_t chunks[] = {1, 3, 16, 32, 64, 0};
     lcsm_eos_problem       p;
     lcsm_eos_setting       set = {.carry = true, .magnitude = magnitude, .seed = 10};
-    const lcsm_eos_case   *c   = case_named(name);
+    const lcsm_eos_case   *c   = eos_case_named(name);
     char                   text[120];
     assert_int_equal(lcsm_eos_problem_make(&p, c, (lcsm_eos_sizes){1, 70, 1, 5, 18}, &set, NULL),
                      LCSM_OK);
     set_decays(&p, EOS_row, decays, n, mix);
     set_decays(&p, EOS_col, decays, n, mix);
     snprintf(text, sizeof text, "%s, decays %g ..., inputs %g", name, decays[0], magnitude);
-    int count = compare(&p, form_of(c), chunks, text);
+    int count = eos_compare(&p, form_of(c), chunks, text);
     lcsm_eos_problem_free(&p);
     return count;
 }

@@ -46,10 +46,10 @@ TEST(eos_conv_serves_static_cases)
 TEST(eos_conv_every_case_and_setting_agrees_with_the_definition)
 {
     static const lcsm_eos_setting settings[] = {
-        {false, false, false, 0, 0, 3},
-        {false, true, false, 0, 0, 5},
-        {false, false, true, 0, 0, 6},
-        {false, true, true, 0, 0, 7},
+        {.seed = 3},
+        {.reverse = true, .seed = 5},
+        {.carry = true, .seed = 6},
+        {.reverse = true, .carry = true, .seed = 7},
     };
     int count = 0;
     for (size_t j = 0; j < COUNT(CASES); j++)

@@ -82,9 +82,11 @@ TEST(eos_scan_serves_every_case_but_dense_and_erase)
 TEST(eos_scan_every_case_and_setting_agrees_with_the_definition)
 {
     static const lcsm_eos_setting settings[] = {
-        {false, false, false, 0, 0, 3}, {true, false, false, 0, 0, 4},
-        {false, true, false, 0, 0, 5},  {false, false, true, 0, 0, 6},
-        {true, true, true, 0, 0, 7},
+        {.seed = 3},
+        {.reset = true, .seed = 4},
+        {.reverse = true, .seed = 5},
+        {.carry = true, .seed = 6},
+        {.reset = true, .reverse = true, .carry = true, .seed = 7},
     };
     static const ptrdiff_t chunks[] = {1, 7, 32, 0};
     int                    count    = 0;
@@ -101,7 +103,7 @@ TEST(eos_scan_every_case_agrees_for_small_and_odd_sizes)
     static const struct {
         ptrdiff_t K, D;
     } sizes[] = {{1, 1}, {1, 70}, {3, 1}, {4, 4}, {5, 9}, {2, 17}, {8, 33}, {7, 65}, {4, 300}};
-    static const lcsm_eos_setting all      = {true, true, true, 0, 0, 12};
+    static const lcsm_eos_setting all = {.reset = true, .reverse = true, .carry = true, .seed = 12};
     static const ptrdiff_t        chunks[] = {2, 16, 0};
     int                           count    = 0;
     for (size_t j = 0; j < case_count(); j++)

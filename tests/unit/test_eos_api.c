@@ -156,6 +156,28 @@ TEST(eos_unsupported_combinations_are_refused)
     refused(&d, LCSM_ERR_ARGUMENT, "chunk is -1");
 }
 
+TEST(eos_reads_out_of_range_are_refused)
+{
+    lcsm_eos_desc d = good();
+    d.reads         = -1;
+    refused(&d, LCSM_ERR_ARGUMENT, "reads is -1 of 12");
+    d.reads = 13;
+    refused(&d, LCSM_ERR_ARGUMENT, "reads is 13 of 12");
+    d.reads   = 3;
+    d.reverse = true;
+    refused(&d, LCSM_ERR_UNSUPPORTED, "backward");
+    d.reverse = false;
+    d.s       = lcsm_eos_axes(K);
+    refused(&d, LCSM_ERR_UNSUPPORTED, "a static s");
+    d       = good();
+    d.reads = 1;
+    d.T     = 2049;
+    refused(&d, LCSM_ERR_UNSUPPORTED, "2049");
+    d.T    = 6;
+    d.form = LCSM_FORM_SCAN;
+    refused(&d, LCSM_ERR_UNSUPPORTED, "form scan");
+}
+
 /* Arrays of the good descriptor, all ones, and decay 1. */
 typedef struct {
     float y[96], i[96], e[72], s[72], row[72], m[96];
@@ -211,6 +233,32 @@ TEST(eos_step_by_step_equals_the_whole_pass)
         assert_true(a.y[t * 8] == one.y[0]);
     }
     assert_memory_equal(a.m, one.m, sizeof a.m);
+    free(ws);
+    lcsm_eos_free(op);
+}
+
+/* The memory counts equal tokens; it is read after steps 2 and 6 of the first sequence and after
+ * step 1 of the second. The fourth row is none. */
+TEST(eos_only_the_reads_come_out)
+{
+    static const int32_t read[4] = {1, 5, 6, 6};
+    lcsm_eos_desc        d       = good();
+    lcsm_eos            *op;
+    lcsm_error           err;
+    static arrays        a;
+    d.reads = 4;
+    assert_int_equal(lcsm_eos_create(&op, context(), &d, NULL), LCSM_OK);
+    void *ws = aligned_alloc(64, (lcsm_eos_forward_workspace(op) / 64 + 1) * 64);
+    for (int j = 0; j < 96; j++) a.i[j] = a.y[j] = 1;
+    for (int j = 0; j < 72; j++) a.e[j] = a.s[j] = 1;
+    lcsm_eos_states x = {.i = a.i, .e = a.e, .s = a.s, .row = a.row};
+    assert_int_equal(lcsm_eos_forward(op, &x, a.y, NULL, NULL, ws, &err), LCSM_ERR_ARGUMENT);
+    assert_non_null(strstr(err.text, "list of reads is NULL"));
+    x.read = read;
+    assert_int_equal(lcsm_eos_forward(op, &x, a.y, NULL, NULL, ws, NULL), LCSM_OK);
+    static const float want[] = {6, 18, 3, 0, 1}; /* three rows of the memory */
+    for (int j = 0; j < 4 * 8; j++) assert_true(a.y[j] == want[j / 8]);
+    assert_true(a.y[4 * 8] == 1);
     free(ws);
     lcsm_eos_free(op);
 }

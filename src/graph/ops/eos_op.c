@@ -2,13 +2,14 @@
  * eos_op.c - the EOS recurrence as an op: tensors become operands of kernel/eos.
  *
  * What is carried is the memory; it is not an input then, so no gradient flows into it. The tape
- * (the memory at chunk borders) is what forward saves for backward.
+ * (the memory at chunk borders) is what forward saves for backward. Where only some steps are read,
+ * s and y have their rows.
  */
 #include "base/size.h"
 #include "graph/ops/ops.h"
 #include "kernel/eos/eos_drive.h"
 
-enum { M0 = EOS_OPERANDS, RESET };
+enum { M0 = EOS_OPERANDS, RESET, READ };
 
 /* ---- from tensors to a plan ---- */
 
@@ -34,6 +35,19 @@ static lcsm_status bad_shape(lcsm_error *err, int j, bool token, const lcsm_eos_
     if (!token) return lcsm_fail(err, LCSM_ERR_ARGUMENT, "%s wants [%td, %td]", name, d->H, inner);
     return lcsm_fail(err, LCSM_ERR_ARGUMENT, "%s wants [%td, %td, %td] or the same in more axes",
                      name, d->B, d->T, d->H * inner);
+}
+
+/* s of the steps that are read: any axes, the last for the numbers of a step. */
+static lcsm_status lay_out_reads(const lcsm_tensor *t, const lcsm_eos_desc *d, lcsm_eos_operand *o,
+                                 lcsm_error *err)
+{
+    ptrdiff_t inner = inner_of(d, o);
+    if ((o->axes & LCSM_AXIS_T) == 0 || t->rows != d->reads || t->cols != d->H * inner)
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "s wants [%td, %td], a row for each read",
+                         d->reads, d->H * inner);
+    o->stride_h = inner;
+    o->stride_t = t->ld;
+    return LCSM_OK;
 }
 
 /* Strides of an operand from the shape and the ld of its tensor. A slice has one axis for the
@@ -68,11 +82,13 @@ static lcsm_status describe(const lcsm_node *n, lcsm_eos_desc *desc, lcsm_error 
     desc->B      = i->dim[0];
     desc->T      = i->dim[1];
     desc->resets = n->n_in > RESET && n->in[RESET] != NULL;
+    desc->reads  = n->n_in > READ && n->in[READ] != NULL ? lcsm_tensor_count(n->in[READ]) : 0;
     operands_of(desc, o);
     for (int j = 0; j < EOS_OPERANDS; j++) {
         o[j]->present = j < n->n_in && n->in[j] != NULL;
         if (!o[j]->present) continue;
-        lcsm_status st = lay_out(n->in[j], j, desc, o[j], err);
+        lcsm_status st = j == EOS_s && desc->reads > 0 ? lay_out_reads(n->in[j], desc, o[j], err)
+                                                       : lay_out(n->in[j], j, desc, o[j], err);
         if (st != LCSM_OK) return st;
     }
     return LCSM_OK;
@@ -95,7 +111,7 @@ static const lcsm_tensor *optional(const lcsm_node *n, int j)
 static lcsm_status check_rest(const lcsm_node *n, const lcsm_eos_plan *p, const lcsm_shape *memory,
                               lcsm_error *err)
 {
-    const lcsm_tensor *m0 = optional(n, M0), *reset = optional(n, RESET);
+    const lcsm_tensor *m0 = optional(n, M0), *reset = optional(n, RESET), *read = optional(n, READ);
     char               text[LCSM_SHAPE_TEXT];
     if (m0 != NULL && (!lcsm_shape_equal(&m0->shape, memory) || m0->ld != m0->cols))
         return lcsm_fail(err, LCSM_ERR_ARGUMENT, "m0 wants %s, packed",
@@ -104,6 +120,8 @@ static lcsm_status check_rest(const lcsm_node *n, const lcsm_eos_plan *p, const 
     if (reset != NULL && (!lcsm_shape_equal(&reset->shape, &steps) || reset->ld != reset->cols))
         return lcsm_fail(err, LCSM_ERR_ARGUMENT, "reset wants %s, packed",
                          lcsm_shape_text(text, &steps));
+    if (read != NULL && (read->shape.rank != 2 || read->ld != read->cols))
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "read wants two axes, packed");
     return LCSM_OK;
 }
 
@@ -131,8 +149,12 @@ static lcsm_status shape(lcsm_node *n, lcsm_error *err)
     if (st != LCSM_OK) return st;
     lcsm_shape memory = lcsm_dims(p.B, p.H, p.K, p.D * (p.is_complex ? 2 : 1));
     if ((st = check_rest(n, &p, &memory, err)) != LCSM_OK) return st;
-    n->n_out       = a->final ? 2 : 1;
-    n->shape[0]    = lcsm_dims(p.B, p.T, p.H * p.D);
+    n->n_out    = a->final ? 2 : 1;
+    n->shape[0] = lcsm_dims(p.B, p.T, p.H * p.D);
+    if (p.reads > 0) {
+        const lcsm_shape *read = &n->in[READ]->shape;
+        n->shape[0]            = lcsm_dims(read->dim[0], read->dim[1], p.H * p.D);
+    }
     n->shape[1]    = memory;
     n->saved       = R_(lcsm_eos_tape_bytes)(&p);
     n->fwd_scratch = reset_bytes(n, &p) + R_(lcsm_eos_fwd_bytes)(&p, n->kernels);
@@ -158,6 +180,7 @@ static R_(lcsm_eos_arrays) arrays_of(const lcsm_call *c, const lcsm_eos_plan *p)
 {
     R_(lcsm_eos_arrays) x = {.m0 = c->node->n_state > 0 ? c->state_in[0] : c->in[M0].data};
     for (int j = 0; j < EOS_OPERANDS; j++) x.operand[j] = c->in[j].data;
+    if (p->reads > 0) x.read = c->in[READ].data;
     if (c->in[RESET].data != NULL) {
         uint8_t *reset = c->scratch;
         for (ptrdiff_t r = 0; r < p->B * p->T; r++)
@@ -199,12 +222,13 @@ static void backward(const lcsm_call *c)
     R_(lcsm_eos_bwd)(p, kernels_of(c), &x, c->out[0].data, g_y, c->g_out[1].data, &g, c->saved, ws);
 }
 
-/* Useful work: 4 K D for each token and head. */
+/* Useful work: 2 K D to write and 2 K D to read, for each token and head. */
 static double flops(const lcsm_node *n)
 {
     const lcsm_eos_attr *a = n->attr;
-    const lcsm_shape    *y = &n->shape[0];
-    return 4.0 * (double)(y->dim[0] * y->dim[1]) * (double)(a->desc.H * a->desc.K * a->desc.D);
+    const lcsm_shape    *i = &n->in[EOS_i]->shape, *y = &n->shape[0];
+    double               rows = (double)(i->dim[0] * i->dim[1] + y->dim[0] * y->dim[1]);
+    return 2.0 * rows * (double)(a->desc.H * a->desc.K * a->desc.D);
 }
 
 /* ---- cases ---- */
@@ -295,6 +319,35 @@ static const lcsm_op_case TESTS[] = {
     CASE("chunks", ATTR(SIZES(1, 9, 3), STATES, .row = OPERAND(T | K), .col = OPERAND(T | D)),
          [EOS_i] = {TOKEN(2, 6, 3)}, [EOS_e] = {TOKEN(2, 6, 9)}, [EOS_s] = {TOKEN(2, 6, 9)},
          [EOS_row] = {TOKEN(2, 6, 9), DECAY}, [EOS_col] = {TOKEN(2, 6, 3), DECAY}),
+    CASE("read", ATTR(SIZES(2, 3, 5), STATES, .row = OPERAND(T | K), .col = OPERAND(T | D)),
+         [EOS_i] = {IN(2, 7, 10)}, [EOS_e] = {IN(2, 7, 6)}, [EOS_s] = {IN(1, 5, 6)},
+         [EOS_row] = {IN(2, 7, 6), DECAY}, [EOS_col] = {IN(2, 7, 10), DECAY},
+         [READ] = {IN(1, 5), .hi = 3, .rising = true}),
+    CASE("read-mild", ATTR(SIZES(1, 17, 5), STATES, .row = OPERAND(T | K), .col = OPERAND(T | D)),
+         [EOS_i] = {IN(3, 9, 5)}, [EOS_e] = {IN(3, 9, 17)}, [EOS_s] = {IN(3, 2, 17)},
+         [EOS_row] = {IN(3, 9, 17), .lo = -0.3, .hi = -0.01},
+         [EOS_col] = {IN(3, 9, 5), .lo = -0.3, .hi = -0.01},
+         [READ]    = {IN(3, 2), .hi = 4, .rising = true}),
+    CASE("read-ones-until", ATTR(SIZES(1, 3, 4), STATES), [EOS_i] = {IN(2, 6, 4)},
+         [EOS_e] = {IN(2, 6, 3)}, [EOS_s] = {IN(2, 5, 3)}, [READ] = {IN(2, 5), .hi = 14}),
+    CASE("read-static-resets", ATTR(SIZES(2, 3, 4), STATES, .row = OPERAND(K), .col = OPERAND(D)),
+         [EOS_i] = {IN(2, 6, 8)}, [EOS_e] = {IN(2, 6, 6)}, [EOS_s] = {IN(2, 2, 6)},
+         [EOS_row] = {IN(2, 3), DECAY}, [EOS_col] = {IN(2, 4), DECAY},
+         [RESET] = {IN(2, 6), .lo = 0, .hi = 2}, [READ] = {IN(2, 2), .hi = 3, .rising = true}),
+    CASE("read-full", ATTR(SIZES(1, 3, 9), STATES, .full = OPERAND(K | D)), [EOS_i] = {IN(2, 6, 9)},
+         [EOS_e] = {IN(2, 6, 3)}, [EOS_s] = {IN(2, 3, 3)}, [EOS_full] = {IN(3, 9), DECAY, PACKED},
+         [READ] = {IN(2, 3), .hi = 2, .rising = true}),
+    CASE("read-memory",
+         (&(lcsm_eos_attr){.desc  = {SIZES(1, 9, 3), STATES, .row = OPERAND(T | K), .chunk = 4},
+                           .final = true}),
+         [EOS_i] = {IN(2, 11, 3)}, [EOS_e] = {IN(2, 11, 9)}, [EOS_s] = {IN(2, 2, 9)},
+         [EOS_row] = {IN(2, 11, 9), DECAY}, [M0] = {IN(2, 1, 9, 3), PACKED},
+         [READ] = {IN(2, 2), .hi = 5, .rising = true}),
+    LARGE("read-long", ATTR(SIZES(1, 33, 65), STATES, .row = OPERAND(T | K), .col = OPERAND(T | D)),
+          [EOS_i] = {IN(3, 131, 65)}, [EOS_e] = {IN(3, 131, 33)}, [EOS_s] = {IN(3, 12, 33)},
+          [EOS_row] = {IN(3, 131, 33), .lo = -0.4, .hi = -0.01},
+          [EOS_col] = {IN(3, 131, 65), .lo = -0.4, .hi = -0.01},
+          [READ]    = {IN(3, 12), .hi = 10, .rising = true}),
     LARGE("row-long", ATTR(SIZES(2, 17, 33), STATES, .row = OPERAND(T | K)),
           [EOS_i] = {TOKEN(2, 131, 66)}, [EOS_e] = {TOKEN(2, 131, 34)},
           [EOS_s] = {TOKEN(2, 131, 34)}, [EOS_row] = {TOKEN(2, 131, 34), .lo = -0.4, .hi = -0.01}),
@@ -303,14 +356,14 @@ static const lcsm_op_case TESTS[] = {
 const lcsm_op R_(lcsm_op_eos) = {
     .name = "eos",
     .in = {"i", "e", "s", "?row", "?col", "?full", "?row_phase", "?col_phase", "?full_phase", "?u",
-           "?w", "?dense", "?erase", "?m0", "?#reset"},
+           "?w", "?dense", "?erase", "?m0", "?#reset", "?#read"},
     .attr_size  = sizeof(lcsm_eos_attr),
     .shape      = shape,
     .prepare    = prepare,
     .forward    = forward,
     .backward   = backward,
     .flops      = flops,
-    .bwd_in     = ((1u << EOS_OPERANDS) - 1) | LCSM_BIT(M0) | LCSM_BIT(RESET),
+    .bwd_in     = ((1u << EOS_OPERANDS) - 1) | LCSM_BIT(M0) | LCSM_BIT(RESET) | LCSM_BIT(READ),
     .bwd_out    = LCSM_BIT(0),
     .overwrites = (1u << EOS_OPERANDS) - 1,
     .packed_out = LCSM_BIT(0) | LCSM_BIT(1),

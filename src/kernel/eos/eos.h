@@ -25,6 +25,9 @@
  * walking all heads cell by cell reads it in order. They read no m if the problem is fresh and no
  * g_m if it is final. The other forms get one head.
  *
+ * Where only some steps are read, row j of s and y belongs to step read[j] - read_base; the
+ * recurrent and the chunked form can do that.
+ *
  * Time O(T K D) for the forms below except the dense product, O(T K K D).
  */
 #ifndef LCSM_KERNEL_EOS_H
@@ -75,6 +78,9 @@ typedef struct {
     bool           fresh; /* the memory before the first step is empty: forms need not read it */
     bool           final; /* nobody reads the memory after the last step: its gradient is zero */
     bool           first; /* nobody asks for the gradient of the memory before the first step */
+    const int32_t
+             *read; /* NULL: y_t for every t. Or the steps that are read, increasing, counted */
+    ptrdiff_t reads, read_base; /* from read_base on: s, y and their gradients have so many rows */
 } R_(lcsm_eos_seq);
 
 typedef struct {
@@ -98,6 +104,18 @@ typedef struct {
 static inline bool R_(lcsm_eos_resets)(const R_(lcsm_eos_seq) *x, ptrdiff_t t)
 {
     return x->reset != NULL && (t > 0 || x->reset_first) && x->reset[t * x->reset_t] != 0;
+}
+
+/* The first of the reads at or after step t. */
+static inline ptrdiff_t R_(lcsm_eos_read_from)(const R_(lcsm_eos_seq) *x, ptrdiff_t t)
+{
+    ptrdiff_t low = 0, high = x->reads;
+    while (low < high) {
+        ptrdiff_t middle = low + (high - low) / 2;
+        if (x->read[middle] - x->read_base < t) low = middle + 1;
+        else high = middle;
+    }
+    return low;
 }
 
 /* Reals of one memory. */

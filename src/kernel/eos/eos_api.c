@@ -36,6 +36,7 @@ static lcsm_status plan_step(lcsm_eos_plan *step, int threads, const lcsm_eos_de
     one.form          = desc->form == LCSM_FORM_RECURRENT ? desc->form : LCSM_FORM_AUTO;
     one.reverse       = false;
     one.resets        = true;
+    one.reads         = 0;
     return lcsm_eos_plan_make(step, threads, &one, err);
 }
 
@@ -126,7 +127,8 @@ static lcsm_status take_states(const lcsm_eos_plan *p, const lcsm_eos_states *x,
 #undef X
                                      },
                                  .m0    = x->m0,
-                                 .reset = x->reset};
+                                 .reset = x->reset,
+                                 .read  = x->read};
     bool empty = p->B == 0 || p->T == 0;
     for (int j = 0; j < EOS_OPERANDS; j++)
         if (p->operand[j].present && out->operand[j] == NULL && !empty)
@@ -135,6 +137,10 @@ static lcsm_status take_states(const lcsm_eos_plan *p, const lcsm_eos_states *x,
     if (x->reset != NULL && !p->resets)
         return lcsm_fail(err, LCSM_ERR_ARGUMENT,
                          "eos: a reset mask was given; say so in the descriptor: resets = true");
+    if ((x->read != NULL) != (p->reads > 0))
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "eos: %s",
+                         p->reads > 0 ? "the list of reads is NULL"
+                                      : "a list of reads was given; the descriptor has none");
     return LCSM_OK;
 }
 

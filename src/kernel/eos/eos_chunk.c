@@ -16,6 +16,7 @@ typedef struct {
     lcsm_chunk c[LCSM_EOS_HEADS];
     real      *V;      /* (C, EOS_PANEL) */
     real      *Y;      /* (C, EOS_PANEL), for a last panel that is not full */
+    real      *B;      /* (C, EOS_PANEL) exp(B) of readers, where not all steps are read */
     bool       stream; /* the tape is too large for the cache */
 } pass;
 
@@ -29,6 +30,7 @@ static pass pass_open(const seq *x, ptrdiff_t C, lcsm_chunk_arena *a)
     }
     f.V         = K_(lcsm_chunk_take)(a, f.c[0].C, EOS_PANEL);
     f.Y         = K_(lcsm_chunk_take)(a, f.c[0].C, EOS_PANEL);
+    f.B         = x->read == NULL ? NULL : K_(lcsm_chunk_take)(a, f.c[0].C, EOS_PANEL);
     size_t kept = a->used;
     for (ptrdiff_t h = 0; h < x->heads; h++) {
         a->used = kept;
@@ -42,21 +44,28 @@ static void output(const pass *f, const lcsm_chunk *c, ptrdiff_t panel, const re
                    ptrdiff_t y_t)
 {
     ptrdiff_t    cols = lcsm_chunk_cols(c, panel), d = panel * EOS_PANEL;
-    bool         whole = cols % VW == 0;
+    bool         whole = cols % VW == 0 && !c->unread;
     lcsm_product p[]   = {
           {.a = c->q, .ar = c->qr, .ad = 1, .b = M, .bd = EOS_PANEL, .depth = c->R},
-          {.a = c->P, .ar = c->Cp, .ad = 1, .b = f->V, .bd = EOS_PANEL, .part = TILE_LOWER},
+          {.a     = c->P,
+           .ar    = c->Cp,
+           .ad    = 1,
+           .b     = f->V,
+           .bd    = EOS_PANEL,
+           .depth = lcsm_chunk_at(c, c->rn - 1) + 1,
+           .part  = lcsm_chunk_part(c, TILE_LOWER)},
     };
     lcsm_target t = {.c = whole ? y + d : f->Y, .cr = whole ? y_t : EOS_PANEL, .op = TILE_SET};
     if (c->col.log != NULL) {
         t.op    = TILE_SCALE;
-        t.col   = c->col.up;
-        t.col_r = c->col.r;
+        t.col   = c->at == NULL ? c->col.up : f->B;
+        t.col_r = c->at == NULL ? c->col.r : EOS_PANEL;
+        if (c->at != NULL) K_(lcsm_chunk_read_scales)(c, f->B);
     }
     int first = c->blank; /* Q M is zero */
-    K_(lcsm_chunk_tiles)(c, c->n, lcsm_chunk_vecs(c, panel), p + first, 2 - first, &t);
-    if (whole) return;
-    for (ptrdiff_t r = 0; r < c->n; r++)
+    K_(lcsm_chunk_tiles)(c, c->rn, lcsm_chunk_vecs(c, panel), p + first, 2 - first, &t);
+    if (whole || c->unread) return;
+    for (ptrdiff_t r = 0; r < c->rn; r++)
         memcpy(y + r * y_t + d, f->Y + r * EOS_PANEL, (size_t)cols * sizeof(real));
 }
 
@@ -87,7 +96,7 @@ static void cell(const pass *f, lcsm_chunk *c, ptrdiff_t t, ptrdiff_t end, real 
         K_(lcsm_chunk_enter)(c, c->M);
         ptrdiff_t next = t + c->n;
         bool      last = next == c->x->T;
-        chunk(f, c, y + t * y_t, y_t, last ? m : NULL, next == end && !last ? tape : NULL);
+        chunk(f, c, y + c->r * y_t, y_t, last ? m : NULL, next == end && !last ? tape : NULL);
     }
 }
 
@@ -112,7 +121,8 @@ static void fwd(const seq *x, ptrdiff_t C, real *m, real *y, ptrdiff_t y_t, real
             real *to     = tape == NULL ? NULL : tape + h * x->tape_head + (size_t)(j + 1) * n;
             f.c[h].ahead = &next;
             K_(lcsm_chunk_ahead)(&f.c[h], x, NULL, h, end, &next);
-            K_(lcsm_chunk_ahead_rows)(&next, y, y_t, (x->heads - 1) * x->y_head + x->D);
+            if (x->read == NULL)
+                K_(lcsm_chunk_ahead_rows)(&next, y, y_t, (x->heads - 1) * x->y_head + x->D);
             K_(lcsm_chunk_ahead_spread)(&f.c[h], &next);
             cell(&f, &f.c[h], t, end, m + (size_t)h * n, y + h * x->y_head, y_t, to);
         }

@@ -17,6 +17,9 @@
  * (U = V without erase). A complex memory is a real one with twice the rows: q is stored as
  * [re, -im], k as [re, im], and the rows of M are those of its two planes.
  *
+ * Readers. Q, Y and P have a row for every step whose output is asked for, which is every step as
+ * a rule (x->read, eos.h). A chunk that nobody reads has one reader, of zeros.
+ *
  * Chunks. The exponentials are running products, so that their error does not grow with |A|.
  * exp(-A) must stay finite: a chunk ends at the cell's border, before a reset, or before
  * |A| + |B| would exceed EOS_CHUNK_LIMIT = 40 in some row and column. With e, i, s
@@ -64,6 +67,9 @@ typedef struct {
     ptrdiff_t               panels;
     bool                    back;      /* a backward pass, which needs row.up and row.down */
     ptrdiff_t               t, n;      /* the chunk: its first step and its steps */
+    ptrdiff_t               r, rn;     /* its readers: their first row of s and y, and how many */
+    ptrdiff_t              *at;        /* (C) their steps in the chunk, or NULL: every step */
+    bool                    unread;    /* the one reader is none */
     bool                    scaled;    /* M has been scaled by the first step's decay */
     bool                    empty;     /* the chunk starts with a reset */
     bool                    blank;     /* M is zero: the chunk is empty or the first of all */
@@ -122,7 +128,7 @@ void K_(lcsm_chunk_enter)(const lcsm_chunk *c, real *M);
 void K_(lcsm_chunk_operands)(lcsm_chunk *c, real *diag);
 
 /* V of one panel, (C, EOS_PANEL), and with it c->col of that panel. In a backward pass also
- * Z = exp(B) * g_y, g_y from the chunk's first step on. Then U in V's place. */
+ * Z = exp(B) * g_y, g_y from the chunk's first reader on. Then U in V's place. */
 void K_(lcsm_chunk_input)(lcsm_chunk *c, ptrdiff_t panel, real *V, const real *g_y, ptrdiff_t g_y_t,
                           real *Z);
 void K_(lcsm_delta_solve)(const lcsm_chunk *c, const real *M, real *V);
@@ -133,6 +139,9 @@ void K_(lcsm_chunk_advance)(const lcsm_chunk *c, ptrdiff_t panel, const real *V,
 
 /* M = row * M * col for one panel: row (Kp) for both planes, or NULL; col of the panel or NULL. */
 void K_(lcsm_chunk_scale)(const lcsm_chunk *c, const real *row, const real *col, real *M);
+
+/* Rows of exp(B) for the readers of one panel, that of the last input. */
+void K_(lcsm_chunk_read_scales)(const lcsm_chunk *c, real *to);
 
 /* All panels by the first step's decay, as c->scaled says. */
 void K_(lcsm_chunk_scale_first)(const lcsm_chunk *c, real *M);
@@ -145,6 +154,18 @@ void K_(lcsm_chunk_pack)(const lcsm_chunk *c, ptrdiff_t panel, const real *m, re
 void K_(lcsm_chunk_unpack)(const lcsm_chunk *c, ptrdiff_t panel, const real *M, real *m);
 /* The same past the caches; vstream_end follows the last. */
 void K_(lcsm_chunk_stream)(const lcsm_chunk *c, ptrdiff_t panel, const real *M, real *m);
+
+/* The step of a reader. */
+static inline ptrdiff_t lcsm_chunk_at(const lcsm_chunk *c, ptrdiff_t reader)
+{
+    return c->at == NULL ? reader : c->at[reader];
+}
+
+/* How a product takes P or its like: rows of readers, or of steps. */
+static inline lcsm_tile_part lcsm_chunk_part(const lcsm_chunk *c, lcsm_tile_part triangle)
+{
+    return c->at == NULL ? triangle : TILE_FULL;
+}
 
 static inline size_t lcsm_chunk_panel_size(const lcsm_chunk *c)
 {

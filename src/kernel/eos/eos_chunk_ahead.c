@@ -12,7 +12,7 @@ typedef R_(lcsm_view)          view;
 typedef R_(lcsm_eos_seq)       seq;
 typedef R_(lcsm_eos_seq_grads) grads;
 
-/* X(operand): those of a chunked form. */
+/* X(operand): those of a chunked form. Where only some steps are read, s and y are few. */
 #define OPERANDS(X) X(i) X(e) X(s) X(row) X(row_phase) X(col) X(erase)
 
 void K_(lcsm_chunk_ahead_rows)(lcsm_ahead *a, const real *p, ptrdiff_t t, ptrdiff_t n)
@@ -36,13 +36,13 @@ void K_(lcsm_chunk_ahead)(const lcsm_chunk *c, const seq *x, const grads *g, ptr
     a->each          = 0;
 #define WIDTH(v) (1 + (c->K - 1) * (v).k + (c->D - 1) * (v).d)
 #define X(name)                                                                                    \
-    if (x->name.p != NULL) K_(lcsm_chunk_ahead_rows)                                               \
+    if (x->name.p != NULL && !(x->read != NULL && &x->name == &x->s)) K_(lcsm_chunk_ahead_rows)    \
     (a, x->name.p, x->name.t, WIDTH(x->name) + (x[last].name.p - x->name.p));
     OPERANDS(X)
 #undef X
     if (g == NULL) return;
 #define X(name)                                                                                    \
-    if (g->name.p != NULL) K_(lcsm_chunk_ahead_rows)                                               \
+    if (g->name.p != NULL && !(x->read != NULL && &g->name == &g->s)) K_(lcsm_chunk_ahead_rows)    \
     (a, g->name.p, g->name.t, WIDTH(g->name) + (g[last].name.p - g->name.p));
     OPERANDS(X)
 #undef X
@@ -55,7 +55,8 @@ static ptrdiff_t depth_of(const lcsm_chunk *c)
 {
     ptrdiff_t steps = lcsm_tile_count(c->C, TILE_VECS), rows = lcsm_tile_count(c->R, TILE_VECS);
     bool      alone = c->x->T <= c->C && c->x->fresh && c->x->final;
-    ptrdiff_t depth = c->panels * steps * (c->C / 2);
+    ptrdiff_t few   = c->at == NULL ? c->C / 2 : c->x->reads;
+    ptrdiff_t depth = c->panels * steps * (few < c->C / 2 ? few : c->C / 2);
     if (!alone) depth += c->panels * (steps * c->R + rows * c->C);
     return c->back ? 2 * depth : depth;
 }

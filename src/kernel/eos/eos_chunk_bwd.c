@@ -131,8 +131,8 @@ static void input_grad(const back *b, const real *G, const real *Z, real *X)
                 .ad    = c->Cp,
                 .b     = Z,
                 .bd    = EOS_PANEL,
-                .depth = c->n,
-                .part  = TILE_UPPER},
+                .depth = c->rn,
+                .part  = lcsm_chunk_part(c, TILE_UPPER)},
     };
     lcsm_target t     = {.c = X, .cr = EOS_PANEL, .op = TILE_SET};
     int         first = c->final; /* G is zero */
@@ -151,9 +151,13 @@ static void input_grad(const back *b, const real *G, const real *Z, real *X)
     }
     t.c = b->v_in;
     K_(lcsm_chunk_tiles)(c, c->n, TILE_VECS, &p[1], 1, &t);
-    for (ptrdiff_t r = 0; r < c->n; r++)
-        for (ptrdiff_t j = r * EOS_PANEL; j < (r + 1) * EOS_PANEL; j += VW)
-            vstore(X + j, vload(b->v_end + j) + vload(b->v_in + j) + vload(Z + j) * b->diag[r]);
+    for (ptrdiff_t j = 0; j < c->n * EOS_PANEL; j += VW)
+        vstore(X + j, vload(b->v_end + j) + vload(b->v_in + j));
+    for (ptrdiff_t r = 0; r < c->rn; r++) {
+        real *x = X + lcsm_chunk_at(c, r) * EOS_PANEL;
+        for (ptrdiff_t j = 0; j < EOS_PANEL; j += VW)
+            vstore(x + j, vload(x + j) + vload(Z + r * EOS_PANEL + j) * b->diag[r]);
+    }
 }
 
 /* What exact column gradients need beside X: v_in with the part of L, and in flow what readers
@@ -167,14 +171,23 @@ static void column_flows(const back *b, ptrdiff_t panel)
         const lcsm_chunk_reader *r   = &b->read[j];
         lcsm_product             p[] = {
                         {.a = r->q, .ar = c->Rp, .ad = 1, .b = M, .bd = EOS_PANEL, .depth = c->R},
-                        {.a = r->p, .ar = c->Cp, .ad = 1, .b = V, .bd = EOS_PANEL, .part = TILE_LOWER},
+                        {.a     = r->p,
+                         .ar    = c->Cp,
+                         .ad    = 1,
+                         .b     = V,
+                         .bd    = EOS_PANEL,
+                         .depth = lcsm_chunk_at(c, c->rn - 1) + 1,
+                         .part  = lcsm_chunk_part(c, TILE_LOWER)},
         };
         lcsm_target t     = {.c = b->seen, .cr = EOS_PANEL, .op = TILE_SET};
         int         first = c->blank; /* q M is zero */
-        K_(lcsm_chunk_tiles)(c, c->n, TILE_VECS, p + first, 2 - first, &t);
-        for (ptrdiff_t k = 0; k < c->n * EOS_PANEL; k += VW) {
-            vec v = vload(b->seen + k) * vload(r->z + at + k);
-            vstore(b->flow + k, j == 0 ? v : v + vload(b->flow + k));
+        K_(lcsm_chunk_tiles)(c, c->rn, TILE_VECS, p + first, 2 - first, &t);
+        if (j == 0) memset(b->flow, 0, (size_t)(c->n * EOS_PANEL) * sizeof(real));
+        for (ptrdiff_t k = 0; k < c->rn; k++) {
+            const real *seen = b->seen + k * EOS_PANEL, *z = r->z + at + k * EOS_PANEL;
+            real       *flow = b->flow + lcsm_chunk_at(c, k) * EOS_PANEL;
+            for (ptrdiff_t l = 0; l < EOS_PANEL; l += VW)
+                vstore(flow + l, vload(flow + l) + vload(seen + l) * vload(z + l));
         }
     }
     if (b->readers < 2) return;
@@ -189,9 +202,10 @@ static void column_flows(const back *b, ptrdiff_t panel)
     K_(lcsm_chunk_tiles)(c, c->n, TILE_VECS, &p, 1, &t);
 }
 
-static void transpose_panel(const lcsm_chunk *c, ptrdiff_t panel, const real *from, real *to)
+static void transpose_panel(const lcsm_chunk *c, ptrdiff_t rows, ptrdiff_t panel, const real *from,
+                            real *to)
 {
-    K_(lcsm_transpose)(c->n, EOS_PANEL, from, EOS_PANEL, to + panel * EOS_PANEL * c->Cp, c->Cp);
+    K_(lcsm_transpose)(rows, EOS_PANEL, from, EOS_PANEL, to + panel * EOS_PANEL * c->Cp, c->Cp);
 }
 
 /* One panel: V, Z, X, the gradients of i and col, and V, Z, X transposed. */
@@ -202,26 +216,27 @@ static void columns(back *b, ptrdiff_t p)
     real       *G = b->G + p * c->R * EOS_PANEL;
     real       *V = b->V + p * c->C * EOS_PANEL, *Z = b->Z + p * c->C * EOS_PANEL;
     real       *X = c->N == NULL ? b->X : b->X + p * c->C * EOS_PANEL;
-    K_(lcsm_chunk_input)(c, p, V, b->g_y + c->t * b->g_y_t, b->g_y_t, Z);
+    K_(lcsm_chunk_input)(c, p, V, b->g_y + c->r * b->g_y_t, b->g_y_t, Z);
     if (c->N != NULL) K_(lcsm_delta_solve)(c, M, V);
-    transpose_panel(c, p, V, b->VT);
-    transpose_panel(c, p, Z, b->read[0].zT);
+    if (!c->final) transpose_panel(c, c->n, p, V, b->VT);
+    if (!c->blank) transpose_panel(c, c->rn, p, Z, b->read[0].zT);
 
     K_(lcsm_chunk_grad_end)(b, p, G);
     input_grad(b, G, Z, X);
     if (c->N != NULL) {
         K_(lcsm_delta_solve_back)(c, X);
-        transpose_panel(c, p, X, b->read[1].zT);
+        if (!c->blank) transpose_panel(c, c->n, p, X, b->read[1].zT);
     }
     if (b->exact) column_flows(b, p);
     K_(lcsm_chunk_grad_cols)(b, p, X);
 }
 
-/* to (Rp, Cp) = a times B (Dp, Cp); a in panels, `panel` apart, with rows `row` apart. */
+/* to (Rp, Cp) = a times B (Dp, Cp), `lanes` of them; a in panels, `panel` apart, with rows `row`
+ * apart. */
 static void rows_by_columns(const lcsm_chunk *c, const real *a, ptrdiff_t panel, ptrdiff_t row,
-                            const real *B, real *to)
+                            const real *B, ptrdiff_t lanes, real *to)
 {
-    for (ptrdiff_t lane = 0; lane < c->n; lane += TILE_COLS) {
+    for (ptrdiff_t lane = 0; lane < lanes; lane += TILE_COLS) {
         lcsm_product p = {.a       = a,
                           .ar      = row,
                           .ad      = 1,
@@ -231,7 +246,7 @@ static void rows_by_columns(const lcsm_chunk *c, const real *a, ptrdiff_t panel,
                           .blocks  = c->panels,
                           .a_block = panel};
         lcsm_target  t = {.c = to + lane, .cr = c->Cp, .op = TILE_SET};
-        K_(lcsm_chunk_tiles)(c, c->R, lcsm_tile_vecs(c->n - lane), &p, 1, &t);
+        K_(lcsm_chunk_tiles)(c, c->R, lcsm_tile_vecs(lanes - lane), &p, 1, &t);
     }
 }
 
@@ -247,21 +262,27 @@ static void reader_grad(back *b, lcsm_chunk_reader *r)
                            .blocks  = c->panels,
                            .a_block = c->C * EOS_PANEL,
                            .b_block = c->C * EOS_PANEL};
-    K_(lcsm_dots_lower)(c->n, &p, r->g_p, c->Cp, r->g_diag);
-    if (!c->blank) rows_by_columns(c, b->M, b->M_panel, b->M_row, r->zT, r->g_q_M);
+    if (c->at == NULL) K_(lcsm_dots_lower)(c->n, &p, r->g_p, c->Cp, r->g_diag);
+    else K_(lcsm_dots_until)(c->rn, c->at, &p, r->g_p, c->Cp, c->n, r->g_diag);
+    if (!c->blank) rows_by_columns(c, b->M, b->M_panel, b->M_row, r->zT, c->rn, r->g_q_M);
     for (ptrdiff_t lane = 0; lane < c->R; lane += TILE_COLS) {
         int          vecs = lcsm_tile_vecs(c->R - lane);
-        lcsm_product to_q = {
-            .a = r->g_p, .ar = c->Cp, .ad = 1, .b = c->E + lane, .bd = c->Rp, .part = TILE_LOWER};
+        lcsm_product to_q = {.a     = r->g_p,
+                             .ar    = c->Cp,
+                             .ad    = 1,
+                             .b     = c->E + lane,
+                             .bd    = c->Rp,
+                             .depth = lcsm_chunk_at(c, c->rn - 1) + 1,
+                             .part  = lcsm_chunk_part(c, TILE_LOWER)};
         lcsm_product to_k = {.a     = r->g_p,
                              .ar    = 1,
                              .ad    = c->Cp,
                              .b     = r->q + lane,
                              .bd    = c->Rp,
-                             .depth = c->n,
-                             .part  = TILE_UPPER};
+                             .depth = c->rn,
+                             .part  = lcsm_chunk_part(c, TILE_UPPER)};
         lcsm_target  t    = {.c = r->g_q + lane, .cr = c->Rp, .op = TILE_SET};
-        K_(lcsm_chunk_tiles)(c, c->n, vecs, &to_q, 1, &t);
+        K_(lcsm_chunk_tiles)(c, c->rn, vecs, &to_q, 1, &t);
         t.c  = b->g_E + lane;
         t.op = r == b->read ? TILE_SET : TILE_ADD;
         K_(lcsm_chunk_tiles)(c, c->n, vecs, &to_k, 1, &t);
@@ -279,7 +300,7 @@ static void memory_grad(back *b, ptrdiff_t panel)
                               .ad    = c->Rp,
                               .b     = b->read[j].z + panel * c->C * EOS_PANEL,
                               .bd    = EOS_PANEL,
-                              .depth = c->n};
+                              .depth = c->rn};
     lcsm_target t = {.c = b->G + panel * c->R * EOS_PANEL, .cr = EOS_PANEL, .op = TILE_ADD};
     if (c->final) t.op = TILE_SET; /* G is zero, and not there */
     K_(lcsm_chunk_tiles)(c, c->R, TILE_VECS, q, b->readers, &t);
@@ -328,7 +349,7 @@ static void chunk(pass *f, const real *tape)
     start_from(f, tape);
     K_(lcsm_chunk_operands)(c, b->exact ? b->diag : NULL);
     for (ptrdiff_t p = 0; p < c->panels; p++) columns(b, p);
-    if (!c->final) rows_by_columns(c, b->G, c->R * EOS_PANEL, EOS_PANEL, b->VT, b->g_E_end);
+    if (!c->final) rows_by_columns(c, b->G, c->R * EOS_PANEL, EOS_PANEL, b->VT, c->n, b->g_E_end);
     for (int j = 0; j < b->readers; j++) reader_grad(b, &b->read[j]);
     K_(lcsm_chunk_grad_rows)(b);
 
@@ -408,8 +429,9 @@ static void ahead(const pass *f, const seq *x, const grads *g, ptrdiff_t h, ptrd
     ptrdiff_t   width = (x->heads - 1) * x->y_head + x->D;
     t                 = t < b->c.C ? x->T + (x->T - 1) / b->c.C * b->c.C : t - b->c.C;
     K_(lcsm_chunk_ahead)(&b->c, x, g, h, t, a);
-    K_(lcsm_chunk_ahead_rows)(a, b->g_y - h * x->y_head, b->g_y_t, width);
-    if (g->col.p != NULL) K_(lcsm_chunk_ahead_rows)(a, b->y - h * x->y_head, b->y_t, width);
+    if (x->read == NULL) K_(lcsm_chunk_ahead_rows)(a, b->g_y - h * x->y_head, b->g_y_t, width);
+    if (g->col.p != NULL && x->read == NULL)
+        K_(lcsm_chunk_ahead_rows)(a, b->y - h * x->y_head, b->y_t, width);
     if (a->rows > a->row) {
         ptrdiff_t n = (ptrdiff_t)R_(lcsm_eos_memory)(x) / (a->rows - a->row);
         K_(lcsm_chunk_ahead_rows)(a, tape - a->row * n, n, n);

@@ -57,7 +57,7 @@ void K_(lcsm_chunk_decays_kept)(lcsm_chunk *c, lcsm_chunk_arena *a)
 
 void K_(lcsm_chunk_decays_shared)(lcsm_chunk *c, lcsm_chunk_arena *a)
 {
-    if (by_token(&c->row) && (c->back || c->x->is_complex)) {
+    if (by_token(&c->row) && (c->back || c->x->is_complex || c->x->read != NULL)) {
         c->row.up   = K_(lcsm_chunk_take)(a, c->C, c->Kp);
         c->row.down = K_(lcsm_chunk_take)(a, c->C, c->Kp);
     }
@@ -198,6 +198,25 @@ static void phase_row(lcsm_chunk *c, ptrdiff_t r)
     }
 }
 
+/* The readers of the chunk. */
+static void find_readers(lcsm_chunk *c)
+{
+    const seq *x = c->x;
+    if (c->at == NULL) {
+        c->r  = c->t;
+        c->rn = c->n;
+        return;
+    }
+    ptrdiff_t next = R_(lcsm_eos_read_from)(x, c->t + c->n);
+    c->r           = R_(lcsm_eos_read_from)(x, c->t);
+    c->rn          = next - c->r;
+    for (ptrdiff_t j = 0; j < c->rn; j++) c->at[j] = x->read[c->r + j] - x->read_base - c->t;
+    c->unread = c->rn == 0;
+    if (!c->unread) return;
+    c->rn    = 1;
+    c->at[0] = c->n - 1;
+}
+
 void K_(lcsm_chunk_begin)(lcsm_chunk *c, ptrdiff_t t, ptrdiff_t end)
 {
     const seq *x = c->x;
@@ -213,6 +232,7 @@ void K_(lcsm_chunk_begin)(lcsm_chunk *c, ptrdiff_t t, ptrdiff_t end)
         keep_first(&c->col, t);
         c->n = measure(c, t, n, true);
     }
+    find_readers(c);
     c->blank = c->empty || (t == 0 && x->fresh);
     c->final = t + c->n == x->T && x->final;
     if (c->row.table != NULL) {

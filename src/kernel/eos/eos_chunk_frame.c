@@ -35,6 +35,10 @@ lcsm_chunk K_(lcsm_chunk_open)(const seq *x, ptrdiff_t C, bool back, lcsm_chunk_
     c.Rp         = x->is_complex ? 2 * c.Kp : c.Kp;
     c.panels     = (c.D + EOS_PANEL - 1) / EOS_PANEL;
     c.Dp         = c.panels * EOS_PANEL;
+    if (x->read != NULL) {
+        ptrdiff_t reals = (ptrdiff_t)(sizeof(ptrdiff_t) / sizeof(real)) * c.C;
+        c.at            = (ptrdiff_t *)(void *)K_(lcsm_chunk_take)(a, 1, reals);
+    }
     K_(lcsm_chunk_decays_kept)(&c, a);
     if (x->is_complex) {
         c.cos = K_(lcsm_chunk_take)(a, c.C, c.Kp);
@@ -135,7 +139,8 @@ VEC_INLINE vec rows_step(const lcsm_chunk *c, const lanes *l, shape is, ptrdiff_
         complex_lanes(c, l, r, k, up * x->scale, down);
         return up;
     }
-    vstore(l->Q + r * Rp + j, lcsm_lanes(l->s + r * x->s.t + j, ss, n) * (up * x->scale));
+    if (l->s != NULL)
+        vstore(l->Q + r * Rp + j, lcsm_lanes(l->s + r * x->s.t + j, ss, n) * (up * x->scale));
     vstore(l->E + r * Rp + j, lcsm_lanes(l->e + r * x->e.t + j, es, n) * down);
     if (l->b != NULL) vstore(l->N + r * Rp + j, lcsm_lanes(l->b + r * x->erase.t + j, bs, n) * -up);
     return up;
@@ -189,7 +194,7 @@ static void rows(lcsm_chunk *c)
     bool       unit = x->s.k == 1 && x->e.k == 1 && (kind != TOKEN || c->row.stride == 1)
              && (x->erase.p == NULL || x->erase.k == 1);
     for (ptrdiff_t k = 0; k < c->K;) {
-        lanes l = {.s    = at(&x->s, c->t, k),
+        lanes l = {.s    = c->at == NULL ? at(&x->s, c->t, k) : NULL,
                    .e    = at(&x->e, c->t, k),
                    .b    = at(&x->erase, c->t, k),
                    .log  = at(&x->row, c->t, k),
@@ -205,12 +210,26 @@ static void rows(lcsm_chunk *c)
     c->qr = c->kr = c->Rp;
 }
 
+/* q where only some steps are read; their decays are in row.up. */
+static void read_rows(const lcsm_chunk *c)
+{
+    const seq *x = c->x;
+    for (ptrdiff_t j = 0; j < c->rn; j++)
+        for (ptrdiff_t k = 0; k < c->Kp; k += VW) {
+            vec q = vzero();
+            if (!c->unread)
+                q = lcsm_lanes(at(&x->s, c->r + j, k), x->s.k, c->K - k) * vset1(x->scale);
+            if (c->row.log != NULL) q *= vload(c->row.up + c->at[j] * c->Kp + k);
+            vstore(c->Q + j * c->Rp + k, q);
+        }
+}
+
 /* Whether q and k are s and e as they lie, in whole vectors. */
 static bool plain(const lcsm_chunk *c)
 {
     const seq *x = c->x;
-    return !c->back && !x->is_complex && x->erase.p == NULL && c->row.log == NULL && x->scale == 1
-        && c->K == c->Kp && x->s.k == 1 && x->e.k == 1;
+    return !c->back && !x->is_complex && x->read == NULL && x->erase.p == NULL && c->row.log == NULL
+        && x->scale == 1 && c->K == c->Kp && x->s.k == 1 && x->e.k == 1;
 }
 
 static void rows_plain(lcsm_chunk *c)
@@ -228,6 +247,11 @@ void K_(lcsm_chunk_operands)(lcsm_chunk *c, real *diag)
     if (plain(c)) rows_plain(c);
     else rows(c);
     lcsm_rows p = {.a = c->q, .ar = c->qr, .b = c->k, .br = c->kr, .depth = c->Rp};
+    if (c->at != NULL) {
+        read_rows(c);
+        K_(lcsm_dots_until)(c->rn, c->at, &p, c->P, c->Cp, c->n, diag);
+        return;
+    }
     K_(lcsm_dots_lower)(c->n, &p, c->P, c->Cp, diag);
     if (c->N == NULL) return;
     p.a  = c->N;
@@ -258,7 +282,7 @@ VEC_INLINE vec column_step(const lcsm_chunk *c, const columns *l, shape is, bool
         if (r > 0 || !is.skip) up = next_product(up, l->log + r * c->col.t + j, ls, n, is.mild);
         down = vrcp(up);
         if (!back || r == c->n - 1) vstore(l->up + r * EOS_PANEL + j, up);
-        if (back) vstore(l->down + r * EOS_PANEL + j, down);
+        if (back || c->back) vstore(l->down + r * EOS_PANEL + j, down);
     }
     vstore(l->V + r * EOS_PANEL + j, is.kind == ONES ? v : v * down);
     if (!back) return up;
@@ -303,10 +327,30 @@ static int column_kind(const lcsm_chunk *c, const columns *l, int kind, bool uni
     return SIDE;
 }
 
+void K_(lcsm_chunk_read_scales)(const lcsm_chunk *c, real *to)
+{
+    for (ptrdiff_t j = 0; j < c->rn; j++)
+        memcpy(to + j * EOS_PANEL, c->col.up + lcsm_chunk_at(c, j) * c->col.r,
+               EOS_PANEL * sizeof(real));
+}
+
+/* Z where only some steps are read: rows of g_y of one panel, scaled. */
+static void read_columns(const lcsm_chunk *c, ptrdiff_t cols, const real *g_y, ptrdiff_t g_y_t,
+                         real *Z)
+{
+    for (ptrdiff_t r = 0; r < c->rn; r++, g_y += g_y_t, Z += EOS_PANEL)
+        for (ptrdiff_t j = 0; j < EOS_PANEL; j += VW) {
+            vec z = c->unread ? vzero() : lcsm_lanes(g_y + j, 1, cols - j);
+            if (c->col.log != NULL) z *= vload(c->col.up + c->at[r] * c->col.r + j);
+            vstore(Z + j, z);
+        }
+}
+
 void K_(lcsm_chunk_input)(lcsm_chunk *c, ptrdiff_t panel, real *V, const real *g_y, ptrdiff_t g_y_t,
                           real *Z)
 {
-    const seq *x = c->x;
+    const seq *x     = c->x;
+    bool       apart = Z != NULL && c->at != NULL;
     ptrdiff_t  d = panel * EOS_PANEL, cols = lcsm_chunk_cols(c, panel);
     int        kind = c->col.log == NULL ? ONES : c->col.t == 0 ? STATIC : TOKEN;
     if (kind == STATIC) {
@@ -322,12 +366,13 @@ void K_(lcsm_chunk_input)(lcsm_chunk *c, ptrdiff_t panel, real *V, const real *g
                      .up    = c->col.up + j,
                      .down  = c->col.down + j};
         if (kind != ONES) l.log = x->col.p + c->t * x->col.t + (d + j) * x->col.d;
-        if (Z != NULL) {
+        if (Z != NULL && !apart) {
             l.g_y = g_y + d + j;
             l.Z   = Z + j;
         }
         vecs = column_kind(c, &l, kind, kind != TOKEN || x->col.d == 1);
     }
+    if (apart) read_columns(c, cols, g_y + d, g_y_t, Z);
 }
 
 /* ---- the memory ------------------------------------------------------------------------- */

@@ -44,20 +44,35 @@ VEC_INLINE void add_lanes(real *p, ptrdiff_t stride, ptrdiff_t n, vec a, bool se
     }
 }
 
-/* out[t + r] += a[r] for the steps of the chunk, one vector of lanes (n of them exist), rows of a
- * ar reals apart. Steps are summed where out has none. */
-static void add_strip(const out *o, ptrdiff_t offset, ptrdiff_t stride, const lcsm_chunk *c,
-                      ptrdiff_t n, const real *a, ptrdiff_t ar)
+/* The rows of an operand that belong to the chunk. */
+typedef struct {
+    ptrdiff_t first, count;
+} span;
+
+static span steps_of(const lcsm_chunk *c)
 {
-    real *p = o->p + offset + c->t * o->t;
+    return (span){c->t, c->n};
+}
+
+static span reads_of(const lcsm_chunk *c)
+{
+    return (span){c->r, c->unread ? 0 : c->rn};
+}
+
+/* out[first + r] += a[r] for the rows of a span, one vector of lanes (n of them exist), rows of a
+ * ar reals apart. Rows are summed where out has none. */
+static void add_strip(const out *o, ptrdiff_t offset, ptrdiff_t stride, span rows, ptrdiff_t n,
+                      const real *a, ptrdiff_t ar)
+{
+    real *p = o->p + offset + rows.first * o->t;
     if (o->t == 0) {
         vec sum = vzero();
-        for (ptrdiff_t r = 0; r < c->n; r++) sum += vload(a + r * ar);
+        for (ptrdiff_t r = 0; r < rows.count; r++) sum += vload(a + r * ar);
         add_lanes(p, stride, n, sum, false);
     } else if (stride == 1 && n >= VW) {
-        for (ptrdiff_t r = 0; r < c->n; r++) add(p + r * o->t, vload(a + r * ar), o->set);
+        for (ptrdiff_t r = 0; r < rows.count; r++) add(p + r * o->t, vload(a + r * ar), o->set);
     } else {
-        for (ptrdiff_t r = 0; r < c->n; r++)
+        for (ptrdiff_t r = 0; r < rows.count; r++)
             add_lanes(p + r * o->t, stride, n, vload(a + r * ar), o->set);
     }
 }
@@ -76,13 +91,13 @@ typedef struct {
     vec         carry[2];    /* from M to the end; cross */
 } lanes;
 
-/* The parts that come transposed, into strips; rows of the memory from `row` on. A part may be
- * zero. */
-static void strip_of(const back *b, const real *from, bool zero, ptrdiff_t row, ptrdiff_t n,
-                     real *to)
+/* The parts that come transposed, into strips of `steps`; rows of the memory from `row` on. A part
+ * may be zero. */
+static void strip_of(const back *b, const real *from, bool zero, ptrdiff_t steps, ptrdiff_t row,
+                     ptrdiff_t n, real *to)
 {
-    if (zero) memset(to, 0, (size_t)(b->c.n * VW) * sizeof(real));
-    else K_(lcsm_transpose)(n < VW ? n : VW, b->c.n, from + row * b->c.Cp, b->c.Cp, to, VW);
+    if (zero) memset(to, 0, (size_t)(steps * VW) * sizeof(real));
+    else K_(lcsm_transpose)(n < VW ? n : VW, steps, from + row * b->c.Cp, b->c.Cp, to, VW);
 }
 
 /* Where the gradients of an operand's lanes are added, rows t apart: in its array, or in a strip
@@ -93,26 +108,25 @@ typedef struct {
     bool      set;
 } target;
 
-static target target_of(const back *b, const out *o, const lanes *l, real *strip)
+static target target_of(const back *b, const out *o, span rows, const lanes *l, real *strip)
 {
-    const lcsm_chunk *c = &b->c;
-    if (o->p != NULL && o->t != 0 && o->k == 1 && l->n >= VW)
-        return (target){o->p + c->t * o->t + l->k, o->t, o->set};
-    if (o->k != 0 || l->k == 0) memset(strip, 0, (size_t)(c->n * VW) * sizeof(real));
+    if (o->p != NULL && o->t != 0 && o->k == 1 && l->n >= VW && rows.count > 0)
+        return (target){o->p + rows.first * o->t + l->k, o->t, o->set};
+    if (o->k != 0 || l->k == 0) memset(strip, 0, (size_t)(b->c.n * VW) * sizeof(real));
     return (target){strip, VW, false};
 }
 
 /* Adds what a strip has gathered. A scalar's goes on from one vector of lanes to the next. */
-static void add_target(const back *b, const out *o, const lanes *l, const target *to,
+static void add_target(const back *b, const out *o, span rows, const lanes *l, const target *to,
                        const real *strip)
 {
     bool last = l->k + VW >= b->c.K;
     if (o->p == NULL || to->p != strip || (o->k == 0 && !last)) return;
-    add_strip(o, l->k * o->k, o->k, &b->c, o->k == 0 ? VW : l->n, strip, VW);
+    add_strip(o, l->k * o->k, o->k, rows, o->k == 0 ? VW : l->n, strip, VW);
 }
 
-/* One vector of lanes of a real memory. */
-VEC_INLINE void real_lanes(back *b, const lanes *l, bool decays, bool logs, bool erase)
+/* One vector of lanes of a real memory. reads: not every step is read. */
+VEC_INLINE void real_lanes(back *b, const lanes *l, bool decays, bool logs, bool erase, bool reads)
 {
     const lcsm_chunk *c  = &b->c;
     const ptrdiff_t   Rp = c->Rp, Kp = c->Kp, k = l->k, steps = c->n;
@@ -120,14 +134,16 @@ VEC_INLINE void real_lanes(back *b, const lanes *l, bool decays, bool logs, bool
     const real       *gq_ = b->read[0].g_q + k, *diag = b->read[0].g_diag;
     const real       *nb_ = erase ? c->N + k : NULL, *gn_ = erase ? b->read[1].g_q + k : NULL;
     const real       *qM_ = b->strip[Q_M], *end_ = b->strip[END], *nM_ = b->strip[N_M];
-    real             *pre_  = b->strip[PREFIX];
-    const target      log   = target_of(b, &b->g->row, l, b->strip[LOG]);
-    const target      s     = target_of(b, &b->g->s, l, b->strip[S]);
-    const target      g     = target_of(b, &b->g->e, l, b->strip[E]);
+    real             *pre_ = b->strip[PREFIX];
+    const span        all = steps_of(c), read = reads_of(c);
+    const target      log   = target_of(b, &b->g->row, all, l, b->strip[LOG]);
+    const target      s     = target_of(b, &b->g->s, read, l, b->strip[S]);
+    const target      g     = target_of(b, &b->g->e, all, l, b->strip[E]);
     target            n     = {0};
     const real        scale = c->x->scale;
     vec               sum   = l->carry[0];
-    if (erase) n = target_of(b, &b->g->erase, l, b->strip[S_IM]);
+    ptrdiff_t         last  = c->rn - 1; /* the last reader that is left */
+    if (erase) n = target_of(b, &b->g->erase, all, l, b->strip[S_IM]);
     if (logs)
         for (ptrdiff_t r = 0; r < steps; r++) {
             vstore(pre_ + r * VW, sum);
@@ -135,24 +151,29 @@ VEC_INLINE void real_lanes(back *b, const lanes *l, bool decays, bool logs, bool
         }
     sum = vzero();
     for (ptrdiff_t r = steps - 1; r >= 0; r--) {
-        vec q = vload(q_ + r * Rp), e = vload(e_ + r * Rp), d = vset1(diag[r]);
-        vec g_q = vload(gq_ + r * Rp) + vload(qM_ + r * VW), g_e = vload(in_ + r * Rp);
-        vec up = decays ? vload(up_ + r * Kp) * scale : vset1(scale);
-        if (logs) sum += q * g_q - e * g_e;
+        vec e = vload(e_ + r * Rp), g_e = vload(in_ + r * Rp), flow = -(e * g_e), own = vzero();
+        if (!reads || (last >= 0 && c->at[last] == r)) {
+            ptrdiff_t j = reads ? last-- : r;
+            vec       q = vload(q_ + j * Rp), g_q = vload(gq_ + j * Rp) + vload(qM_ + j * VW);
+            vec       up = decays ? vload(up_ + r * Kp) * scale : vset1(scale);
+            flow += q * g_q;
+            own = q * diag[j];
+            add(s.p + j * s.t, (g_q + e * diag[j]) * up, s.set);
+        }
+        if (logs) sum += flow;
         if (erase) {
             vec g_n = vload(gn_ + r * Rp) + vload(nM_ + r * VW);
             if (logs) sum += vload(nb_ + r * Rp) * g_n;
             add(n.p + r * n.t, decays ? -vload(up_ + r * Kp) * g_n : -g_n, n.set);
         }
         if (logs) add(log.p + r * log.t, vload(pre_ + r * VW) + sum, log.set);
-        g_e += vload(end_ + r * VW) + q * d;
-        add(s.p + r * s.t, (g_q + e * d) * up, s.set);
+        g_e += vload(end_ + r * VW) + own;
         add(g.p + r * g.t, decays ? g_e * vload(down_ + r * Kp) : g_e, g.set);
     }
-    if (logs) add_target(b, &b->g->row, l, &log, b->strip[LOG]);
-    add_target(b, &b->g->s, l, &s, b->strip[S]);
-    add_target(b, &b->g->e, l, &g, b->strip[E]);
-    if (erase) add_target(b, &b->g->erase, l, &n, b->strip[S_IM]);
+    if (logs) add_target(b, &b->g->row, all, l, &log, b->strip[LOG]);
+    add_target(b, &b->g->s, read, l, &s, b->strip[S]);
+    add_target(b, &b->g->e, all, l, &g, b->strip[E]);
+    if (erase) add_target(b, &b->g->erase, all, l, &n, b->strip[S_IM]);
 }
 
 /* A complex number of vectors. */
@@ -244,7 +265,7 @@ static void complex_rows(back *b, const lanes *l)
     for (size_t j = 0; j < sizeof adds / sizeof *adds; j++) {
         const out *o = adds[j].o;
         if (o->p == NULL || !adds[j].have) continue;
-        add_strip(o, l->k * o->k + adds[j].offset, o->k, c, o->k == 0 ? VW : l->n,
+        add_strip(o, l->k * o->k + adds[j].offset, o->k, steps_of(c), o->k == 0 ? VW : l->n,
                   b->strip[adds[j].strip], VW);
     }
 }
@@ -261,21 +282,23 @@ void K_(lcsm_chunk_grad_rows)(back *b)
         }
         l.carry[0] = vload(b->carry_k + k);
         l.carry[1] = vload(b->carry_k + c->Kp + k);
-        strip_of(b, b->g_E_end, c->final, k, l.n, b->strip[END]);
-        strip_of(b, b->read[0].g_q_M, c->blank, k, l.n, b->strip[Q_M]);
+        strip_of(b, b->g_E_end, c->final, c->n, k, l.n, b->strip[END]);
+        strip_of(b, b->read[0].g_q_M, c->blank, c->rn, k, l.n, b->strip[Q_M]);
         if (c->x->is_complex) {
-            strip_of(b, b->g_E_end, c->final, c->Kp + k, l.n, b->strip[END_IM]);
-            strip_of(b, b->read[0].g_q_M, c->blank, c->Kp + k, l.n, b->strip[Q_M_IM]);
+            strip_of(b, b->g_E_end, c->final, c->n, c->Kp + k, l.n, b->strip[END_IM]);
+            strip_of(b, b->read[0].g_q_M, c->blank, c->n, c->Kp + k, l.n, b->strip[Q_M_IM]);
             complex_rows(b, &l);
         } else if (b->readers > 1) {
-            strip_of(b, b->read[1].g_q_M, c->blank, k, l.n, b->strip[N_M]);
-            real_lanes(b, &l, l.up != NULL, logs, true);
+            strip_of(b, b->read[1].g_q_M, c->blank, c->n, k, l.n, b->strip[N_M]);
+            real_lanes(b, &l, l.up != NULL, logs, true, false);
+        } else if (c->at != NULL) {
+            real_lanes(b, &l, l.up != NULL, logs, false, true);
         } else if (l.up == NULL) {
-            real_lanes(b, &l, false, false, false);
+            real_lanes(b, &l, false, false, false, false);
         } else if (logs) {
-            real_lanes(b, &l, true, true, false);
+            real_lanes(b, &l, true, true, false, false);
         } else {
-            real_lanes(b, &l, true, false, false);
+            real_lanes(b, &l, true, false, false, false);
         }
     }
 }
@@ -307,12 +330,13 @@ static void exact_lanes(back *b, ptrdiff_t j, const real *U)
  * steps their sum is added). to_i.p may be NULL. `vecs` vectors of lanes from column
  * j of the panel on, whole unless n < VW lanes of a single one exist. */
 VEC_INLINE void mild_lanes(const back *b, ptrdiff_t panel, ptrdiff_t j, ptrdiff_t vecs, ptrdiff_t n,
-                           const real *U, const real *X, target to, target to_i)
+                           bool reads, const real *U, const real *X, target to, target to_i)
 {
     const lcsm_chunk *c     = &b->c;
     const ptrdiff_t   steps = c->n, it = c->x->i.t, cr = c->col.r, y_t = b->y_t, g_t = b->g_y_t;
     const ptrdiff_t   d = panel * EOS_PANEL + j;
-    const real       *y = b->y + c->t * y_t + d, *g = b->g_y + c->t * g_t + d;
+    const real       *y = b->y + c->r * y_t + d, *g = b->g_y + c->r * g_t + d;
+    ptrdiff_t         last = c->unread ? -1 : c->rn - 1; /* the last reader that is left */
     const real       *i = c->x->i.p + c->t * it + d, *down = c->col.down + j, *end = b->v_end + j;
     vec               sum[TILE_VECS], total[TILE_VECS];
     SIDE(v, vecs) sum[v]   = vload(b->carry_d + j + v * VW);
@@ -321,16 +345,22 @@ VEC_INLINE void mild_lanes(const back *b, ptrdiff_t panel, ptrdiff_t j, ptrdiff_
     X += j;
     for (ptrdiff_t r = 0; r < steps * EOS_PANEL; r += EOS_PANEL)
         SIDE(v, vecs) sum[v] += vload(U + r + v * VW) * vload(end + r + v * VW);
-    for (ptrdiff_t r = steps - 1; r >= 0; r--) SIDE(v, vecs)
+    for (ptrdiff_t r = steps - 1; r >= 0; r--) {
+        bool        here = !reads || (last >= 0 && c->at[last] == r);
+        ptrdiff_t   row  = !reads ? r : here ? last-- : 0;
+        const real *y_r = y + row * y_t, *g_r = g + row * g_t;
+        SIDE(v, vecs)
         {
-            ptrdiff_t at  = v * VW;
-            vec       g_v = vload(X + r * EOS_PANEL + at) * vload(down + r * cr + at);
-            sum[v] += lcsm_lanes(y + r * y_t + at, 1, n) * lcsm_lanes(g + r * g_t + at, 1, n)
-                    - lcsm_lanes(i + r * it + at, 1, n) * g_v;
+            ptrdiff_t at   = v * VW;
+            vec       g_v  = vload(X + r * EOS_PANEL + at) * vload(down + r * cr + at);
+            vec       flow = -(lcsm_lanes(i + r * it + at, 1, n) * g_v);
+            if (here) flow += lcsm_lanes(y_r + at, 1, n) * lcsm_lanes(g_r + at, 1, n);
+            sum[v] += flow;
             total[v] += sum[v];
             if (to.t != 0) add_lanes(to.p + r * to.t + at, 1, n, sum[v], to.set);
             if (to_i.p != NULL) add_lanes(to_i.p + r * to_i.t + at, 1, n, g_v, to_i.set);
         }
+    }
     SIDE(v, vecs) if (to.t == 0) add_lanes(to.p + v * VW, 1, n, total[v], false);
 }
 
@@ -359,12 +389,13 @@ VEC_INLINE void cols_lanes(back *b, ptrdiff_t panel, ptrdiff_t j, ptrdiff_t vecs
     target            to_i = {oi->p == NULL ? NULL : oi->p + c->t * oi->t + d, oi->t, oi->set};
     if (o->p != NULL && !b->exact) {
         target to = {o->p + c->t * o->t + d, o->t, o->set};
-        mild_lanes(b, panel, j, vecs, n, U, X, to, to_i);
+        if (c->at == NULL) mild_lanes(b, panel, j, vecs, n, false, U, X, to, to_i);
+        else mild_lanes(b, panel, j, vecs, n, true, U, X, to, to_i);
         return;
     }
     for (ptrdiff_t v = 0; o->p != NULL && v < vecs; v++) {
         exact_lanes(b, j + v * VW, U);
-        add_strip(o, d + v * VW, 1, c, n, b->flow + j + v * VW, EOS_PANEL);
+        add_strip(o, d + v * VW, 1, steps_of(c), n, b->flow + j + v * VW, EOS_PANEL);
     }
     if (to_i.p != NULL) input_lanes(b, j, vecs, n, X, to_i);
 }

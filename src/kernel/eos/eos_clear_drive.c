@@ -9,12 +9,13 @@ typedef R_(lcsm_eos_grad_arrays) grads;
 static void clear(const lcsm_eos_plan *p, const grads *g, int operand, lcsm_eos_place w)
 {
     const lcsm_eos_layout *l     = &p->operand[operand];
-    ptrdiff_t              steps = l->axes & LCSM_AXIS_T ? p->T : 1;
+    ptrdiff_t              steps = l->by_read ? w.reads : l->axes & LCSM_AXIS_T ? p->T : 1;
     bool                   cut   = w.D < p->D && l->axes & LCSM_AXIS_D;
     ptrdiff_t              rows  = cut && l->axes & LCSM_AXIS_K ? p->K : 1;
     ptrdiff_t              count = cut ? w.D * (l->is_complex ? 2 : 1) : l->inner;
     if (!l->present || g->operand[operand] == NULL || !g->set[operand]) return;
-    real *at = g->operand[operand] + w.b * l->b + w.h * l->h + (cut ? w.d0 * l->d : 0);
+    real *at = g->operand[operand] + (l->by_read ? w.read * l->t : w.b * l->b) + w.h * l->h
+             + (cut ? w.d0 * l->d : 0);
     for (ptrdiff_t t = 0; t < steps; t++)
         for (ptrdiff_t k = 0; k < rows; k++)
             memset(at + t * l->t + k * l->k, 0, (size_t)count * sizeof(real));

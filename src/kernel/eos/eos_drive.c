@@ -26,6 +26,9 @@ typedef struct {
     real                      *partial; /* of all items */
     real                      *carry;   /* gradients of the memories of all items */
     size_t                     scratch_bytes, carry_bytes, partial_reals;
+    ptrdiff_t                  reads; /* of x->read, those that count */
+    lcsm_task_fn              *task;  /* of an item */
+    size_t                     items, run;
 } call;
 
 /* Heads of an item. */
@@ -34,15 +37,35 @@ static ptrdiff_t heads_of(const lcsm_eos_plan *p, const form *f)
     return f->in_step ? p->heads : 1;
 }
 
-/* The first head of an item; the others follow. */
-static place place_of(const lcsm_eos_plan *p, const form *f, size_t item)
+/* How many rows are read: they increase, and what follows a row that does not is none. */
+static ptrdiff_t count_reads(const lcsm_eos_plan *p, const R_(lcsm_eos_arrays) *x)
 {
-    ptrdiff_t heads = heads_of(p, f);
-    place     w     = {.tile = (ptrdiff_t)item % p->tiles};
-    w.h             = (ptrdiff_t)item / p->tiles % (p->H / heads) * heads;
-    w.b             = (ptrdiff_t)item / p->tiles / (p->H / heads);
-    w.d0            = w.tile * p->tile;
-    w.D             = p->D - w.d0 < p->tile ? p->D - w.d0 : p->tile;
+    ptrdiff_t n = 0, last = -1;
+    while (n < p->reads && x->read[n] > last && x->read[n] < p->B * p->T) last = x->read[n++];
+    return n;
+}
+
+/* The first read of sequence b. */
+static ptrdiff_t read_of(const call *c, ptrdiff_t b)
+{
+    seq x = {.read = c->x->read, .reads = c->reads};
+    return R_(lcsm_eos_read_from)(&x, b * c->p->T);
+}
+
+/* The first head of an item; the others follow. */
+static place place_of(const call *c, size_t item)
+{
+    const lcsm_eos_plan *p     = c->p;
+    ptrdiff_t            heads = heads_of(p, c->form);
+    place                w     = {.tile = (ptrdiff_t)item % p->tiles};
+    w.h                        = (ptrdiff_t)item / p->tiles % (p->H / heads) * heads;
+    w.b                        = (ptrdiff_t)item / p->tiles / (p->H / heads);
+    w.d0                       = w.tile * p->tile;
+    w.D                        = p->D - w.d0 < p->tile ? p->D - w.d0 : p->tile;
+    if (p->reads > 0) {
+        w.read  = read_of(c, w.b);
+        w.reads = read_of(c, w.b + 1) - w.read;
+    }
     return w;
 }
 
@@ -117,10 +140,12 @@ static seq problem(const lcsm_eos_plan *p, place w)
 /* A scratch size must not depend on the data, but forms look at which operands exist. */
 static void problem_shapes(const lcsm_eos_plan *p, const form *f, seq x[LCSM_EOS_HEADS])
 {
-    static const real somewhere = 0;
+    static const real    somewhere = 0;
+    static const int32_t none      = 0;
     for (ptrdiff_t h = 0; h < heads_of(p, f); h++) {
         x[h]       = problem(p, (place){.D = p->tile});
         x[h].heads = heads_of(p, f);
+        if (p->reads > 0) x[h].read = &none;
         for (int j = 0; j < EOS_OPERANDS; j++)
             if (p->operand[j].present) view_of(&x[h], j)->p = &somewhere;
     }
@@ -136,6 +161,11 @@ static seq problem_at(const call *c, place w)
     x.fresh = c->x->m0 == NULL;
     x.final = c->to.g == NULL ? c->m_T == NULL : c->g_m_T == NULL;
     x.first = c->to.g != NULL && c->to.g->m0 == NULL;
+    if (p->reads > 0) {
+        x.read      = c->x->read + w.read;
+        x.reads     = w.reads;
+        x.read_base = w.b * p->T;
+    }
     if (c->x->reset != NULL) {
         /* A sequence that starts at t ends, in reversed time, before the step t - 1. */
         x.reset       = c->x->reset + w.b * p->T + (p->reverse ? p->T : 0);
@@ -217,7 +247,7 @@ static size_t item_partials(const call *c, size_t item)
 
 static void add_partials(const call *c, size_t item)
 {
-    place       w       = place_of(c->p, c->form, item);
+    place       w       = place_of(c, item);
     const real *partial = c->partial + item_partials(c, item);
     for (ptrdiff_t h = 0; h < heads_of(c->p, c->form); h++, w.h++, partial += c->partial_reals)
         R_(lcsm_eos_add_partial)(&c->to, w, partial);
@@ -282,6 +312,28 @@ size_t R_(lcsm_eos_tape_bytes)(const lcsm_eos_plan *p)
     return n * (size_t)lcsm_eos_cells(p) * sizeof(real);
 }
 
+/* ---- work items -------------------------------------------------------------------------- */
+
+static void run_items(void *arg, size_t number, int worker)
+{
+    call  *c    = arg;
+    size_t from = number * c->run, to = from + c->run < c->items ? from + c->run : c->items;
+    for (size_t item = from; item < to; item++) c->task(arg, item, worker);
+}
+
+/* All items. Forms ask for the memory of the sequence that follows while they work on one: so a
+ * worker takes runs of them, and each worker several runs. */
+static void run_all(call *c, lcsm_task_fn *task)
+{
+    enum { RUNS = 8, LONGEST = 16 };
+    size_t runs = RUNS * (size_t)(c->p->threads > 1 ? c->p->threads : 1);
+    c->task     = task;
+    c->items    = items_of(c->p, c->form);
+    c->run      = c->items / runs < LONGEST ? c->items / runs : LONGEST;
+    if (c->run == 0) c->run = 1;
+    lcsm_parallel_for(c->p->threads, (c->items + c->run - 1) / c->run, run_items, c);
+}
+
 /* ---- passes ----------------------------------------------------------------------------- */
 
 /* y of the first step that an item sees, and its stride. */
@@ -289,6 +341,7 @@ static ptrdiff_t y_of(const lcsm_eos_plan *p, place w, ptrdiff_t *stride)
 {
     ptrdiff_t row = p->H * p->D;
     *stride       = p->reverse ? -row : row;
+    if (p->reads > 0) return (w.read * p->H + w.h) * p->D + w.d0;
     return (w.b * p->T * p->H + w.h) * p->D + w.d0 + (p->reverse ? (p->T - 1) * row : 0);
 }
 
@@ -330,7 +383,7 @@ static void fwd_item(void *arg, size_t item, int worker)
 {
     const call          *c = arg;
     const lcsm_eos_plan *p = c->p;
-    place                w = place_of(p, c->form, item);
+    place                w = place_of(c, item);
     seq                  x[LCSM_EOS_HEADS];
     problems_at(c, w, x);
     real *m  = (real *)(void *)(c->scratch + (size_t)worker * c->scratch_bytes);
@@ -361,8 +414,22 @@ void R_(lcsm_eos_fwd)(const lcsm_eos_plan *p, const R_(lcsm_kernels) *k,
                      .tape    = tape,
                      .step    = is_step(p) && tape == NULL && m_T != NULL ? k->eos_step : NULL,
                      .scratch = ws,
-                     .scratch_bytes = fwd_scratch(p, f)};
-    lcsm_parallel_for(p->threads, items_of(p, f), fwd_item, &c);
+                     .scratch_bytes = fwd_scratch(p, f),
+                     .reads         = count_reads(p, x)};
+    run_all(&c, fwd_item);
+    if (p->reads > 0)
+        memset(y + c.reads * p->H * p->D, 0,
+               (size_t)((p->reads - c.reads) * p->H * p->D) * sizeof(real));
+}
+
+/* Gradients of rows of s that are not read. */
+static void clear_unread(const call *c)
+{
+    const lcsm_eos_layout *l = &c->p->operand[EOS_s];
+    real                  *g = c->to.g->operand[EOS_s];
+    for (ptrdiff_t n = c->reads; l->by_read && g != NULL && n < c->p->reads; n++)
+        for (ptrdiff_t h = 0; h < c->p->H && c->to.g->set[EOS_s]; h++)
+            memset(g + n * l->t + h * l->h, 0, (size_t)l->inner * sizeof(real));
 }
 
 /* One span of an item. */
@@ -370,7 +437,7 @@ static void bwd_item(void *arg, size_t item, int worker)
 {
     const call          *c = arg;
     const lcsm_eos_plan *p = c->p;
-    place                w = place_of(p, c->form, item);
+    place                w = place_of(c, item);
     seq                  x[LCSM_EOS_HEADS];
     seq_grads            g[LCSM_EOS_HEADS];
     problems_at(c, w, x);
@@ -416,7 +483,8 @@ void R_(lcsm_eos_bwd)(const lcsm_eos_plan *p, const R_(lcsm_kernels) *k,
                             .scratch       = ws,
                             .scratch_bytes = bwd_scratch(p, f),
                             .carry_bytes   = carry_bytes(p, f),
-                            .partial_reals = R_(lcsm_eos_partial_reals)(p)};
+                            .partial_reals = R_(lcsm_eos_partial_reals)(p),
+                            .reads         = count_reads(p, x)};
     unsigned char *after = c.scratch + c.scratch_bytes * workers_of(p, f);
     if (p->span < p->T) c.carry = (real *)(void *)after;
     after += c.carry_bytes * items_of(p, f);
@@ -425,10 +493,11 @@ void R_(lcsm_eos_bwd)(const lcsm_eos_plan *p, const R_(lcsm_kernels) *k,
     c.to.first = p->T;
     memset(c.to.sums, 0, R_(lcsm_eos_sum_bytes)(p));
     R_(lcsm_eos_clear_rest)(p, g);
+    clear_unread(&c);
     do {
         c.to.next  = c.to.first;
         c.to.first = c.to.next == 0 ? 0 : (c.to.next - 1) / p->span * p->span;
-        lcsm_parallel_for(p->threads, items_of(p, f), bwd_item, &c);
+        run_all(&c, bwd_item);
         for (size_t item = 0; c.partial_reals > 0 && item < items_of(p, f); item++)
             add_partials(&c, item);
     } while (c.to.first > 0);

@@ -16,6 +16,7 @@ typedef struct {
     const real    *operand[EOS_OPERANDS];
     const real    *m0; /* backward does not read it, only whether it is NULL */
     const uint8_t *reset;
+    const int32_t *read; /* (reads) */
 } R_(lcsm_eos_arrays);
 
 typedef struct {
@@ -37,9 +38,10 @@ void R_(lcsm_eos_bwd)(const lcsm_eos_plan *p, const R_(lcsm_kernels) *k,
                       const real *g_m_T, const R_(lcsm_eos_grad_arrays) *g, const real *tape,
                       void *ws);
 
-/* Where a head's part of an item lies: sequence b, head h, columns d0 .. d0 + D - 1. */
+/* Where a head's part of an item lies: sequence b, head h, columns d0 .. d0 + D - 1; where only
+ * some steps are read, rows read .. read + reads - 1 of s and y. */
 typedef struct {
-    ptrdiff_t b, h, tile, d0, D;
+    ptrdiff_t b, h, tile, d0, D, read, reads;
 } lcsm_eos_place;
 
 /* Whether an item is the only one that adds to its part of a gradient, a part of its steps. */

@@ -240,6 +240,28 @@ static lcsm_status check_together(const lcsm_eos_plan *p, lcsm_error *err)
     return check_generated(p, err);
 }
 
+/* Steps whose terms of a static operand's gradient are summed by the kernel, in its precision. */
+enum { SPAN = 2048 };
+
+/* Where only some steps are read, the rows of s are theirs. */
+static lcsm_status check_reads(lcsm_eos_plan *p, lcsm_error *err)
+{
+    ptrdiff_t steps = p->B * p->T;
+    if (p->reads == 0) return LCSM_OK;
+    if (p->reads < 0 || p->reads > steps || steps > INT32_MAX)
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT,
+                         "eos: reads is %td of %td steps, want 0 .. all of at most %d", p->reads,
+                         steps, INT32_MAX);
+    if (!lcsm_eos_has(p, EOS_s, T) || p->reverse || p->T > SPAN)
+        return lcsm_fail(err, LCSM_ERR_UNSUPPORTED,
+                         "eos: reads want an s by token, time that runs forward and at most %d "
+                         "steps; found %s, %s and %td",
+                         SPAN, lcsm_eos_has(p, EOS_s, T) ? "that" : "a static s",
+                         p->reverse ? "backward" : "forward", p->T);
+    p->operand[EOS_s].by_read = true;
+    return LCSM_OK;
+}
+
 /* ---- the form --------------------------------------------------------------------------- */
 
 static bool separable(const lcsm_eos_plan *p)
@@ -258,6 +280,8 @@ static bool all_static(const lcsm_eos_plan *p)
 
 static bool serves(const lcsm_eos_plan *p, lcsm_eos_form form)
 {
+    if (p->reads > 0 && form == LCSM_FORM_CHUNKED && p->is_complex) return false;
+    if (p->reads > 0 && form != LCSM_FORM_CHUNKED && form != LCSM_FORM_RECURRENT) return false;
     switch (form) {
     case LCSM_FORM_RECURRENT: return true;
     case LCSM_FORM_CHUNKED: return separable(p) && !has(p, EOS_erase);
@@ -283,6 +307,9 @@ static void choose_form(lcsm_eos_plan *p)
         lcsm_eos_form form;
         const char   *reason;
     } choices[] = {
+        {p->reads > 0 && !serves(p, LCSM_FORM_CHUNKED), LCSM_FORM_RECURRENT,
+         "only some steps are read, and o is no outer product, or complex"},
+        {p->reads > 0, LCSM_FORM_CHUNKED, "only some steps are read: matrix products over chunks"},
         {has(p, EOS_dense), LCSM_FORM_RECURRENT, "a dense K x K product has no faster form"},
         {serves(p, LCSM_FORM_DELTA), LCSM_FORM_DELTA, "the delta rule, as matrix products"},
         {has(p, EOS_erase), LCSM_FORM_RECURRENT, "erase with an o that is no outer product"},
@@ -329,9 +356,6 @@ static void choose_chunk(lcsm_eos_plan *p, ptrdiff_t wanted)
     if (wanted == 0 && one_chunk_pays(p, chunk)) chunk = p->T;
     p->chunk = chunk < p->T ? chunk : (p->T > 0 ? p->T : 1);
 }
-
-/* Steps whose terms of a static operand's gradient are summed by the kernel, in its precision. */
-enum { SPAN = 2048 };
 
 static bool any_static(const lcsm_eos_plan *p)
 {
@@ -406,22 +430,30 @@ lcsm_status lcsm_eos_plan_make(lcsm_eos_plan *plan, int threads, const lcsm_eos_
     lcsm_status             st = check_sizes(desc, err);
     if (st != LCSM_OK) return st;
 
-    lcsm_eos_plan p = {.B       = desc->B,
-                       .T       = desc->T,
-                       .H       = desc->H,
-                       .K       = desc->K,
-                       .D       = desc->D,
-                       .reverse = desc->reverse,
-                       .resets  = desc->resets,
-                       .gen     = desc->gen,
-                       .tau     = desc->tau,
-                       .scale   = desc->scale == 0 ? 1 : desc->scale,
-                       .threads = threads};
+    lcsm_eos_desc rows = *desc; /* of the steps that are read */
+    rows.B             = 1;
+    rows.T             = desc->reads;
+    lcsm_eos_plan p    = {.B       = desc->B,
+                          .T       = desc->T,
+                          .H       = desc->H,
+                          .K       = desc->K,
+                          .D       = desc->D,
+                          .reads   = desc->reads,
+                          .reverse = desc->reverse,
+                          .resets  = desc->resets,
+                          .gen     = desc->gen,
+                          .tau     = desc->tau,
+                          .scale   = desc->scale == 0 ? 1 : desc->scale,
+                          .threads = threads};
     operands_of(desc, operand);
     for (int j = 0; j < EOS_OPERANDS; j++)
-        if ((st = lay_out(desc, j, operand[j], &p.operand[j], err)) != LCSM_OK) return st;
+        if ((st = lay_out(j == EOS_s && desc->reads > 0 ? &rows : desc, j, operand[j],
+                          &p.operand[j], err))
+            != LCSM_OK)
+            return st;
     p.is_complex = any_phase(&p) || p.operand[EOS_e].is_complex || p.operand[EOS_s].is_complex;
     if ((st = check_together(&p, err)) != LCSM_OK) return st;
+    if ((st = check_reads(&p, err)) != LCSM_OK) return st;
 
     if (desc->chunk < 0 || desc->tile < 0)
         return lcsm_fail(err, LCSM_ERR_ARGUMENT, "eos: chunk is %td and tile %td, want at least 0",
@@ -436,7 +468,8 @@ lcsm_status lcsm_eos_plan_make(lcsm_eos_plan *plan, int threads, const lcsm_eos_
         p.reason = "asked for";
     }
     choose_chunk(&p, desc->chunk);
-    choose_cut(&p, p.form == LCSM_FORM_RECURRENT && has(&p, EOS_dense) ? p.D : desc->tile);
+    bool uncut = p.reads > 0 || (p.form == LCSM_FORM_RECURRENT && has(&p, EOS_dense));
+    choose_cut(&p, uncut ? p.D : desc->tile);
     choose_heads(&p);
     *plan = p;
     return LCSM_OK;

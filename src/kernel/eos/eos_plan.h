@@ -20,10 +20,12 @@ typedef struct {
     unsigned  axes;
     ptrdiff_t b, t, h, k, d; /* strides in numbers; 0 broadcasts */
     ptrdiff_t inner;         /* contiguous numbers of one step and head */
+    bool      by_read;       /* its rows are those of the steps that are read */
 } lcsm_eos_layout;
 
 typedef struct {
     ptrdiff_t       B, T, H, K, D;
+    ptrdiff_t       reads; /* rows of s and y, or 0: every step of every sequence */
     lcsm_eos_layout operand[EOS_OPERANDS];
     bool            is_complex, reverse, resets;
     lcsm_eos_gen    gen;

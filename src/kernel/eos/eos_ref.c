@@ -179,6 +179,15 @@ static void step(const seq *x, ptrdiff_t t, const real *m_prev, real *w, real *m
     }
 }
 
+/* The row of s and y that step t has, or -1. */
+static ptrdiff_t row_of(const seq *x, ptrdiff_t t)
+{
+    if (x->read == NULL) return t;
+    ptrdiff_t j = R_(lcsm_eos_read_from)(x, t);
+    return j < x->reads && x->read[j] - x->read_base == t ? j : -1;
+}
+
+/* y = scale Re(m^T s), s from its row t. */
 static void shrink(const seq *x, ptrdiff_t t, const real *m, real *y)
 {
     ptrdiff_t K = x->K, D = x->D, plane = K * D;
@@ -205,7 +214,8 @@ static void fwd(const seq *x, ptrdiff_t C, real *m, real *y, ptrdiff_t y_t, real
     for (ptrdiff_t t = 0; t < x->T; t++) {
         if (tape != NULL && t % C == 0) memcpy(tape + (size_t)(t / C) * n, m, n * sizeof(real));
         step(x, t, m, ws, m);
-        shrink(x, t, m, y + t * y_t);
+        ptrdiff_t row = row_of(x, t);
+        if (row >= 0) shrink(x, row, m, y + row * y_t);
     }
 }
 
@@ -378,7 +388,8 @@ static void bwd_cell(const seq *x, ptrdiff_t t0, ptrdiff_t t1, const real *g_y, 
         bool        empty  = R_(lcsm_eos_resets)(x, t);
         if (empty) memset(w, 0, n * sizeof(real));
         else oscillate(x, t, m_prev, w);
-        shrink_bwd(x, g, t, m_prev + n, g_y + t * g_y_t, g_m);
+        ptrdiff_t row = row_of(x, t);
+        if (row >= 0) shrink_bwd(x, g, row, m_prev + n, g_y + row * g_y_t, g_m);
         expand_bwd(x, g, t, w, g_m);
         if (empty) memset(next, 0, n * sizeof(real));
         else oscillate_bwd(x, g, t, m_prev, g_m, next);

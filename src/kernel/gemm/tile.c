@@ -163,12 +163,14 @@ VEC_INLINE const real *row_of(const real *p, ptrdiff_t r, ptrdiff_t stride, ptrd
     return p + (r < rows ? r : rows - 1) * stride;
 }
 
-static void dots_block(ptrdiff_t rows, ptrdiff_t r, ptrdiff_t s, const lcsm_rows *p, real *c,
-                       ptrdiff_t cr)
+/* Row r + i of C has columns up to until[i]; A has `rows` rows, B has `b_rows`. */
+static void dots_block(ptrdiff_t rows, ptrdiff_t b_rows, ptrdiff_t r, ptrdiff_t s,
+                       const ptrdiff_t *until, const lcsm_rows *p, real *c, ptrdiff_t cr)
 {
     const ptrdiff_t depth = p->depth, a_block = p->a_block, b_block = p->b_block;
 #define X(i)                                                                                       \
-    const real *a##i = row_of(p->a, r + i, p->ar, rows), *b##i = row_of(p->b, s + i, p->br, rows); \
+    const real *a##i    = row_of(p->a, r + i, p->ar, rows);                                        \
+    const real *b##i    = row_of(p->b, s + i, p->br, b_rows);                                      \
     vec         s##i##0 = vzero(), s##i##1 = s##i##0, s##i##2 = s##i##0, s##i##3 = s##i##0;
     BLOCK(X)
 #undef X
@@ -190,8 +192,8 @@ static void dots_block(ptrdiff_t rows, ptrdiff_t r, ptrdiff_t s, const lcsm_rows
 #undef X
     } while (--blocks > 0);
 #define X(i)                                                                                       \
-    if (r + i < rows) {                                                                            \
-        ptrdiff_t n = r + i - s + 1;                                                               \
+    if (r + i < rows && until[i] >= s) {                                                           \
+        ptrdiff_t n = until[i] - s + 1;                                                            \
         vsums4(s##i##0, s##i##1, s##i##2, s##i##3, c + (r + i) * cr + s, n < 4 ? n : 4);           \
     }
     BLOCK(X)
@@ -200,11 +202,29 @@ static void dots_block(ptrdiff_t rows, ptrdiff_t r, ptrdiff_t s, const lcsm_rows
 
 void K_(lcsm_dots_lower)(ptrdiff_t rows, const lcsm_rows *p, real *c, ptrdiff_t cr, real *diag)
 {
-    for (ptrdiff_t r = 0; r < rows; r += 4)
-        for (ptrdiff_t s = 0; s <= r; s += 4) dots_block(rows, r, s, p, c, cr);
+    for (ptrdiff_t r = 0; r < rows; r += 4) {
+        const ptrdiff_t until[] = {r, r + 1, r + 2, r + 3};
+        for (ptrdiff_t s = 0; s <= r; s += 4) dots_block(rows, rows, r, s, until, p, c, cr);
+    }
     for (ptrdiff_t r = 0; diag != NULL && r < rows; r++) {
         diag[r]       = c[r * cr + r];
         c[r * cr + r] = 0;
+    }
+}
+
+void K_(lcsm_dots_until)(ptrdiff_t rows, const ptrdiff_t *until, const lcsm_rows *p, real *c,
+                         ptrdiff_t cr, ptrdiff_t cols, real *diag)
+{
+    for (ptrdiff_t r = 0; r < rows; r += 4) {
+        ptrdiff_t last = until[r + 3 < rows ? r + 3 : rows - 1];
+        for (ptrdiff_t i = r; i < r + 4 && i < rows; i++)
+            memset(c + i * cr, 0, (size_t)cols * sizeof(real));
+        for (ptrdiff_t s = 0; s <= last; s += 4)
+            dots_block(rows, last + 1, r, s, until + r, p, c, cr);
+    }
+    for (ptrdiff_t r = 0; diag != NULL && r < rows; r++) {
+        diag[r]              = c[r * cr + until[r]];
+        c[r * cr + until[r]] = 0;
     }
 }
 
