@@ -263,12 +263,12 @@ static void oscillate(const lcsm_mixer *m, const lcsm_code_states *c, lcsm_state
     s->tau = m->cfg->tau;
 }
 
-/* e or s: activated, from the data or a learned matrix. */
-static lcsm_operand state_of(const lcsm_mixer *m, bool data, lcsm_act act, const char *name,
-                             ptrdiff_t K)
+/* e or s: activated, from the data x or a learned matrix. */
+static lcsm_operand state_of(const lcsm_mixer *m, lcsm_tensor *x, bool data, lcsm_act act,
+                             const char *name, ptrdiff_t K)
 {
     lcsm_tensor *z = data
-                       ? lcsm_mix_project(m, m->x, name, K, false)
+                       ? lcsm_mix_project(m, x, name, K, false)
                        : lcsm_mix_param(m, name, lcsm_dims(1, K, m->D), lcsm_init_normal(0.1), 0);
     lcsm_tensor *f = act == LCSM_ACT_NONE ? z : lcsm_activate(m->g, act, z);
     return data ? lcsm_per_token_k(f) : lcsm_static(f, LCSM_AXIS_K | LCSM_AXIS_D);
@@ -290,16 +290,30 @@ static void ssm(const lcsm_mixer *m, lcsm_states *s)
     s->i.x = lcsm_mul(m->g, s->i.x, dt);
 }
 
+/* Whether the operator reads only where results are wanted: in its chunked form. */
+static bool reads_places(const lcsm_mixer *m, const lcsm_code_states *c)
+{
+    enum { LONGEST = 2048 };
+    return m->places != NULL && c->data_e && c->data_s && !c->ssm && !c->o.product
+        && c->o.kd == PART_NONE && c->o.phase == LCSM_PHASE_NONE && !m->cfg->bidirectional
+        && m->T <= LONGEST;
+}
+
 bool lcsm_code_build(const lcsm_mixer *m, lcsm_states *s)
 {
     lcsm_code_states c;
     lcsm_error       err;
     if (lcsm_code_of_config(m->cfg, &c, &err) != LCSM_OK)
         return lcsm_graph_fail(m->g, err.status, "%s", err.text) != NULL;
-    *s   = (lcsm_states){.H = 1, .K = lcsm_mix_expand(m, 128), .D = m->D};
-    s->i = lcsm_per_token_d(lcsm_mix_project(m, m->x, "i", m->D, false));
-    s->e = state_of(m, c.data_e, c.act, "e", s->K);
-    s->s = state_of(m, c.data_s, c.act, "s", s->K);
+    *s             = (lcsm_states){.H = 1, .K = lcsm_mix_expand(m, 128), .D = m->D};
+    s->i           = lcsm_per_token_d(lcsm_mix_project(m, m->x, "i", m->D, false));
+    s->e           = state_of(m, m->x, c.data_e, c.act, "e", s->K);
+    lcsm_tensor *x = m->x;
+    if (reads_places(m, &c)) {
+        s->read = m->places;
+        x       = lcsm_mix_pick(m->g, m->places, x);
+    }
+    s->s = state_of(m, x, c.data_s, c.act, "s", s->K);
     if (c.ssm) ssm(m, s);
     else oscillate(m, &c, s);
     return s->i.x != NULL && s->e.x != NULL && s->s.x != NULL;
