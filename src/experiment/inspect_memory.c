@@ -13,6 +13,7 @@
 #include "graph/attr.h"
 #include "graph/internal.h"
 #include "kernel/eos/eos_plan.h"
+#include "model/config.h"
 #include "model/handle.h"
 #include "model/model.h"
 #include "report/rank.h"
@@ -194,7 +195,7 @@ static lcsm_status open_reading(reading *r, const lcsm_model *model, size_t toke
 {
     lcsm_status     st   = LCSM_OK;
     lcsm_model_want want = {.logits = true, .last = true, .ignore = -1};
-    r->count             = (size_t)model->cfg.layers;
+    r->count             = (size_t)lcsm_model_config_layers(&model->cfg);
     r->pieces            = tokens / PIECE;
     r->list              = calloc(r->count, sizeof *r->list);
     if (r->list == NULL) return no_room(err);

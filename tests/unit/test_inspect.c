@@ -129,6 +129,13 @@ TEST(every_kind_of_memory_can_be_inspected)
     }
 }
 
+TEST(the_paper_s_number_of_layers_is_inspected)
+{
+    json_t *root = inspect("layers", "0", NULL, 0, 0);
+    assert_int_equal(json_array_size(json_object_get(root, "layers")), 10);
+    json_decref(root);
+}
+
 TEST(a_folder_without_a_model_is_refused)
 {
     temp_folder          f = temp_folder_make();

@@ -130,6 +130,7 @@ static void prove_labels(const char *method, int wiring)
 
 TEST(trainer_of_recall_computes_only_what_labels_need)
 {
+    prove_labels("custom", LCSM_WIRING_MQAR); /* the operator itself reads only there */
     prove_labels("m1", LCSM_WIRING_MQAR);
     prove_labels("retnet", LCSM_WIRING_MQAR);
     prove_labels("gla", LCSM_WIRING_MQAR_PLAIN);
