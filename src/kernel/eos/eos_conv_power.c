@@ -14,7 +14,7 @@ void K_(lcsm_powers_plan)(powers *w, const seq *x, carver *c)
 {
     carver none = {NULL, 0};
     *w          = (powers){.T = x->T};
-    K_(lcsm_scan_plan)(&w->p, x, 1, 1, 1, 1, &none);
+    K_(lcsm_scan_plan)(&w->p, x, 1, 1, 1, 1, 1, &none);
     w->Kp       = (x->K + ROWS - 1) / ROWS * ROWS;
     w->Dv       = (x->D + VW - 1) / VW * VW;
     size_t size = (size_t)(w->Kp * w->Dv), wide = size * (sizeof(double) / sizeof(real));

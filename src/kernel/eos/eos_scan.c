@@ -21,10 +21,10 @@ VEC_INLINE void run(const unit *u, ptrdiff_t R, ptrdiff_t NV, bool e_tile, bool 
     const real     *e = u->e[RE].p, *s = u->s[RE].p, *b = u->b.p, *c = u->c;
     real           *y     = u->y.p;
     const bool      fresh = is_fresh(u, &u->y);
-    ahead_lines     next  = {.count = 0};
-    vec             m[SCAN_ROWS][4];
-    if (fused) next = ahead_tile(u);
-    SCAN_EACH(r, R) SCAN_EACH(v, NV) m[r][v] = vload(tile + r * m_k + v * VW);
+    ahead_lines     next;
+    vec             m[SCAN_TILE];
+    if (fused) ahead_tile(u, &next);
+    SCAN_EACH(r, R) SCAN_EACH(v, NV) m[r * NV + v] = vload(tile + r * m_k + v * VW);
     for (ptrdiff_t t = 0; t < n; t++) {
         vec in[4], sum[4];
         if (fused) ahead_step(&next, t);
@@ -32,19 +32,19 @@ VEC_INLINE void run(const unit *u, ptrdiff_t R, ptrdiff_t NV, bool e_tile, bool 
         SCAN_EACH(v, NV) sum[v] = fresh ? vzero() : vload(y + v * VW);
         SCAN_EACH(r, R) SCAN_EACH(v, NV)
         {
-            ptrdiff_t at = (r * NV + v) * VW;
-            vec       ev = e_tile ? vload(E + at) : vset1(e[r]);
-            vec       sv = s_tile ? vload(S + at) : vset1(s[r]);
-            vec       ov = fused ? vexp2(vload(b + v * VW) * vload(c + at)) : vload(o + at);
-            m[r][v]      = ov * m[r][v] + ev * in[v];
-            sum[v] += sv * m[r][v];
+            ptrdiff_t at  = (r * NV + v) * VW;
+            vec       ev  = e_tile ? vload(E + at) : vset1(e[r]);
+            vec       sv  = s_tile ? vload(S + at) : vset1(s[r]);
+            vec       ov  = fused ? vexp2(vload(b + v * VW) * vload(c + at)) : vload(o + at);
+            m[r * NV + v] = ov * m[r * NV + v] + ev * in[v];
+            sum[v] += sv * m[r * NV + v];
         }
         SCAN_EACH(v, NV) vstore(y + v * VW, sum[v]);
         i += i_t, e += e_t, s += s_t, y += y_t;
         if (fused) b += b_t;
         else o += o_t;
     }
-    SCAN_EACH(r, R) SCAN_EACH(v, NV) vstore(tile + r * m_k + v * VW, m[r][v]);
+    SCAN_EACH(r, R) SCAN_EACH(v, NV) vstore(tile + r * m_k + v * VW, m[r * NV + v]);
 }
 
 #define RUN(R, NV, e, s, fused)                                                                    \
@@ -68,13 +68,16 @@ RUN(4, 1, 0, 0, 1)
 #if VW == 16
 RUNS(4, 4)
 RUN(4, 4, 0, 0, 1)
+RUN(16, 1, 0, 0, 1)
 #define WIDE       TABLE(4, 4)
 #define WIDE_FUSED run_4_4_001
+#define TALL_FUSED run_16_1_001
 #else
 RUNS(4, 2)
 RUN(4, 2, 0, 0, 1)
 #define WIDE       TABLE(4, 2)
 #define WIDE_FUSED run_4_2_001
+#define TALL_FUSED run_4_1_001
 #endif
 
 /* By one row or several, one vector or several; then e a tile (2) and s a tile (1). */
@@ -84,7 +87,7 @@ static K_(lcsm_scan_run) * run_of(const unit *u)
 {
     const scan *p = u->p;
     if (p->planes == 2) return K_(lcsm_scan_run_complex);
-    if (p->fused) return u->cut.NV > 1 ? WIDE_FUSED : run_4_1_001;
+    if (p->fused) return u->cut.NV > 1 ? WIDE_FUSED : p->R > 4 ? TALL_FUSED : run_4_1_001;
     return RUN_OF[p->R > 1][u->cut.NV > 1][2 * p->e_matrix + p->s_matrix];
 }
 
@@ -98,7 +101,7 @@ static void plan(scan *p, cols *q, const seq *x, real *ws, size_t *used)
     carver          c  = {ws, 0};
     const ptrdiff_t NV = VW == 16 ? 4 : 2;
     K_(lcsm_scan_plan)
-    (p, x, SCAN_BLOCK, is_token(&x->full) ? SCAN_BLOCK_FULL : SCAN_BLOCK_TOKEN, NV, NV, &c);
+    (p, x, SCAN_BLOCK, is_token(&x->full) ? SCAN_BLOCK_FULL : SCAN_BLOCK_TOKEN, NV, NV, 1, &c);
     size_t line = (size_t)(p->n_max * SCAN_COLUMNS);
     q->i        = carve(&c, line);
     q->b        = p->b != NULL ? carve(&c, line) : NULL;

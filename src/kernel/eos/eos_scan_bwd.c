@@ -26,9 +26,9 @@ VEC_INLINE void recall(const unit *u, const sweep *w, ptrdiff_t R, ptrdiff_t NV,
     const real     *i = u->i.p, *b = u->b.p, *c = u->c, *g_y = u->g_y.p;
     const real     *e = u->e[RE].p, *E = u->E[RE], *o = u->o[RE].p;
     real           *slot = w->m, *s_lane = w->s_lanes[RE], *made = u->p->o_buf[RE];
-    ahead_lines     next = {.count = 0};
-    vec             m[SCAN_ROWS][4], s_sum[SCAN_ROWS][4];
-    if (fused) next = ahead_tile(u);
+    ahead_lines     next;
+    vec             m[SCAN_TILE][4], s_sum[SCAN_TILE][4];
+    if (fused) ahead_tile(u, &next);
     SCAN_EACH(r, R) SCAN_EACH(v, NV)
     {
         m[r][v]     = vload(slot + r * W + v * VW);
@@ -73,36 +73,29 @@ static __attribute__((noinline)) void sweep_complement(const sweep *w, ptrdiff_t
 
 /* Gradients that nobody wants cost next to nothing here; they are not passed on. */
 VEC_INLINE void sweep_tile(const unit *u, const sweep *w, ptrdiff_t R, ptrdiff_t NV, bool e_tile,
-                           bool s_tile, bool fused)
+                           bool s_tile)
 {
     const ptrdiff_t W = NV * VW, size = R * W, last = u->at->n - 1;
     const ptrdiff_t o_t = u->o[RE].t, e_t = u->e[RE].t, s_t = u->s[RE].t;
-    const ptrdiff_t i_t = u->i.t, b_t = u->b.t, g_y_t = u->g_y.t, g_i_t = u->g_i.t;
+    const ptrdiff_t i_t = u->i.t, g_y_t = u->g_y.t, g_i_t = u->g_i.t;
     const real     *i = u->i.p + last * i_t, *g_y = u->g_y.p + last * g_y_t;
     const real     *o = u->o[RE].p + last * o_t;
     const real     *e = u->e[RE].p + last * e_t, *s = u->s[RE].p + last * s_t;
     const real     *E = u->E[RE], *S = u->S[RE];
     real           *m = w->m + last * size, *g_i = u->g_i.p + last * g_i_t;
     real           *e_lane     = e_tile ? NULL : w->e_lanes[RE] + last * R * VW;
-    const bool      complement = !fused && w->g_z != NULL;
-    const real     *b = fused ? u->b.p + last * b_t : NULL, *c = u->c;
-    real           *g_b     = fused ? u->g_b.p + last * u->g_b.t : NULL;
-    const bool      fresh_i = is_fresh(u, &u->g_i), fresh_b = fused && is_fresh(u, &u->g_b);
-    vec             G[SCAN_ROWS][4], e_sum[SCAN_ROWS][4], c_sum[SCAN_ROWS][4];
+    const bool      complement = w->g_z != NULL, fresh = is_fresh(u, &u->g_i);
+    vec             G[SCAN_ROWS][4], e_sum[SCAN_ROWS][4];
     SCAN_EACH(r, R) SCAN_EACH(v, NV)
     {
         G[r][v]     = vload(w->G + r * W + v * VW);
-        e_sum[r][v] = c_sum[r][v] = vzero();
+        e_sum[r][v] = vzero();
     }
     for (ptrdiff_t t = last; t >= 0; t--) {
-        vec sum[4], gy[4], in[4], bt[4], across[4];
-        SCAN_EACH(v, NV) sum[v] = fresh_i ? vzero() : vload(g_i + v * VW);
+        vec sum[4], gy[4], in[4];
+        SCAN_EACH(v, NV) sum[v] = fresh ? vzero() : vload(g_i + v * VW);
         SCAN_EACH(v, NV) gy[v]  = vload(g_y + v * VW);
         SCAN_EACH(v, NV) in[v]  = vload(i + v * VW);
-        if (fused) {
-            SCAN_EACH(v, NV) bt[v]     = vload(b + v * VW);
-            SCAN_EACH(v, NV) across[v] = vzero();
-        }
         SCAN_EACH(r, R)
         {
             vec ge = e_tile ? vzero() : vload(e_lane + r * VW);
@@ -118,25 +111,11 @@ VEC_INLINE void sweep_tile(const unit *u, const sweep *w, ptrdiff_t R, ptrdiff_t
                 else ge += G[r][v] * in[v];
                 if (complement) sweep_complement(w, t * size + at, G[r][v] * before);
                 G[r][v] *= vload(o + at);
-                if (fused) {
-                    vec g_z = G[r][v] * before;
-                    across[v] += g_z * vload(c + at);
-                    c_sum[r][v] += g_z * bt[v];
-                } else {
-                    vstore(m + size + at, G[r][v] * before);
-                }
+                vstore(m + size + at, G[r][v] * before);
             }
             if (!e_tile) vstore(e_lane + r * VW, ge);
         }
         SCAN_EACH(v, NV) vstore(g_i + v * VW, sum[v]);
-        if (fused) {
-            SCAN_EACH(v, NV)
-            {
-                vec old = fresh_b ? vzero() : vload(g_b + v * VW);
-                vstore(g_b + v * VW, old + across[v] * unit_factor(u));
-            }
-            b -= b_t, g_b -= u->g_b.t;
-        }
         i -= i_t, g_y -= g_y_t, g_i -= g_i_t, m -= size, o -= o_t, e -= e_t, s -= s_t;
         if (!e_tile) e_lane -= R * VW;
     }
@@ -144,7 +123,67 @@ VEC_INLINE void sweep_tile(const unit *u, const sweep *w, ptrdiff_t R, ptrdiff_t
     {
         vstore(w->G + r * W + v * VW, G[r][v]);
         if (e_tile) vstore(w->e_sum[RE] + r * W + v * VW, e_sum[r][v]);
-        if (fused) vstore(w->g_c + r * W + v * VW, c_sum[r][v]);
+    }
+}
+
+/* The same where o is exp(b c) and e and s are vectors: the gradients of b and c are taken here. */
+VEC_INLINE void sweep_fused(const unit *u, const sweep *w, ptrdiff_t R, ptrdiff_t NV)
+{
+    const ptrdiff_t W = NV * VW, size = R * W, last = u->at->n - 1;
+    const ptrdiff_t e_t = u->e[RE].t, s_t = u->s[RE].t, i_t = u->i.t, b_t = u->b.t;
+    const ptrdiff_t g_y_t = u->g_y.t, g_i_t = u->g_i.t, g_b_t = u->g_b.t;
+    const real     *i = u->i.p + last * i_t, *g_y = u->g_y.p + last * g_y_t;
+    const real     *e = u->e[RE].p + last * e_t, *s = u->s[RE].p + last * s_t;
+    const real     *b = u->b.p + last * b_t, *c = u->c, *o = u->o[RE].p + last * size;
+    real           *m = w->m + last * size, *e_lane = w->e_lanes[RE] + last * R * VW;
+    real           *g_i = u->g_i.p + last * g_i_t, *g_b = u->g_b.p + last * g_b_t;
+    const bool      fresh_i = is_fresh(u, &u->g_i), fresh_b = is_fresh(u, &u->g_b);
+    vec             G[SCAN_TILE][2], c_sum[SCAN_TILE][2];
+    SCAN_EACH(r, R) SCAN_EACH(v, NV)
+    {
+        G[r][v]     = vload(w->G + r * W + v * VW);
+        c_sum[r][v] = vzero();
+    }
+    for (ptrdiff_t t = last; t >= 0; t--) {
+        vec sum[2], across[2], gy[2], in[2], bt[2];
+        SCAN_EACH(v, NV)
+        {
+            sum[v]    = fresh_i ? vzero() : vload(g_i + v * VW);
+            across[v] = vzero();
+            gy[v]     = vload(g_y + v * VW);
+            in[v]     = vload(i + v * VW);
+            bt[v]     = vload(b + v * VW);
+        }
+        SCAN_EACH(r, R)
+        {
+            vec ge = vload(e_lane + r * VW);
+            vec er = vhold(vset1(e[r])), sr = vhold(vset1(s[r]));
+            SCAN_EACH(v, NV)
+            {
+                ptrdiff_t at = r * W + v * VW;
+                G[r][v] += sr * gy[v];
+                sum[v] += er * G[r][v];
+                ge += G[r][v] * in[v];
+                G[r][v] *= vload(o + at);
+                vec g_z = G[r][v] * vload(m + at);
+                across[v] += g_z * vload(c + at);
+                c_sum[r][v] += g_z * bt[v];
+            }
+            vstore(e_lane + r * VW, ge);
+        }
+        SCAN_EACH(v, NV)
+        {
+            vec old = fresh_b ? vzero() : vload(g_b + v * VW);
+            vstore(g_i + v * VW, sum[v]);
+            vstore(g_b + v * VW, old + across[v] * unit_factor(u));
+        }
+        i -= i_t, g_y -= g_y_t, g_i -= g_i_t, b -= b_t, g_b -= g_b_t, e -= e_t, s -= s_t;
+        m -= size, o -= size, e_lane -= R * VW;
+    }
+    SCAN_EACH(r, R) SCAN_EACH(v, NV)
+    {
+        vstore(w->G + r * W + v * VW, G[r][v]);
+        vstore(w->g_c + r * W + v * VW, c_sum[r][v]);
     }
 }
 
@@ -153,24 +192,27 @@ VEC_INLINE void sweep_tile(const unit *u, const sweep *w, ptrdiff_t R, ptrdiff_t
     {                                                                                              \
         recall(u, w, R, NV, e, s, fused);                                                          \
     }
-#define SWEEP(R, NV, e, s, fused)                                                                  \
-    static void sweep_##R##_##NV##_##e##s##fused(const unit *u, const sweep *w)                    \
+#define SWEEP(R, NV, e, s)                                                                         \
+    static void sweep_##R##_##NV##_##e##s##0(const unit *u, const sweep *w)                        \
     {                                                                                              \
-        sweep_tile(u, w, R, NV, e, s, fused);                                                      \
+        sweep_tile(u, w, R, NV, e, s);                                                             \
     }
 #define TILE(R, NV)                                                                                \
     RECALL(R, NV, 0, 0, 0)                                                                         \
     RECALL(R, NV, 0, 1, 0)                                                                         \
     RECALL(R, NV, 1, 0, 0)                                                                         \
     RECALL(R, NV, 1, 1, 0)                                                                         \
-    SWEEP(R, NV, 0, 0, 0)                                                                          \
-    SWEEP(R, NV, 0, 1, 0)                                                                          \
-    SWEEP(R, NV, 1, 0, 0)                                                                          \
-    SWEEP(R, NV, 1, 1, 0)
+    SWEEP(R, NV, 0, 0)                                                                             \
+    SWEEP(R, NV, 0, 1)                                                                             \
+    SWEEP(R, NV, 1, 0)                                                                             \
+    SWEEP(R, NV, 1, 1)
 /* Both in one tile of exp(b c), two vectors wide: sums for the gradient of c take registers too. */
-#define FUSED(NV)                                                                                  \
-    RECALL(4, NV, 0, 0, 1)                                                                         \
-    SWEEP(4, NV, 0, 0, 1)
+#define FUSED(R, NV)                                                                               \
+    RECALL(R, NV, 0, 0, 1)                                                                         \
+    static void sweep_##R##_##NV##_001(const unit *u, const sweep *w)                              \
+    {                                                                                              \
+        sweep_fused(u, w, R, NV);                                                                  \
+    }
 #define RECALLS(R, NV)                                                                             \
     {                                                                                              \
         recall_##R##_##NV##_000, recall_##R##_##NV##_010, recall_##R##_##NV##_100,                 \
@@ -184,16 +226,22 @@ VEC_INLINE void sweep_tile(const unit *u, const sweep *w, ptrdiff_t R, ptrdiff_t
 TILE(1, 1)
 TILE(1, 4)
 TILE(4, 1)
-FUSED(1)
-FUSED(2)
+FUSED(4, 1)
+FUSED(4, 2)
 #if VW == 16
+FUSED(8, 1)
+FUSED(8, 2)
 TILE(4, 4)
 #define WIDE_RECALLS RECALLS(4, 4)
 #define WIDE_SWEEPS  SWEEPS(4, 4)
+#define TALL_RECALL  (wide ? recall_8_2_001 : recall_8_1_001)
+#define TALL_SWEEP   (wide ? sweep_8_2_001 : sweep_8_1_001)
 #else
 TILE(4, 2)
 #define WIDE_RECALLS RECALLS(4, 2)
 #define WIDE_SWEEPS  SWEEPS(4, 2)
+#define TALL_RECALL  recall_4_1_001
+#define TALL_SWEEP   sweep_4_1_001
 #endif
 
 /* By one row or several, one vector or several; then e a tile (2) and s a tile (1). */
@@ -212,8 +260,8 @@ static void bwd_steps(const unit *u, const sweep *w)
         return;
     }
     if (p->fused) {
-        (wide ? recall_4_2_001 : recall_4_1_001)(u, w);
-        (wide ? sweep_4_2_001 : sweep_4_1_001)(u, w);
+        (p->R > 4 ? TALL_RECALL : wide ? recall_4_2_001 : recall_4_1_001)(u, w);
+        (p->R > 4 ? TALL_SWEEP : wide ? sweep_4_2_001 : sweep_4_1_001)(u, w);
         return;
     }
     RECALL_OF[p->R > 1][wide][form](u, w);
@@ -234,7 +282,7 @@ static void plan(work *k, const seq *x, ptrdiff_t C, real *ws, size_t *used)
 {
     carver    c = {ws, 0};
     ptrdiff_t n = C < x->T || x->T == 0 ? C : x->T;
-    K_(lcsm_scan_plan)(&k->p, x, n, n, VW == 16 ? 4 : 2, 2, &c);
+    K_(lcsm_scan_plan)(&k->p, x, n, n, VW == 16 ? 4 : 2, 2, 2, &c);
     const scan *p    = &k->p;
     size_t      tile = (size_t)(p->R * p->NV * VW), planes = (size_t)p->planes, steps = (size_t)n;
     size_t      line = steps * SCAN_COLUMNS, lane = steps * (size_t)(p->R * VW);

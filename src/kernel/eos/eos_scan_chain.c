@@ -187,9 +187,15 @@ VEC_INLINE void chain_column(const unit *u, track g, ptrdiff_t R, ptrdiff_t j, r
 
 void K_(lcsm_scan_add_tile)(const unit *u, const out *to, const real *from)
 {
-    for (ptrdiff_t r = 0; to->p != NULL && r < u->p->R; r++)
-        for (ptrdiff_t j = 0; j < u->cut.W; j += VW)
-            out_add(u->p->x, to, 0, u->k0 + r, u->cut.d0 + j, vload(from + r * u->cut.W + j));
+    const ptrdiff_t W     = u->cut.W;
+    const bool      whole = u->k0 + u->p->R <= u->p->x->K && u->cut.cols == W && to->d == 1;
+    for (ptrdiff_t r = 0; to->p != NULL && r < u->p->R; r++, from += W) {
+        real *at = to->p + (u->k0 + r) * to->k + u->cut.d0;
+        for (ptrdiff_t j = 0; j < W; j += VW) {
+            if (whole) vstore(at + j, vload(at + j) + vload(from + j));
+            else out_add(u->p->x, to, 0, u->k0 + r, u->cut.d0 + j, vload(from + j));
+        }
+    }
 }
 
 static void chain_z(const unit *u, track g, const grads *all, real *lane)

@@ -68,7 +68,7 @@ static void carve_planes(const scan *p, carver *c, size_t reals, real *to[2])
 }
 
 void K_(lcsm_scan_plan)(scan *p, const seq *x, ptrdiff_t n, ptrdiff_t n_token, ptrdiff_t NV,
-                        ptrdiff_t fused_NV, carver *c)
+                        ptrdiff_t fused_NV, ptrdiff_t tall_NV, carver *c)
 {
     *p = (scan){.x = x, .NV = x->is_complex ? 1 : x->K == 1 ? 4 : NV};
     plan_sizes(p);
@@ -76,6 +76,8 @@ void K_(lcsm_scan_plan)(scan *p, const seq *x, ptrdiff_t n, ptrdiff_t n_token, p
     plan_factors(p);
     p->fused = is_fused(p);
     if (p->fused) p->NV = fused_NV;
+    if (p->fused && VW == 16 && x->K % (SCAN_TILE / tall_NV) == 0)
+        p->NV = tall_NV, p->R = SCAN_TILE / tall_NV;
     p->n_max = p->token && !p->fused ? n_token : n;
 
     size_t tiles = (size_t)(p->Kp * p->Dp), line = (size_t)(p->n_max * p->Kp);

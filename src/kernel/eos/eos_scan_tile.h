@@ -33,7 +33,8 @@ typedef R_(lcsm_out)           out;
 typedef R_(lcsm_eos_seq)       seq;
 typedef R_(lcsm_eos_seq_grads) grads;
 
-/* A tile has SCAN_TILE vectors at most. */
+/* A tile has SCAN_TILE vectors at most. A tall one has that many in rows of one or two: columns are
+ * read and written once for all of its rows, and the numbers of a row are operands in memory. */
 enum { SCAN_ROWS = 4, SCAN_TILE = 16, RE = 0, IM = 1 };
 
 /* Steps of a forward block: more of them load and store the memory less often; but where o goes
@@ -190,11 +191,10 @@ VEC_INLINE strip strip_at(const scan *p, ptrdiff_t d0)
     return s;
 }
 
-/* Where a line for each step lies, if one is due. */
-VEC_INLINE track ahead_turn(ahead *a)
+/* Where the next line lies for each step, if one is due. */
+VEC_INLINE track ahead_line(ahead *a)
 {
     const ptrdiff_t line = 64 / (ptrdiff_t)sizeof(real);
-    a->credit += a->views * a->lines;
     if (a->view_at == a->views || a->credit < a->turns) return (track){NULL, 0};
     const view *v  = &a->of[a->view_at];
     track       at = {v->p + a->t0 * v->t + a->d0 + a->line_at * line, v->t};
@@ -203,21 +203,26 @@ VEC_INLINE track ahead_turn(ahead *a)
     return at;
 }
 
-/* The lines that are due while a whole tile of `turns` turns is made. */
+VEC_INLINE track ahead_turn(ahead *a)
+{
+    a->credit += a->views * a->lines;
+    return ahead_line(a);
+}
+
+/* The lines that are due while a whole tile is made. */
 typedef struct {
     track     at[SCAN_TILE];
     ptrdiff_t count;
 } ahead_lines;
 
-VEC_INLINE ahead_lines ahead_tile(const unit *u)
+VEC_INLINE void ahead_tile(const unit *u, ahead_lines *l)
 {
-    ahead_lines l     = {.count = 0};
-    ptrdiff_t   turns = u->p->R * (u->cut.NV > 1 ? u->cut.NV / 2 : 1);
-    for (ptrdiff_t j = 0; j < turns; j++) {
-        l.at[l.count] = ahead_turn(u->next);
-        l.count += l.at[l.count].p != NULL;
+    ahead *a = u->next;
+    a->credit += a->views * a->lines * u->p->R * (u->cut.NV > 1 ? u->cut.NV / 2 : 1);
+    for (l->count = 0; l->count < SCAN_TILE; l->count++) {
+        l->at[l->count] = ahead_line(a);
+        if (l->at[l->count].p == NULL) return;
     }
-    return l;
 }
 
 VEC_INLINE void ahead_step(const ahead_lines *l, ptrdiff_t t)
@@ -258,10 +263,10 @@ VEC_INLINE void unit_down(unit *u)
 /* ---- eos_scan_pack.c ---- */
 
 /* Reads the operands' kinds and takes scratch for blocks of n steps, n_token where o goes through
- * its buffer, and tiles of NV vectors in a row, fused_NV where o is fused (a complex memory takes
- * 1, a single row 4). */
+ * its buffer, and tiles of NV vectors in a row (a complex memory takes 1, a single row 4). Where o
+ * is fused it is fused_NV, or tall_NV in a tall tile if K and the registers allow one. */
 void K_(lcsm_scan_plan)(scan *p, const seq *x, ptrdiff_t n, ptrdiff_t n_token, ptrdiff_t NV,
-                        ptrdiff_t fused_NV, carver *c);
+                        ptrdiff_t fused_NV, ptrdiff_t tall_NV, carver *c);
 /* Fills the tiles. */
 void K_(lcsm_scan_pack)(const scan *p);
 void K_(lcsm_scan_block)(const scan *p, ptrdiff_t t0, ptrdiff_t n, block *b);

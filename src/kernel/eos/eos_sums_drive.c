@@ -122,12 +122,12 @@ void R_(lcsm_eos_add_partial)(const R_(lcsm_eos_sums) *to, place w, const real *
         if (partial_size(p, j) == 0 || to->g->operand[j] == NULL) continue;
         R_(lcsm_out) from  = partial_layout(p, j);
         bool         token = (l->axes & LCSM_AXIS_T) != 0, wide = (l->axes & LCSM_AXIS_D) != 0;
-        ptrdiff_t    rows = rows_of(p, l), width = l->is_complex ? 2 : 1;
+        ptrdiff_t    rows = wide ? rows_of(p, l) : 1, width = l->is_complex ? 2 : 1;
         ptrdiff_t    row = l->inner / rows, cols = wide ? w.D * width : row;
         ptrdiff_t    steps = token ? to->next - to->first : 1, t_ = p->reverse ? -l->t : l->t;
         real        *at   = to->g->operand[j] + lcsm_eos_origin(p, l, w) + to->first * t_;
         double      *into = sum + w.h * l->inner + (wide ? w.d0 * width : 0);
-        /* d counts the numbers of a row: they are contiguous everywhere */
+        /* d counts the numbers of a row, without D those of all rows: they are contiguous */
         for (ptrdiff_t t = 0; t < steps; t++)
             for (ptrdiff_t k = 0; k < rows; k++) {
                 const real *a = partial + t * from.t + k * from.k;
