@@ -365,7 +365,7 @@ static bool any_static(const lcsm_eos_plan *p)
 }
 
 /* Column tiles have sums of their own of gradients by token that all of them add to. They are added
- * up span by span, so that all of these sums take no more than an eighth of the memory of a cell's
+ * up span by span, so that all of these sums take no more than a quarter of the memory of a cell's
  * steps. The sums of spans are added in double: with static operands no span is long, except in the
  * convolution, which takes all steps at once.
  */
@@ -377,8 +377,8 @@ static void choose_span(lcsm_eos_plan *p)
             width += p->operand[j].inner;
     ptrdiff_t cells = lcsm_eos_cells(p), most = cells;
     if (any_static(p) && p->form != LCSM_FORM_CONVOLUTION) most = SPAN / p->chunk;
-    if (p->tiles > 1 && width > 0 && cell / (8 * p->tiles * width) < most)
-        most = cell / (8 * p->tiles * width);
+    if (p->tiles > 1 && width > 0 && cell / (4 * p->tiles * width) < most)
+        most = cell / (4 * p->tiles * width);
     most    = most > 1 ? most : 1;
     p->span = most < cells ? most * p->chunk : p->T;
 }
