@@ -162,8 +162,8 @@ typedef struct {
  * is moved there. */
 void K_(lcsm_dots_lower)(ptrdiff_t rows, const lcsm_rows *p, real *c, ptrdiff_t cr, real *diag);
 
-/* Rows j of A by rows 0 .. until[j] of B, until increasing; up to column `cols` the rest of a row of
- * C is 0. With diag the products with row until[j] are moved there. */
+/* Rows j of A by rows 0 .. until[j] of B, until increasing; up to column `cols` the rest of a row
+ * of C is 0. With diag the products with row until[j] are moved there. */
 void K_(lcsm_dots_until)(ptrdiff_t rows, const ptrdiff_t *until, const lcsm_rows *p, real *c,
                          ptrdiff_t cr, ptrdiff_t cols, real *diag);
 
