@@ -83,11 +83,15 @@ RUN(4, 2, 0, 0, 1)
 /* By one row or several, one vector or several; then e a tile (2) and s a tile (1). */
 static K_(lcsm_scan_run) *const RUN_OF[2][2][4] = {{TABLE(1, 1), TABLE(1, 4)}, {TABLE(4, 1), WIDE}};
 
+/* Of a fused o: four rows or more, one vector or several. */
+static K_(lcsm_scan_run) *const FUSED_OF[2][2] = {{run_4_1_001, WIDE_FUSED},
+                                                  {TALL_FUSED, WIDE_FUSED}};
+
 static K_(lcsm_scan_run) * run_of(const unit *u)
 {
     const scan *p = u->p;
     if (p->planes == 2) return K_(lcsm_scan_run_complex);
-    if (p->fused) return u->cut.NV > 1 ? WIDE_FUSED : p->R > 4 ? TALL_FUSED : run_4_1_001;
+    if (p->fused) return FUSED_OF[p->R > 4][u->cut.NV > 1];
     return RUN_OF[p->R > 1][u->cut.NV > 1][2 * p->e_matrix + p->s_matrix];
 }
 
