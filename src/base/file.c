@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -239,5 +240,32 @@ lcsm_status lcsm_file_write_atomic(const char *path, const void *data, size_t si
     LCSM_TRY(lcsm_file_writer_commit(&w, err));
 cleanup:
     lcsm_file_writer_close(&w);
+    return st;
+}
+
+/* name.tmp.PID.N of a process that is no more. */
+static bool is_left_over(const char *name)
+{
+    long        pid;
+    int         length = 0;
+    const char *tail   = strstr(name, ".tmp.");
+    for (const char *next = tail; next != NULL; next = strstr(tail + 1, ".tmp.")) tail = next;
+    if (tail == NULL || sscanf(tail, ".tmp.%9ld.%*9u%n", &pid, &length) != 1) return false;
+    return tail[length] == '\0' && length > 0 && pid > 0 && kill((pid_t)pid, 0) != 0
+        && errno == ESRCH;
+}
+
+lcsm_status lcsm_file_sweep(const char *folder, lcsm_error *err)
+{
+    char             path[LCSM_PATH_MAX];
+    lcsm_folder_list list;
+    lcsm_status      st = lcsm_folder_read(&list, folder, err);
+    for (size_t j = 0; j < list.count && st == LCSM_OK; j++) {
+        if (!is_left_over(list.names[j])) continue;
+        st = lcsm_path_join(path, folder, list.names[j], err);
+        if (st == LCSM_OK && unlink(path) != 0 && errno != ENOENT)
+            st = lcsm_fail_io(err, path, "remove");
+    }
+    lcsm_folder_list_free(&list);
     return st;
 }

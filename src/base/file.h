@@ -26,7 +26,7 @@ lcsm_status lcsm_file_map(lcsm_file *out, const char *path, lcsm_error *err);
 
 void lcsm_file_close(lcsm_file *file);
 
-/* A file that is written piece by piece and appears whole: the pieces go to path.tmp.PID beside
+/* A file that is written piece by piece and appears whole: the pieces go to path.tmp.PID.N beside
  * path, and _commit syncs that, renames it over path and syncs the folder. Until then, and after
  * any failure, path is as it was. What cannot be replaced so is written in place: a device, a pipe,
  * and the file that standard output or error goes to already. Give every writer to _close, which
@@ -49,5 +49,8 @@ void        lcsm_file_writer_close(lcsm_file_writer *w);
 /* All of the above for one piece. */
 lcsm_status lcsm_file_write_atomic(const char *path, const void *data, size_t size,
                                    lcsm_error *err);
+
+/* Removes what writers whose process was killed left in a folder. */
+lcsm_status lcsm_file_sweep(const char *folder, lcsm_error *err);
 
 #endif

@@ -130,5 +130,5 @@ lcsm_status lcsm_result_lock(int *out, const char *folder, lcsm_error *err)
     }
     if (st == LCSM_OK && *out < 0)
         st = lcsm_fail(err, LCSM_ERR_IO, "%s: another process works on this experiment", folder);
-    return st;
+    return st == LCSM_OK ? lcsm_file_sweep(folder, err) : st;
 }

@@ -326,7 +326,7 @@ static lcsm_status lock_folder(lcsm_job *j, lcsm_error *err)
         st = lcsm_fail(err, LCSM_ERR_IO,
                        "another process trains in %s; wait for its end, or take another folder",
                        j->run);
-    return st;
+    return st == LCSM_OK ? lcsm_file_sweep(j->run, err) : st;
 }
 
 lcsm_status lcsm_job_store(lcsm_job *j, bool resume, lcsm_error *err)

@@ -254,6 +254,39 @@ TEST(writers_of_one_path_do_not_meet)
     remove_place(&p);
 }
 
+static void touch(const char *folder, const char *name)
+{
+    char path[192];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    assert_int_equal(fclose(f), 0);
+}
+
+/* The greatest process number of Linux is 4,194,303, so no process has a greater one. */
+TEST(sweep_removes_what_killed_writers_left_and_nothing_else)
+{
+    place p = make_place();
+    char  ours[64];
+    snprintf(ours, sizeof ours, "file.tmp.%ld.0", (long)getpid());
+    const char *const stay[] = {
+        "file",       "file.tmp", "file.tmp.99999999", ".tmp.99999999.", "a.tmp.9999999.0.b",
+        "a.tmp.-1.0", ours};
+    const char *const go[] = {"file.tmp.99999999.0", "a.tmp.1.0.tmp.99999998.12",
+                              ".tmp.99999999.3"};
+    for (size_t j = 0; j < sizeof stay / sizeof stay[0]; j++) touch(p.folder, stay[j]);
+    for (size_t j = 0; j < sizeof go / sizeof go[0]; j++) touch(p.folder, go[j]);
+    assert_int_equal(lcsm_file_sweep(p.folder, NULL), LCSM_OK);
+    for (size_t j = 0; j < sizeof stay / sizeof stay[0]; j++) {
+        char path[192];
+        snprintf(path, sizeof path, "%s/%s", p.folder, stay[j]);
+        assert_int_equal(unlink(path), 0);
+    }
+    assert_int_equal(rmdir(p.folder), 0);
+    lcsm_error err;
+    assert_int_equal(lcsm_file_sweep(p.folder, &err), LCSM_ERR_IO);
+}
+
 TEST(writer_closed_without_a_commit_leaves_no_trace)
 {
     place            p = make_place();
