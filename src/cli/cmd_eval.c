@@ -12,7 +12,7 @@ static const char HELP[] =
     "\n"
     "usage: lcsm eval RUN --data TEXT... [--seq-len T] [--batch-size B] [--carried]\n"
     "                 [--lengths T,T,...] [--blocks N] [--ends never|file|line|auto] [--json]\n"
-    "       lcsm eval RUN [--seq-len T] [--json]\n"
+    "       lcsm eval RUN [--seq-len T] [--pairs N] [--test-examples N] [--seed N] [--json]\n"
     "                                        of the task mqar: recall of examples not trained on\n"
     "\n"
     "The text is cut into blocks of T tokens and every token is predicted from those before it in\n"
@@ -29,6 +29,9 @@ static const char HELP[] =
     "  --blocks N        no more than this many blocks\n"
     "  --ends WHERE      where end-of-text tokens stand: after each file, in the place of each\n"
     "                    line end, or as lcsm trained it (auto)\n"
+    "  --pairs N         recall: key-value pairs of an example, as many as were trained on\n"
+    "  --test-examples N recall: examples, as many as training looked at\n"
+    "  --seed N          recall: which examples, those that training looked at\n"
     "  --threads N       the default is one for each processor\n"
     "  --quiet           no progress\n"
     "  --json            {\"loss\", \"perplexity\", \"word_perplexity\", \"bits_per_byte\", "
@@ -38,13 +41,15 @@ static const char HELP[] =
     "\n"
     "  lcsm eval runs/book --data valid.txt\n"
     "  lcsm eval runs/book --data valid.txt --lengths 256,1024,4096,16384\n"
-    "  lcsm eval runs/book --data valid.txt --json | jq .perplexity\n";
+    "  lcsm eval runs/book --data valid.txt --json | jq .perplexity\n"
+    "  lcsm eval runs/recall --seq-len 256 --pairs 16 --test-examples 10000\n";
 
 enum { MAX_LENGTHS = 32, ENDS_AUTO = LCSM_ENDS_LINE + 1 };
 
 typedef struct {
     bool        json, quiet, carried, bidirectional;
     int         length, batch, blocks;
+    int         pairs, examples, seed; /* of recall; seed: -1 for none */
     size_t      lengths[MAX_LENGTHS], length_count;
     cli_colours colour;
 } task;
@@ -209,22 +214,23 @@ static int run_task(const char *folder, const cli_list *paths, int ends, int thr
     return code;
 }
 
-/* Examples of recall are not cut out of a text, so that only their length may be chosen. */
-static bool no_text_options(const char *folder, int ends, const task *t)
+/* Examples of recall are not cut out of a text, and a text has no pairs. */
+static bool options_fit(const char *folder, bool recall, int ends, const task *t)
 {
     const struct {
         const char *name;
-        bool        given;
-    } list[] = {{"--batch-size", t->batch > 0},
-                {"--blocks", t->blocks > 0},
-                {"--carried", t->carried},
-                {"--lengths", t->length_count > 0},
-                {"--ends", ends != ENDS_AUTO}};
+        bool        given, recall;
+    } list[] = {
+        {"--batch-size", t->batch > 0, false},      {"--blocks", t->blocks > 0, false},
+        {"--carried", t->carried, false},           {"--lengths", t->length_count > 0, false},
+        {"--ends", ends != ENDS_AUTO, false},       {"--pairs", t->pairs > 0, true},
+        {"--test-examples", t->examples > 0, true}, {"--seed", t->seed >= 0, true}};
     for (size_t j = 0; j < sizeof list / sizeof list[0]; j++) {
-        if (!list[j].given) continue;
+        if (!list[j].given || list[j].recall == recall) continue;
         fprintf(stderr,
-                "lcsm eval: %s is for text, but %s was trained on recall (task mqar); want no more "
-                "than --seq-len\n",
+                recall ? "lcsm eval: %s is for text, but %s was trained on recall (task mqar); "
+                         "want --seq-len, --pairs, --test-examples or --seed\n"
+                       : "lcsm eval: %s is for recall (task mqar), but %s is to read text\n",
                 list[j].name, folder);
         return false;
     }
@@ -245,8 +251,11 @@ static int recall(const char *folder, int ends, int threads, task *t)
               stderr);
         return EXIT_USAGE;
     }
-    if (!no_text_options(folder, ends, t)) return EXIT_USAGE;
+    if (!options_fit(folder, true, ends, t)) return EXIT_USAGE;
     if (t->length > 0) cfg.seq_len = t->length;
+    if (t->pairs > 0) cfg.pairs = t->pairs;
+    if (t->examples > 0) cfg.test_examples = t->examples;
+    if (t->seed >= 0) cfg.seed = t->seed;
     int code = cli_run_open(&run, "eval", folder, threads, false);
     if (code != EXIT_OK) return code;
     t->bidirectional = model.bidirectional;
@@ -286,7 +295,7 @@ int cmd_eval(int argc, char **argv)
     const char      *lengths = NULL, *where = "auto";
     static cli_list  data;
     int              ends      = 0;
-    task             t         = {.colour = cli_colours_of(stderr)};
+    task             t         = {.colour = cli_colours_of(stderr), .seed = -1};
     const cli_option options[] = {
         {"--help", CLI_FLAG, &help, 0, 0},
         {"--json", CLI_FLAG, &t.json, 0, 0},
@@ -296,6 +305,9 @@ int cmd_eval(int argc, char **argv)
         {"--batch-size", CLI_COUNT, &t.batch, 1, 1 << 20},
         {"--blocks", CLI_COUNT, &t.blocks, 1, 1 << 30},
         {"--carried", CLI_FLAG, &t.carried, 0, 0},
+        {"--pairs", CLI_COUNT, &t.pairs, 1, 1 << 24},
+        {"--test-examples", CLI_COUNT, &t.examples, 1, 1 << 30},
+        {"--seed", CLI_COUNT, &t.seed, 0, 1 << 30},
         {"--lengths", CLI_TEXT, &lengths, 0, 0},
         {"--ends", CLI_TEXT, &where, 0, 0},
         {"--threads", CLI_COUNT, &threads, 1, 1024},
@@ -314,7 +326,8 @@ int cmd_eval(int argc, char **argv)
     }
     if (!are_texts(&data) || !parse_lengths(&t, lengths) || !parse_ends(&ends, where))
         return EXIT_USAGE;
-    cli_catch_signals();
+    cli_catch_signals(NULL);
     if (data.count == 0) return recall(argv[1], ends, threads, &t);
+    if (!options_fit(argv[1], false, ends, &t)) return EXIT_USAGE;
     return run_task(argv[1], &data, ends, threads, &t);
 }

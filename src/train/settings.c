@@ -42,7 +42,7 @@ static const lcsm_key ROWS[] = {
     INT ("eval_every",     eval_every,     0, MANY,    "0",    "updates between evaluations; 0: ten times a run"),
     INT ("eval_blocks",    eval_blocks,    0, MANY,    "0",    "blocks of an evaluation; 0: all"),
     INT ("patience",       patience,       0, MANY,    "0",    "stop after so many evaluations without a better one; 0: never"),
-    REAL("stop_accuracy",  stop_accuracy,  0, 1,       "0",    "stop when an evaluation is above; 0: never"),
+    REAL("stop_accuracy",  stop_accuracy,  0, 1,       "0",    "stop when the best model is above; 0: never"),
     REAL("valid_fraction", valid_fraction, 0, 0.9,     "0.1",  "end of the data that is kept for evaluation if none is given"),
     INT ("save_every",     save_every,     0, MANY,    "0",    "updates between checkpoints; 0: at evaluations"),
     INT ("keep",           keep,           1, 1000,    "2",    "checkpoints that are kept"),

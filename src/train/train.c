@@ -139,15 +139,19 @@ static void text_figures(const run *r, lcsm_train_event *e)
     if (words > 0) e->word_perplexity = exp(e->tally.loss / words);
 }
 
-/* True for the first, and for one that is better than all before. */
+/* True for the first, and for one that is better than all before: by its loss, and in recall by its
+ * accuracy first. Both numbers are kept of the same evaluation. */
 static bool better(run *r, double loss, double accuracy)
 {
     bool recall = r->job.cfg.task == LCSM_TASK_MQAR;
-    bool best   = recall ? !(accuracy <= r->at.best_accuracy) : !(loss >= r->at.best_loss);
-    if (!(loss >= r->at.best_loss)) r->at.best_loss = loss;
-    if (!(accuracy <= r->at.best_accuracy)) r->at.best_accuracy = accuracy;
+    bool best   = !(loss >= r->at.best_loss);
+    if (recall && accuracy > r->at.best_accuracy) best = true;
+    if (recall && accuracy < r->at.best_accuracy) best = false;
     r->at.worse = best ? 0 : r->at.worse + 1;
-    return best;
+    if (!best) return false;
+    r->at.best_loss     = loss;
+    r->at.best_accuracy = accuracy;
+    return true;
 }
 
 static lcsm_status keep_evaluation(run *r, const lcsm_tally *sum, lcsm_error *err)
