@@ -146,17 +146,49 @@ typedef struct {
     size_t                  variant, point[LCSM_GRID_AXES], lr, seed;
 } place;
 
-static lcsm_status add_points(lcsm_grid_run *r, const lcsm_grid *g, const place *p, lcsm_error *err)
+/* The settings of the run's place on each axis. */
+static lcsm_status read_points(json_t *to, lcsm_grid_run *r, const lcsm_grid *g, const place *p,
+                               lcsm_error *err)
 {
     lcsm_status st = LCSM_OK;
     for (size_t j = 0; j < g->axis_count; j++) {
         const json_t *point = json_array_get(p->source->axes[j], p->point[j]);
         const json_t *value = json_is_object(point) ? json_object_get(point, g->axes[j]) : point;
         r->axes[j]          = json_number_value(value);
-        if (json_is_object(point)) LCSM_TRY(merge(r->settings, point, err));
-        else LCSM_TRY(set_number(r->settings, g->axes[j], r->axes[j], err));
+        if (json_is_object(point)) LCSM_TRY(merge(to, point, err));
+        else LCSM_TRY(set_number(to, g->axes[j], r->axes[j], err));
     }
 cleanup:
+    return st;
+}
+
+/* A variant that sets what an axis sets would be the same as another on it. */
+static lcsm_status check_apart(json_t *points, const json_t *variant, const json_t *at,
+                               lcsm_error *err)
+{
+    const char *key;
+    json_t     *value;
+    json_object_foreach(points, key, value)
+    {
+        if (json_object_get(variant, key) != NULL || json_object_get(at, key) != NULL)
+            return lcsm_fail(err, LCSM_ERR_CONFIG,
+                             "%.60s is set by the variant and by an axis; want it in one of them",
+                             key);
+    }
+    return LCSM_OK;
+}
+
+static lcsm_status add_points(lcsm_grid_run *r, const lcsm_grid *g, const place *p,
+                              const json_t *variant, const json_t *at, lcsm_error *err)
+{
+    lcsm_status st     = LCSM_OK;
+    json_t     *points = json_object();
+    if (points == NULL) return no_room(err);
+    LCSM_TRY(read_points(points, r, g, p, err));
+    LCSM_TRY(check_apart(points, variant, at, err));
+    LCSM_TRY(merge(r->settings, points, err));
+cleanup:
+    json_decref(points);
     return st;
 }
 
@@ -196,7 +228,7 @@ static lcsm_status settle(lcsm_grid_run *r, const lcsm_grid *g, const place *p, 
     LCSM_TRY(merge(r->settings, rate, err));         /* a number has no members */
     LCSM_TRY(merge(r->settings, variant, err));
     LCSM_TRY(merge(r->settings, at, err));
-    LCSM_TRY(add_points(r, g, p, err));
+    LCSM_TRY(add_points(r, g, p, variant, at, err));
     LCSM_TRY(take_rate(r, s, own, err));
     LCSM_TRY(set_number(r->settings, "seed", r->seed, err));
     LCSM_TRY(name_run(r, g, err));
