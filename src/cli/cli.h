@@ -90,9 +90,9 @@ typedef struct {
 int  cli_run_open(cli_run *r, const char *command, const char *folder, int threads, bool text);
 void cli_run_close(cli_run *r);
 
-/* Catches SIGINT and SIGTERM. The first one makes cli_signal say which; the second ends the
- * program at once. */
-void cli_catch_signals(void);
+/* Catches SIGINT and SIGTERM. The first one writes the notice, if not NULL, to stderr and makes
+ * cli_signal say which; the second ends the program at once. */
+void cli_catch_signals(const char *notice);
 int  cli_signal(void);
 
 /* Whether a caught signal has just ended a write to stdout, whose reader may never read on. What

@@ -94,15 +94,21 @@ void cli_run_close(cli_run *r)
 /* ---- signals ---------------------------------------------------------------------------- */
 
 static volatile sig_atomic_t caught;
+static const char           *first_words = "";
 
 static void on_signal(int number)
 {
+    int     before = errno;
+    ssize_t put    = write(STDERR_FILENO, first_words, strlen(first_words));
+    (void)put;
+    errno  = before;
     caught = number;
 }
 
 /* Without SA_RESTART, so that waiting for input, or for a reader of stdout, ends too. */
-void cli_catch_signals(void)
+void cli_catch_signals(const char *notice)
 {
+    first_words             = notice == NULL ? "" : notice;
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
     (void)sigaction(SIGINT, &action, NULL);
     (void)sigaction(SIGTERM, &action, NULL);

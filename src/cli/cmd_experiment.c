@@ -2,7 +2,6 @@
 #include <jansson.h>
 #include <lcsm/experiment.h>
 #include <math.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -76,7 +75,7 @@ static int list(bool json)
     lcsm_error err;
     if (!json)
         printf("%-22s %-5s %8s %6s %6s %6s   %s\n", "name", "task", "variants", "tiny", "small",
-               "paper", "runs at each scale");
+               "paper", "title; the numbers are runs at each scale");
     lcsm_status st = lcsm_experiment_list(take_info, &l, &err);
     if (st == LCSM_OK && json) {
         json_dumpf(l.rows, stdout, JSON_INDENT(2));
@@ -88,19 +87,10 @@ static int list(bool json)
 
 /* ---- run ----------------------------------------------------------------------------------- */
 
-static volatile sig_atomic_t caught;
-
-/* The first signal lets the runs save and ends; the second one ends the program. */
-static void on_signal(int number)
-{
-    caught = number;
-    signal(number, SIG_DFL);
-}
-
 static bool asked_to_stop(void *user)
 {
     (void)user;
-    return caught != 0;
+    return cli_signal() != 0;
 }
 
 typedef struct {
@@ -163,6 +153,9 @@ static void on_event(void *user, const lcsm_experiment_event *e)
     }
 }
 
+static const char STOPPING[] =
+    "\nstopping: the runs save and end; the same command goes on with them later\n";
+
 static int run(const lcsm_experiment_options *o, bool quiet, bool json)
 {
     screen s = {
@@ -172,8 +165,7 @@ static int run(const lcsm_experiment_options *o, bool quiet, bool json)
     lcsm_context          *ctx = NULL;
     lcsm_error             err;
     lcsm_status            st = lcsm_context_create(&ctx, NULL, &err);
-    signal(SIGINT, on_signal);
-    signal(SIGTERM, on_signal);
+    cli_catch_signals(quiet ? NULL : STOPPING);
     if (st == LCSM_OK) st = lcsm_experiment_run(ctx, o, &hooks, &result, &err);
     lcsm_context_free(ctx);
     if (st != LCSM_OK) return cli_report("experiment", &err);
@@ -184,7 +176,7 @@ static int run(const lcsm_experiment_options *o, bool quiet, bool json)
         printf("%zu of %zu runs done, %zu failed; look at them with\n  lcsm report %s --out "
                "report.html\n",
                result.done, result.runs, result.failed, o->out);
-    if (result.stopped) return caught != 0 ? 128 + (int)caught : EXIT_FAILED;
+    if (result.stopped) return cli_signal() != 0 ? 128 + cli_signal() : EXIT_FAILED;
     return result.failed > 0 ? EXIT_FAILED : EXIT_OK;
 }
 

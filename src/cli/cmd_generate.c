@@ -220,7 +220,7 @@ static int generate(const char *folder, int threads, task *t)
     int code = cli_run_open(&r, "generate", folder, threads, true);
     if (code != EXIT_OK) return code;
     t->generate.lines = r.lines;
-    cli_catch_signals();
+    cli_catch_signals(NULL);
     lcsm_status st = run(&r, t, &err);
     if (st != LCSM_OK) code = cli_report("generate", &err);
     else if (t->broken) code = EXIT_ROOM; /* main() says so of stdout */

@@ -120,11 +120,15 @@ static void print_curve(const screen *s)
     printf(" %.3f\n", s->curve[s->points - 1]);
 }
 
+/* An update of a large model takes minutes. */
+static const char STOPPING[] =
+    "\nstopping after this update, with a checkpoint; a second signal ends it now, without one\n";
+
 /* Until a run has started there is nothing to save, and a signal ends the program at once. */
 static void on_event(void *user, const lcsm_train_event *e)
 {
     screen *s = user;
-    if (e->kind == LCSM_TRAIN_START) cli_catch_signals();
+    if (e->kind == LCSM_TRAIN_START) cli_catch_signals(s->quiet ? NULL : STOPPING);
     if (e->kind == LCSM_TRAIN_EVAL) keep_point(s, e->tally.loss / (double)e->tally.count);
     if (s->quiet) return;
     switch (e->kind) {
@@ -159,7 +163,7 @@ static void print_json(const char *run, const lcsm_train_result *r)
     json_decref(o);
 }
 
-static void print_result(const char *run, const lcsm_train_result *r, bool text)
+static void print_result(const char *run, const lcsm_train_result *r, bool writes)
 {
     char time[24];
     printf("%lld updates, %lld tokens, %s: ended by %s\n", (long long)r->steps,
@@ -168,7 +172,7 @@ static void print_result(const char *run, const lcsm_train_result *r, bool text)
     if (isfinite(r->best_accuracy)) printf(", accuracy %.1f %%", 100 * r->best_accuracy);
     printf("%s\n", isfinite(r->best_loss) ? "" : "no evaluation");
     if (r->stopped) printf("go on with:  lcsm train --resume --out %s\n", run);
-    else if (text) printf("try:  lcsm generate %s --prompt \"...\"\n", run);
+    else if (writes) printf("try:  lcsm generate %s --prompt \"...\"\n", run);
 }
 
 /* ---- options -------------------------------------------------------------------------------- */
@@ -276,7 +280,8 @@ static int train(const lcsm_train_job *job, const settings *shared, const flags 
     if (f->json) print_json(job->out, &result);
     else {
         print_curve(&s);
-        print_result(job->out, &result, job->train->task == LCSM_TASK_LM);
+        print_result(job->out, &result,
+                     job->train->task == LCSM_TASK_LM && !job->model->bidirectional);
     }
     return result.stopped ? 128 + cli_signal() : EXIT_OK;
 }
