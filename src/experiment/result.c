@@ -11,18 +11,19 @@
 #include "format/run_folder.h"
 #include "report/record.h"
 
-static bool has_checkpoint(const char *folder)
+/* The step of the newest checkpoint, or 0. */
+static long long last_step(const char *folder)
 {
     char             path[LCSM_PATH_MAX];
-    lcsm_folder_list list  = {0};
-    bool             found = false;
+    lcsm_folder_list list = {0};
+    long long        last = 0, step;
     if (lcsm_path_join(path, folder, LCSM_RUN_CHECKPOINTS, NULL) != LCSM_OK
         || lcsm_folder_read(&list, path, NULL) != LCSM_OK)
-        return false;
+        return 0;
     for (size_t j = 0; j < list.count; j++)
-        found = found || strncmp(list.names[j], "step-", 5) == 0;
+        if (sscanf(list.names[j], "step-%18lld", &step) == 1 && step > last) last = step;
     lcsm_folder_list_free(&list);
-    return found;
+    return last;
 }
 
 static bool has_metrics(const char *folder)
@@ -38,7 +39,8 @@ lcsm_status lcsm_result_look(lcsm_result *out, const char *folder, lcsm_error *e
     lcsm_status st = lcsm_record_read(&record, folder, err);
     *out           = (lcsm_result){0};
     if (st != LCSM_OK) return st;
-    bool saved     = has_checkpoint(folder);
+    out->step      = last_step(folder);
+    bool saved     = out->step > 0;
     bool lost      = record.config.root == NULL && (saved || has_metrics(folder));
     bool broke     = strcmp(record.reason, "not-finite") == 0;
     out->state     = lost || broke                    ? LCSM_RESULT_FAILED

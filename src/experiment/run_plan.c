@@ -66,12 +66,16 @@ static void put_command(lcsm_json_writer *w, const lcsm_command *c)
     lcsm_strbuf_free(&s);
 }
 
-/* That of the whole grid: the folder may hold more than the variants that are wanted now. */
-static void put_own_command(lcsm_json_writer *w, const lcsm_grid *g,
-                            const lcsm_experiment_options *o)
+static void add_count(lcsm_command *c, const char *flag, size_t value)
+{
+    char text[32];
+    (void)snprintf(text, sizeof text, "%zu", value);
+    if (value > 0) lcsm_command_add_pair(c, flag, text);
+}
+
+static lcsm_command own_command(const lcsm_grid *g, const lcsm_experiment_options *o)
 {
     lcsm_command c = {0};
-    char         text[32];
     lcsm_command_add(&c, "lcsm");
     lcsm_command_add(&c, "experiment");
     lcsm_command_add(&c, "run");
@@ -87,12 +91,40 @@ static void put_own_command(lcsm_json_writer *w, const lcsm_grid *g,
         lcsm_command_add_pair(&c, "--lr-grid", lcsm_strbuf_text(&rates));
         lcsm_strbuf_free(&rates);
     }
-    if (o->seeds > 0) {
-        (void)snprintf(text, sizeof text, "%zu", o->seeds);
-        lcsm_command_add_pair(&c, "--seeds", text);
-    }
+    add_count(&c, "--seeds", o->seeds);
+    add_count(&c, "--jobs", o->jobs > 0 ? (size_t)o->jobs : 0);
+    if (o->only != NULL) lcsm_command_add_pair(&c, "--only", o->only);
     lcsm_command_add_pair(&c, "--out", o->out);
-    put_command(w, &c);
+    return c;
+}
+
+static bool has_line(const char *text, const char *line)
+{
+    size_t size = strlen(line);
+    while (text != NULL) {
+        if (strncmp(text, line, size) == 0 && (text[size] == '\n' || text[size] == '\0'))
+            return true;
+        text = strchr(text, '\n');
+        if (text != NULL) text++;
+    }
+    return false;
+}
+
+/* A line for each call that the folder has seen: together they repeat it. */
+static void put_calls(lcsm_json_writer *w, const lcsm_study *old, const lcsm_grid *g,
+                      const lcsm_experiment_options *o)
+{
+    const char  *before = old->command == NULL ? "" : old->command;
+    lcsm_command c      = own_command(g, o);
+    lcsm_strbuf  now = {0}, all = {0};
+    lcsm_command_put(&now, &c);
+    lcsm_strbuf_printf(&all, "%s", before);
+    if (!has_line(before, lcsm_strbuf_text(&now)))
+        lcsm_strbuf_printf(&all, "%s%s", *before != '\0' ? "\n" : "", lcsm_strbuf_text(&now));
+    if (now.failed || all.failed) w->text.failed = true;
+    lcsm_json_put_text(w, "command", lcsm_strbuf_text(&all));
+    lcsm_strbuf_free(&all);
+    lcsm_strbuf_free(&now);
     lcsm_command_free(&c);
 }
 
@@ -267,7 +299,7 @@ lcsm_status lcsm_plan_store(const lcsm_grid *g, const lcsm_experiment_options *o
     lcsm_json_put_text(&w, "scale", g->scale);
     lcsm_json_put_text(&w, "metric", g->metric);
     if (g->vocabulary > 0) lcsm_json_put_size(&w, "vocabulary", g->vocabulary);
-    put_own_command(&w, g, options);
+    put_calls(&w, &old, g, options);
     lcsm_json_open_array(&w, "axes");
     for (size_t j = 0; j < g->axis_count; j++) lcsm_json_put_text(&w, NULL, g->axes[j]);
     lcsm_json_close(&w);

@@ -39,29 +39,35 @@ typedef struct {
     job                            jobs[JOBS];
     size_t                         running, limit, next, done, failed;
     int                            threads;
-    double                         start, spent; /* spent: flops that this call has done */
+    double                         start;
+    double                         spent, busy; /* flops and seconds of the runs that are done */
+    double                         planned;     /* flops a second of all runs together, or NaN */
     bool                           stopped;
 } runner;
 
 /* ---- events -------------------------------------------------------------------------------- */
 
-/* Flops still to do, with those of runs under way by the time they have had. */
-static double to_do(const runner *r, double rate)
+/* Seconds that all runs will still take: those under way have done what their time allows, at the
+ * pace of the runs that are done, or of the plan as long as there are none. */
+static double time_left(const runner *r)
 {
+    double pace = r->busy > 0 ? r->spent / r->busy : r->planned / (double)r->limit;
     double sum = 0, now = lcsm_now();
-    for (size_t j = r->next; j < r->grid.run_count; j++)
-        if (r->results[j].state == LCSM_RESULT_OPEN) sum += r->flops[j];
-    for (size_t j = 0; j < r->running; j++) {
-        double share = (now - r->jobs[j].start) * rate / (double)r->running;
-        sum += fmax(r->flops[r->jobs[j].run] - share, 0);
+    size_t runs = r->running;
+    for (size_t j = r->next; j < r->grid.run_count; j++) {
+        if (r->results[j].state != LCSM_RESULT_OPEN) continue;
+        sum += r->flops[j];
+        runs++;
     }
-    return sum;
+    for (size_t j = 0; j < r->running; j++)
+        sum += fmax(r->flops[r->jobs[j].run] - (now - r->jobs[j].start) * pace, 0);
+    size_t together = runs < r->limit ? runs : r->limit;
+    return together > 0 ? sum / (pace * (double)together) : 0;
 }
 
 static void tell(const runner *r, lcsm_experiment_event_kind kind, const char *run,
                  const char *text, bool resumed)
 {
-    double seconds = lcsm_now() - r->start, rate = r->spent > 0 ? r->spent / seconds : NAN;
     lcsm_experiment_event e = {.kind    = kind,
                                .run     = run,
                                .text    = text,
@@ -70,8 +76,8 @@ static void tell(const runner *r, lcsm_experiment_event_kind kind, const char *r
                                .done    = r->done,
                                .failed  = r->failed,
                                .running = r->running,
-                               .seconds = seconds,
-                               .left    = to_do(r, rate) / rate};
+                               .seconds = lcsm_now() - r->start,
+                               .left    = time_left(r)};
     if (r->hooks != NULL && r->hooks->event != NULL) r->hooks->event(r->hooks->user, &e);
 }
 
@@ -136,15 +142,19 @@ static bool is_inspected(const char *folder)
 
 static lcsm_status end_run(runner *r, size_t number, int code, lcsm_error *err)
 {
-    lcsm_status  st  = LCSM_OK;
-    size_t       run = r->jobs[number].run;
+    lcsm_status  st    = LCSM_OK;
+    const job    ended = r->jobs[number];
+    size_t       run   = ended.run;
     char         folder[LCSM_PATH_MAX];
     lcsm_result *result = &r->results[run];
     r->jobs[number]     = r->jobs[--r->running];
     LCSM_TRY(folder_of(folder, r, run, err));
     LCSM_TRY(lcsm_result_of_exit(result, folder, code, r->stopped, err));
     if (result->state == LCSM_RESULT_OPEN) return LCSM_OK; /* it was stopped, and goes on later */
-    r->spent += r->flops[run];
+    if (result->state == LCSM_RESULT_DONE) {
+        r->spent += r->flops[run];
+        r->busy += lcsm_now() - ended.start;
+    }
     r->done += result->state == LCSM_RESULT_DONE;
     r->failed += result->state == LCSM_RESULT_FAILED;
     if (result->state == LCSM_RESULT_DONE) inspect_run(r, folder);
@@ -223,6 +233,15 @@ cleanup:
     return st;
 }
 
+/* The part of a run that its newest checkpoint leaves to do. */
+static double part_left(const lcsm_grid_run *g, const lcsm_result *result)
+{
+    const lcsm_train_config *t      = &g->train;
+    double                   update = (double)(t->batch_size * t->seq_len * t->accumulate);
+    if (!result->resumable || !(g->tokens > 0)) return 1;
+    return fmax(0, 1 - (double)result->step * update / g->tokens);
+}
+
 static lcsm_status look(runner *r, size_t vocab, lcsm_error *err)
 {
     lcsm_status st = LCSM_OK;
@@ -233,6 +252,7 @@ static lcsm_status look(runner *r, size_t vocab, lcsm_error *err)
             r->flops[j] = 0;
         LCSM_TRY(folder_of(folder, r, j, err));
         LCSM_TRY(lcsm_result_look(&r->results[j], folder, err));
+        r->flops[j] *= part_left(&r->grid.runs[j], &r->results[j]);
         bool done = r->results[j].state == LCSM_RESULT_DONE;
         if (done && !is_inspected(folder)) inspect_run(r, folder); /* its runner was killed */
         r->done += done;
@@ -243,7 +263,7 @@ cleanup:
 }
 
 /* Says what there is to do and, by a few updates of its first run, how long that will take. */
-static void tell_plan(const runner *r, size_t vocab)
+static void tell_plan(runner *r, size_t vocab)
 {
     size_t first = r->grid.run_count;
     double sum   = 0;
@@ -252,15 +272,14 @@ static void tell_plan(const runner *r, size_t vocab)
         first = j;
         sum += r->flops[j];
     }
-    double rate =
-        first < r->grid.run_count ? lcsm_plan_rate(r->ctx, &r->grid.runs[first], vocab) : NAN;
+    if (first < r->grid.run_count) r->planned = lcsm_plan_rate(r->ctx, &r->grid.runs[first], vocab);
     lcsm_experiment_event e = {.kind   = LCSM_EXPERIMENT_PLAN,
                                .run    = "",
                                .text   = "",
                                .runs   = r->grid.run_count,
                                .done   = r->done,
                                .failed = r->failed,
-                               .left   = sum > 0 ? sum / rate : 0,
+                               .left   = sum > 0 ? sum / r->planned : 0,
                                .flops  = sum};
     if (r->hooks != NULL && r->hooks->event != NULL) r->hooks->event(r->hooks->user, &e);
 }
@@ -366,10 +385,11 @@ lcsm_status lcsm_experiment_run(const lcsm_context *ctx, const lcsm_experiment_o
     int         lock = -1;
     runner     *r    = calloc(1, sizeof *r);
     if (r == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for an experiment");
-    r->ctx   = ctx;
-    r->o     = options;
-    r->hooks = hooks;
-    r->start = lcsm_now();
+    r->ctx     = ctx;
+    r->o       = options;
+    r->hooks   = hooks;
+    r->start   = lcsm_now();
+    r->planned = NAN;
     LCSM_TRY(read_grid(r, err));
     LCSM_TRY(lcsm_folder_make(options->out, err));
     LCSM_TRY(lcsm_result_lock(&lock, options->out, err));

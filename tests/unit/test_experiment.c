@@ -176,6 +176,11 @@ TEST(wrong_grids_are_refused_with_the_place)
         {RATES(TWO, "{}", "{\"lr\": 1, \"seed\": 2}", ""), "lr[0].seed is 2"},
         {RATES(TWO, "{}", "{\"lr\": 1, \"decay\": 1}", ""), "decay is not a known key"},
         {RATES(TWO, "{}", "0.01000000000001, 0.01000000000002", ""), "must differ in ten digits"},
+        {GRID(ONE("\"expand\": 4"), "{}", ", \"axes\": {\"expand\": [4, 8]}"),
+         "a: expand is set by the variant and by an axis"},
+        {GRID(ONE("\"at\": {\"tiny\": {\"pairs\": 2}}"), "{}",
+              ", \"axes\": {\"seq_len\": [{\"seq_len\": 8, \"pairs\": 2}]}"),
+         "a: pairs is set by the variant and by an axis"},
         {"{\"title\": \"T\"}", "task is missing"},
         {"{", "grid.json"},
     };
@@ -425,11 +430,14 @@ typedef struct {
     lcsm_context          *ctx;
     lcsm_experiment_result result;
     char                   ends[400];
+    double                 planned, left; /* flops of the plan; seconds when the first run starts */
 } lab;
 
 static void take_event(void *user, const lcsm_experiment_event *e)
 {
     lab *l = user;
+    if (e->kind == LCSM_EXPERIMENT_PLAN) l->planned = e->flops;
+    if (e->kind == LCSM_EXPERIMENT_START && isnan(l->left)) l->left = e->left;
     if (e->kind != LCSM_EXPERIMENT_END) return;
     size_t used = strlen(l->ends);
     (void)snprintf(l->ends + used, sizeof l->ends - used, "%s %s;", e->run, e->text);
@@ -463,6 +471,7 @@ static lcsm_status lab_run(lab *l, lcsm_error *err)
         .name = l->grid, .scale = "tiny", .out = l->out, .program = l->program, .jobs = 1};
     lcsm_experiment_hooks hooks = {take_event, NULL, l};
     l->ends[0]                  = '\0';
+    l->left                     = NAN;
     return lcsm_experiment_run(l->ctx, &o, &hooks, &l->result, err);
 }
 
@@ -539,6 +548,48 @@ TEST(an_interrupted_run_goes_on_from_its_checkpoint)
 }
 
 #define RUN_A "out/runs/a_lr-0.1_seed-1/"
+
+/* Before the first run has ended the plan's own measurement says how long it will take. */
+TEST(time_left_is_known_from_the_start_and_counts_what_checkpoints_have)
+{
+    lab         whole = lab_make(), half = lab_make();
+    const char *grid = GRID(ONE("\"d_model\": 8"), "{\"steps\": 4}", "");
+    temp_write(&whole.f, "grid/grid.json", grid, strlen(grid));
+    temp_write(&half.f, "grid/grid.json", grid, strlen(grid));
+    assert_int_equal(lcsm_folder_make(temp_path(&half.f, RUN_A "checkpoints/step-00000003"), NULL),
+                     LCSM_OK);
+    temp_write(&half.f, RUN_A "config.json", "{}", 2);
+    assert_int_equal(lab_run(&whole, NULL), LCSM_OK);
+    assert_int_equal(lab_run(&half, NULL), LCSM_OK);
+    assert_true(whole.planned > 0 && whole.left > 0 && isfinite(whole.left));
+    assert_near(half.planned, whole.planned / 4, 1e-9 * whole.planned);
+    lab_free(&whole);
+    lab_free(&half);
+}
+
+TEST(every_call_of_an_experiment_is_written_down_once)
+{
+    lab                     l = lab_make();
+    lcsm_experiment_options o = {.name    = l.grid,
+                                 .scale   = "tiny",
+                                 .out     = l.out,
+                                 .program = l.program,
+                                 .jobs    = 1,
+                                 .only    = "b"};
+    lcsm_study              s;
+    for (int twice = 0; twice < 2; twice++)
+        assert_int_equal(lcsm_experiment_run(l.ctx, &o, NULL, NULL, NULL), LCSM_OK);
+    assert_int_equal(lab_run(&l, NULL), LCSM_OK);
+    assert_int_equal(lcsm_study_read(&s, l.out, NULL), LCSM_OK);
+    const char *second = strchr(s.command, '\n');
+    assert_non_null(second);
+    assert_null(strchr(second + 1, '\n'));
+    const char *only = strstr(s.command, "--jobs 1 --only b --out");
+    assert_true(only != NULL && only < second);
+    assert_null(strstr(second, "--only"));
+    lcsm_study_free(&s);
+    lab_free(&l);
+}
 
 TEST(a_run_that_lost_its_settings_fails_and_is_left_alone)
 {
