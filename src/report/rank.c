@@ -74,7 +74,8 @@ double lcsm_quantile(const double *sorted, size_t count, double q)
 {
     if (count == 0) return NAN;
     double place = q * (double)(count - 1), below = floor(place);
-    size_t j = (size_t)below, next = j + 1 < count ? j + 1 : j;
+    size_t j = (size_t)below, next = place > below ? j + 1 : j;
+    if (sorted[next] == sorted[j]) return sorted[j]; /* both may be infinite */
     return sorted[j] + (place - below) * (sorted[next] - sorted[j]);
 }
 

@@ -257,4 +257,7 @@ TEST(mean_and_quantile_of_few)
     assert_near(lcsm_quantile(sorted, 3, 0.75), 3, 0);
     assert_near(lcsm_quantile(sorted, 3, 1), 4, 0);
     assert_true(isnan(lcsm_quantile(sorted, 0, 0.5)));
+    const double endless[] = {1, 2, INFINITY, INFINITY};
+    assert_near(lcsm_quantile(endless, 3, 0.5), 2, 0);
+    assert_true(isinf(lcsm_quantile(endless, 4, 0.5)) && isinf(lcsm_quantile(endless, 4, 0.9)));
 }
