@@ -128,8 +128,13 @@ static void inspect_run(const runner *r, const char *folder)
 {
     lcsm_inspect_options o    = {.run = folder, .save = true};
     char                *json = NULL;
+    lcsm_error           err  = {0};
+    char                 text[LCSM_PATH_MAX + sizeof err.text + 32];
     if (r->grid.serial) return;
-    (void)lcsm_inspect(r->ctx, &o, &json, NULL);
+    if (lcsm_inspect(r->ctx, &o, &json, &err) != LCSM_OK) {
+        (void)snprintf(text, sizeof text, "%s is not inspected: %s", folder, err.text);
+        tell(r, LCSM_EXPERIMENT_NOTE, "", text, false);
+    }
     free(json);
 }
 

@@ -19,6 +19,9 @@ echo "exit $?"
 grep '^  "command"' done/experiment.json
 "$LCSM" report done --quiet --out page.html --json | tr -d ' \n'
 echo
+rm $inspected
+: >"$(dirname $inspected)/model.safetensors"
+"$LCSM" experiment run ./grid --out done --only a,b 2>&1 | grep 'not inspected'
 "$LCSM" experiment list | cut -d ' ' -f1 | head -3
 "$LCSM" experiment list --json | grep -c '"task"'
 "$LCSM" experiment run tau-mqra --out x
