@@ -2,7 +2,7 @@
  * lcsm/inspect.h - what a trained model has learned to remember.
  *
  * The model of a run reads some text, and of every layer with a memory this is written down: the
- * half-life of each memory row (tokens after which half of what it holds is left, from its mean log
+ * half-lives of its entries (tokens after which half of what one holds is left, from its mean log
  * decay), the decays o_t themselves, and the size of the memory over time. Then single past tokens
  * are replaced by others: how much the probabilities of the next token change says which of them an
  * output depends on.
@@ -33,7 +33,7 @@ typedef struct {
 /*
  * *json is an object; docs/formats.md has its members:
  *     {"tokens", "text", "layers": [{"half_life": [...], "gate_mean", "state_norms": [...], ...}],
- *      "influence": {"distance": [...], "change": [...]}, "effective_context"}
+ *      "influence": {"window", "distance": [...], "change": [...]}, "effective_context", ...}
  */
 LCSM_API lcsm_status lcsm_inspect(const lcsm_context *ctx, const lcsm_inspect_options *options,
                                   char **json, lcsm_error *err);

@@ -12,18 +12,19 @@ static const char HELP[] =
     "\n"
     "usage: lcsm inspect RUN [--data TEXT...] [--tokens N] [--save] [--json]\n"
     "\n"
-    "The model reads some text, and shows for each layer how long its memory rows last "
-    "(half-lives\n"
-    "in tokens), what its decays o_t are, and how large the memory is; then how much the next\n"
-    "token's probabilities change when a single past token is replaced.\n"
+    "The model reads some text, and shows for each layer how long the entries of its memory last\n"
+    "(half-lives in tokens), what its decays o_t are, and how large the memory is; then how much\n"
+    "the next token's probabilities change when a single past token is replaced. That is tried up\n"
+    "to 128 tokens back, or as far as the run's sequences go, if that is more, up to 256; between\n"
+    "the distances that are tried the change is taken to run straight.\n"
     "\n"
-    "  --data PATH  text to read; without it the run's own, an example of the recall task, or\n"
-    "               random tokens\n"
+    "  --data PATH  text to read, one after another if there are several; without it the run's\n"
+    "               own, examples of the recall task, or random tokens\n"
     "  --tokens N   how many to read (512)\n"
     "  --save       keep the result as RUN/inspect.json; lcsm report shows it then\n"
     "  --threads N  the default is one for each processor\n"
     "  --json       the whole result: {\"layers\": [{\"half_life\", \"gate_mean\", ...}],\n"
-    "               \"influence\", \"effective_context\"}\n"
+    "               \"influence\", \"effective_context\", \"effective_context_open\"}\n"
     "\n"
     "  lcsm inspect runs/gla --data book.txt\n"
     "  lcsm inspect runs/gla --save && lcsm report runs/gla --out gla.html\n";
@@ -40,20 +41,34 @@ static void print_number(int width, int digits, double x, const char *none)
     else printf(" %*s", width, none);
 }
 
+enum { WIDTH = 68 }; /* of the columns about decays */
+
 static void print_layer(size_t j, const json_t *layer)
 {
-    bool        known = json_object_get(layer, "half_life") != NULL;
-    const char *none  = known ? "for ever" : "-";
+    const char *why = json_string_value(json_object_get(layer, "no_half_life"));
     printf("%5zu", j + 1);
-    print_number(10, 1, number(layer, "half_life_low"), none);
-    print_number(10, 1, number(layer, "half_life_median"), none);
-    print_number(10, 1, number(layer, "half_life_high"), none);
-    print_number(9, 0, number(layer, "forever"), "-");
-    print_number(9, 3, number(layer, "gate_low"), "-");
-    print_number(7, 3, number(layer, "gate_mean"), "-");
-    print_number(7, 3, number(layer, "gate_high"), "-");
+    if (why != NULL) {
+        printf("  no half-lives: %-*s", WIDTH - (int)strlen("  no half-lives: "), why);
+    } else {
+        print_number(10, 1, number(layer, "half_life_low"), "for ever");
+        print_number(10, 1, number(layer, "half_life_median"), "for ever");
+        print_number(10, 1, number(layer, "half_life_high"), "for ever");
+        print_number(9, 0, number(layer, "forever"), "-");
+        print_number(9, 3, number(layer, "gate_low"), "-");
+        print_number(7, 3, number(layer, "gate_mean"), "-");
+        print_number(7, 3, number(layer, "gate_high"), "-");
+    }
     print_number(10, 4, number(layer, "state_norm"), "-");
     putchar('\n');
+}
+
+static void print_context(const json_t *root)
+{
+    bool open = json_is_true(json_object_get(root, "effective_context_open"));
+    printf("\nnine tenths of all influence lie within %s%.0f of the last %.0f tokens%s\n",
+           open ? "at least " : "", number(root, "effective_context"),
+           number(json_object_get(root, "influence"), "window"),
+           open ? ": it does not fall off in them" : "");
 }
 
 /* A line of blocks, the tallest for the largest change. */
@@ -74,8 +89,7 @@ static void print_influence(const json_t *root)
         for (int k = 0; k < (most > 0 ? (int)lround(40 * x / most) : 0); k++) putchar('#');
         putchar('\n');
     }
-    printf("\nnine tenths of all influence lie within %.0f tokens\n",
-           number(root, "effective_context"));
+    print_context(root);
 }
 
 static void print_text(const json_t *root)
@@ -83,7 +97,7 @@ static void print_text(const json_t *root)
     const json_t *layers = json_object_get(root, "layers");
     printf("%.0f tokens: %s\n\n", number(root, "tokens"),
            json_string_value(json_object_get(root, "text")));
-    printf("      half-life of memory rows, tokens    rows that   decay o_t               memory\n"
+    printf("      half-life of entries, tokens        rows that   decay o_t               memory\n"
            "layer       10 %%     median       90 %%  keep all      10 %%    mean    90 %%       "
            "rms\n");
     for (size_t j = 0; j < json_array_size(layers); j++) print_layer(j, json_array_get(layers, j));
@@ -121,7 +135,7 @@ int cmd_inspect(int argc, char **argv)
                                       {"--json", CLI_FLAG, &json, 0, 0},
                                       {"--save", CLI_FLAG, &o.save, 0, 0},
                                       {"--threads", CLI_COUNT, &threads, 1, 1024},
-                                      {"--tokens", CLI_COUNT, &tokens, 16, 1 << 20},
+                                      {"--tokens", CLI_COUNT, &tokens, 2, 1 << 20},
                                       {"--data", CLI_LIST, &data, 0, 0},
                                       {NULL, CLI_FLAG, NULL, 0, 0}};
     if (!cli_parse(argc, argv, options, &words)) return EXIT_USAGE;

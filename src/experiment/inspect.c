@@ -16,7 +16,10 @@
 #include "format/run_folder.h"
 #include "report/record.h"
 
-enum { STANDARD = 512, TEXT_SIZE = 1 << 20 };
+enum { STANDARD = 512, PIECE = 1 << 14 /* bytes of text at a time */ };
+
+/* An influence is looked for as far back as the run's sequences go, within these. */
+enum { SHORTEST = 128, LONGEST = 256 };
 
 /* ---- tokens -------------------------------------------------------------------------------- */
 
@@ -25,54 +28,82 @@ static lcsm_status no_room(lcsm_error *err)
     return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for an inspection");
 }
 
-/* The beginning of the first file. */
-static lcsm_status read_text(char **out, size_t *size, const char *const *paths, size_t count,
-                             lcsm_error *err)
+static lcsm_status reserve(lcsm_inspect_tokens *t, size_t count, lcsm_error *err)
+{
+    t->ids = malloc(count * sizeof *t->ids);
+    return t->ids == NULL ? no_room(err) : LCSM_OK;
+}
+
+/* Where the ids of a text go: to the tokens, until there are enough. */
+typedef struct {
+    lcsm_inspect_tokens *tokens;
+    size_t               most, longest; /* longest: bytes of a token */
+    lcsm_encoder        *encoder;
+} reading;
+
+static lcsm_status take_ids(void *user, const int32_t *ids, size_t count, lcsm_error *err)
+{
+    const reading       *r    = user;
+    lcsm_inspect_tokens *t    = r->tokens;
+    size_t               room = r->most - t->count, n = count < room ? count : room;
+    (void)err;
+    memcpy(t->ids + t->count, ids, n * sizeof *ids);
+    t->count += n;
+    return LCSM_OK;
+}
+
+static lcsm_status read_file(const reading *r, const lcsm_source *source, lcsm_error *err)
+{
+    lcsm_status st     = LCSM_OK;
+    lcsm_reader reader = {0};
+    size_t      got = 1, left = (r->most - r->tokens->count) * r->longest; /* bytes that will do */
+    char        text[PIECE];
+    if (source->shard)
+        return lcsm_fail(err, LCSM_ERR_FORMAT, "%s holds tokens, want the text they are made of",
+                         source->path);
+    LCSM_TRY(lcsm_reader_open(&reader, source->path, err));
+    while (got > 0 && left > 0) {
+        LCSM_TRY(lcsm_reader_read(&reader, text, left < PIECE ? left : PIECE, &got, err));
+        LCSM_TRY(lcsm_encoder_feed(r->encoder, text, got, err));
+        left -= got;
+    }
+    LCSM_TRY(lcsm_encoder_finish(r->encoder, err));
+cleanup:
+    lcsm_reader_close(&reader);
+    return st;
+}
+
+static lcsm_status read_files(reading *r, const char *const *paths, size_t count, lcsm_error *err)
 {
     lcsm_status  st      = LCSM_OK;
     lcsm_sources sources = {0};
-    lcsm_reader  reader  = {0};
-    size_t       got     = 1;
-    *size                = 0;
-    *out                 = malloc(TEXT_SIZE);
-    if (*out == NULL) return no_room(err);
     LCSM_TRY(lcsm_sources_list(&sources, paths, count, err));
-    if (sources.count == 0)
-        LCSM_TRY(lcsm_fail(err, LCSM_ERR_IO, "%s holds no text", count > 0 ? paths[0] : "--data"));
-    LCSM_TRY(lcsm_reader_open(&reader, sources.items[0].path, err));
-    while (got > 0 && *size < TEXT_SIZE) {
-        LCSM_TRY(lcsm_reader_read(&reader, *out + *size, TEXT_SIZE - *size, &got, err));
-        *size += got;
-    }
+    if (sources.count == 0) LCSM_TRY(lcsm_fail(err, LCSM_ERR_IO, "%s holds no text", paths[0]));
+    for (size_t j = 0; j < sources.count && r->tokens->count < r->most; j++)
+        LCSM_TRY(read_file(r, &sources.items[j], err));
 cleanup:
-    lcsm_reader_close(&reader);
     lcsm_sources_free(&sources);
     return st;
 }
 
-static lcsm_status encode(lcsm_inspect_tokens *t, const char *run, const char *text, size_t size,
-                          lcsm_error *err)
+/* Texts one after another, up to `most` tokens. */
+static lcsm_status from_text(lcsm_inspect_tokens *t, const char *run, const char *const *paths,
+                             size_t count, size_t most, lcsm_error *err)
 {
     lcsm_status     st  = LCSM_OK;
     lcsm_tokenizer *tok = NULL;
+    reading         r   = {.tokens = t, .most = most};
     char            path[LCSM_PATH_MAX];
+    LCSM_TRY(reserve(t, most, err));
     LCSM_TRY(lcsm_path_join(path, run, LCSM_RUN_TOKENIZER, err));
     LCSM_TRY(lcsm_path_exists(path) ? lcsm_tokenizer_load(&tok, path, err)
                                     : lcsm_tokenizer_bytes(&tok, err));
-    LCSM_TRY(lcsm_tokenizer_encode(tok, text, size, 0, &t->ids, &t->count, err));
+    r.longest = lcsm_tokenizer_describe(tok).longest;
+    LCSM_TRY(lcsm_encoder_create(&r.encoder, tok, 0, take_ids, &r, err));
+    LCSM_TRY(read_files(&r, paths, count, err));
 cleanup:
+    lcsm_encoder_free(r.encoder);
     lcsm_tokenizer_free(tok);
-    return st;
-}
-
-static lcsm_status from_text(lcsm_inspect_tokens *t, const char *run, const char *const *paths,
-                             size_t count, lcsm_error *err)
-{
-    char       *text = NULL;
-    size_t      size = 0;
-    lcsm_status st   = read_text(&text, &size, paths, count, err);
-    if (st == LCSM_OK) st = encode(t, run, text, size, err);
-    free(text);
     return st;
 }
 
@@ -83,17 +114,27 @@ static void say_source(lcsm_inspect_tokens *t, const char *what, const char *why
     t->source[lcsm_utf8_check(t->source, strlen(t->source))] = '\0';
 }
 
-static bool take_own(lcsm_inspect_tokens *t, const char *run, const char *file, lcsm_error *why)
+static bool take_own(lcsm_inspect_tokens *t, const char *run, const json_t *list, size_t most,
+                     lcsm_error *why)
 {
-    if (from_text(t, run, &file, 1, why) == LCSM_OK && t->count > 0) return true;
-    if (why->status == LCSM_OK) (void)lcsm_fail(why, LCSM_ERR_FORMAT, "%s: it is empty", file);
-    lcsm_inspect_tokens_free(t);
-    return false;
+    size_t       count = json_array_size(list);
+    const char **paths = calloc(count + 1, sizeof *paths);
+    bool         found = false;
+    for (size_t j = 0; j < count && paths != NULL; j++)
+        paths[j] = json_string_value(json_array_get(list, j));
+    if (paths != NULL && paths[0] != NULL) {
+        found = from_text(t, run, paths, count, most, why) == LCSM_OK && t->count > 0;
+        if (!found && why->status == LCSM_OK)
+            (void)lcsm_fail(why, LCSM_ERR_FORMAT, "%s: it is empty", paths[0]);
+    }
+    if (!found) lcsm_inspect_tokens_free(t);
+    free(paths);
+    return found;
 }
 
 /* The text that the run was evaluated on, or trained on, if it is still there. If there is one that
  * cannot be read, `why` says so. */
-static bool own_text(lcsm_inspect_tokens *t, const char *run, lcsm_error *why)
+static bool own_text(lcsm_inspect_tokens *t, const char *run, size_t most, lcsm_error *why)
 {
     static const char *const keys[] = {"valid", "data"};
     lcsm_json_doc            doc    = {0};
@@ -102,17 +143,15 @@ static bool own_text(lcsm_inspect_tokens *t, const char *run, lcsm_error *why)
     if (lcsm_path_join(path, run, LCSM_RUN_CONFIG, NULL) != LCSM_OK
         || lcsm_json_doc_read(&doc, path, LCSM_JSON_CONFIG_SIZE, NULL) != LCSM_OK)
         return false;
-    for (size_t j = 0; j < COUNT(keys) && !found; j++) {
-        const json_t *list = json_object_get(doc.root, keys[j]);
-        const char   *file = json_string_value(json_array_get(list, 0));
-        found              = file != NULL && take_own(t, run, file, why);
-    }
+    for (size_t j = 0; j < COUNT(keys) && !found; j++)
+        found = take_own(t, run, json_object_get(doc.root, keys[j]), most, why);
     lcsm_json_doc_free(&doc);
     return found;
 }
 
+/* As many examples as there are tokens to read; of one that is longer than that, the beginning. */
 static lcsm_status recall_examples(lcsm_inspect_tokens *t, const lcsm_model_config *m,
-                                   const lcsm_train_config *c, lcsm_error *err)
+                                   const lcsm_train_config *c, size_t most, lcsm_error *err)
 {
     lcsm_status      st     = LCSM_OK;
     lcsm_mqar_config recall = {.vocab              = m->vocab,
@@ -121,19 +160,22 @@ static lcsm_status recall_examples(lcsm_inspect_tokens *t, const lcsm_model_conf
                                .power              = c->power,
                                .random_non_queries = c->random_non_queries,
                                .seed               = 1};
-    size_t           n      = (size_t)c->seq_len;
+    size_t           n = (size_t)c->seq_len, length = n < most ? n : most, examples = most / length;
+    int32_t         *one = NULL;
     LCSM_TRY(lcsm_mqar_check(&recall, err));
-    t->ids          = malloc(n * sizeof *t->ids);
-    int32_t *labels = malloc(n * sizeof *labels);
-    if (t->ids == NULL || labels == NULL) {
-        free(labels);
-        return no_room(err);
+    LCSM_TRY(reserve(t, examples * length, err));
+    one = malloc(2 * n * sizeof *one); /* and its labels */
+    if (one == NULL) LCSM_TRY(no_room(err));
+    for (size_t j = 0; j < examples; j++) {
+        lcsm_mqar_example(&recall, j, one, one + n);
+        memcpy(t->ids + j * length, one, length * sizeof *one);
     }
-    lcsm_mqar_example(&recall, 0, t->ids, labels);
-    free(labels);
-    t->count = n;
-    say_source(t, "an example of the recall task", "");
+    t->count  = examples * length;
+    t->length = length;
+    (void)snprintf(t->source, sizeof t->source, "%zu example%s of the recall task", examples,
+                   examples == 1 ? "" : "s");
 cleanup:
+    free(one);
     return st;
 }
 
@@ -141,8 +183,8 @@ cleanup:
 static lcsm_status random_tokens(lcsm_inspect_tokens *t, size_t count, size_t vocab,
                                  const lcsm_error *why, lcsm_error *err)
 {
-    t->ids = malloc(count * sizeof *t->ids);
-    if (t->ids == NULL) return no_room(err);
+    lcsm_status st = reserve(t, count, err);
+    if (st != LCSM_OK) return st;
     for (size_t j = 0; j < count; j++) t->ids[j] = (int32_t)(lcsm_rng(1, 0, j).v[0] % vocab);
     t->count = count;
     if (why->status == LCSM_OK) say_source(t, "random tokens, since no text is given", "");
@@ -150,13 +192,13 @@ static lcsm_status random_tokens(lcsm_inspect_tokens *t, size_t count, size_t vo
     return LCSM_OK;
 }
 
-/* What the model cannot read is an error; the rest of a long text is left. */
-static lcsm_status check_tokens(lcsm_inspect_tokens *t, const lcsm_model *model, size_t most,
+static lcsm_status check_tokens(const lcsm_inspect_tokens *t, const lcsm_model *model,
                                 lcsm_error *err)
 {
     ptrdiff_t vocab = lcsm_model_config_of(model)->vocab;
-    if (t->count > most) t->count = most;
-    if (t->count < 2) return lcsm_fail(err, LCSM_ERR_FORMAT, "the text has less than two tokens");
+    if (t->count < 2)
+        return lcsm_fail(err, LCSM_ERR_FORMAT, "%s has %zu token%s, want 2 or more", t->source,
+                         t->count, t->count == 1 ? "" : "s");
     for (size_t j = 0; j < t->count; j++)
         if (t->ids[j] < 0 || t->ids[j] >= vocab)
             return lcsm_fail(err, LCSM_ERR_FORMAT,
@@ -169,7 +211,7 @@ lcsm_status lcsm_inspect_tokens_read(lcsm_inspect_tokens *out, const lcsm_model 
                                      const lcsm_inspect_options *o, lcsm_error *err)
 {
     lcsm_status              st   = LCSM_OK;
-    size_t                   most = o->tokens > 0 ? o->tokens : STANDARD;
+    size_t                   most = o->tokens > 0 ? o->tokens : STANDARD, window = SHORTEST;
     lcsm_train_config        train;
     lcsm_model_config        cfg;
     lcsm_error               why = {0};
@@ -178,15 +220,19 @@ lcsm_status lcsm_inspect_tokens_read(lcsm_inspect_tokens *out, const lcsm_model 
     lcsm_train_config_defaults(&train);
     bool trained = lcsm_run_settings(o->run, &cfg, &train, NULL) == LCSM_OK;
     if (o->data_count > 0) {
-        LCSM_TRY(from_text(out, o->run, o->data, o->data_count, err));
+        LCSM_TRY(from_text(out, o->run, o->data, o->data_count, most, err));
     } else if (trained && train.task == LCSM_TASK_MQAR) {
-        LCSM_TRY(recall_examples(out, m, &train, err));
-    } else if (own_text(out, o->run, &why)) {
+        LCSM_TRY(recall_examples(out, m, &train, most, err));
+    } else if (own_text(out, o->run, most, &why)) {
         say_source(out, "the text of the run", "");
     } else {
         LCSM_TRY(random_tokens(out, most, (size_t)m->vocab, &why, err));
     }
-    LCSM_TRY(check_tokens(out, model, most, err));
+    LCSM_TRY(check_tokens(out, model, err));
+    if (out->length == 0) out->length = out->count;
+    if (trained && train.seq_len > SHORTEST)
+        window = train.seq_len < LONGEST ? (size_t)train.seq_len : LONGEST;
+    out->window = window < out->length ? window : out->length;
 cleanup:
     if (st != LCSM_OK) lcsm_inspect_tokens_free(out);
     return st;
@@ -210,7 +256,6 @@ static lcsm_status keep_result(const char *run, const lcsm_strbuf *text, lcsm_er
 lcsm_status lcsm_inspect(const lcsm_context *ctx, const lcsm_inspect_options *options, char **json,
                          lcsm_error *err)
 {
-    enum { WINDOW = 128 };
     lcsm_status         st     = LCSM_OK;
     lcsm_model         *model  = NULL;
     lcsm_inspect_tokens tokens = {0};
@@ -222,10 +267,10 @@ lcsm_status lcsm_inspect(const lcsm_context *ctx, const lcsm_inspect_options *op
     lcsm_json_put_text(&w, "format", "lcsm-inspect");
     lcsm_json_put_int(&w, "version", 1);
     lcsm_json_put_size(&w, "tokens", tokens.count);
+    lcsm_json_put_size(&w, "length", tokens.length);
     lcsm_json_put_text(&w, "text", tokens.source);
     LCSM_TRY(lcsm_inspect_memory(&w, model, &tokens, err));
-    LCSM_TRY(lcsm_inspect_influence(&w, model, &tokens,
-                                    tokens.count < WINDOW ? tokens.count : WINDOW, err));
+    LCSM_TRY(lcsm_inspect_influence(&w, model, &tokens, err));
     lcsm_json_close(&w);
     LCSM_TRY(lcsm_json_writer_finish(&w, err));
     if (options->save) LCSM_TRY(keep_result(options->run, &w.text, err));

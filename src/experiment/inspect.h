@@ -7,24 +7,25 @@
 
 #include "format/json_write.h"
 
-/* {0} is empty and may be freed. */
+/* Sequences of one length, one after another, each read by an empty memory: a text is one of them,
+ * recall has many. {0} is empty and may be freed. */
 typedef struct {
     int32_t *ids;
-    size_t   count;
-    char     source[320]; /* what they are, for people */
+    size_t   count, length; /* of all, a multiple of the length; of a sequence */
+    size_t   window;        /* how far back an influence is looked for, at most the length */
+    char     source[320];   /* what they are, for people */
 } lcsm_inspect_tokens;
 
 lcsm_status lcsm_inspect_tokens_read(lcsm_inspect_tokens *out, const lcsm_model *model,
                                      const lcsm_inspect_options *options, lcsm_error *err);
 void        lcsm_inspect_tokens_free(lcsm_inspect_tokens *t);
 
-/* Puts the member "layers". */
+/* Puts "state_norm_every" and "layers". */
 lcsm_status lcsm_inspect_memory(lcsm_json_writer *w, const lcsm_model *model,
                                 const lcsm_inspect_tokens *tokens, lcsm_error *err);
 
-/* Puts "influence" and "effective_context". The windows that are looked at have `window` tokens. */
+/* Puts "influence", "effective_context" and "effective_context_open". */
 lcsm_status lcsm_inspect_influence(lcsm_json_writer *w, const lcsm_model *model,
-                                   const lcsm_inspect_tokens *tokens, size_t window,
-                                   lcsm_error *err);
+                                   const lcsm_inspect_tokens *tokens, lcsm_error *err);
 
 #endif

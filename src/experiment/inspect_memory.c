@@ -18,28 +18,41 @@
 #include "model/model.h"
 #include "report/rank.h"
 
-enum { PIECE = 16, CHANNELS = 64, SAMPLES = 200000 };
+enum {
+    PIECE    = 16,    /* tokens in a run, if a sequence has so many */
+    CHANNELS = 64,    /* columns of a memory that are looked at where o_t comes from the data */
+    SAMPLES  = 199999 /* of the decays; a prime, so that no step over them keeps to some columns */
+};
 
 /* log(1e-30): what is forgotten at once. */
 #define LEAST (-69.0)
 
-/* One op with a memory: its decays by row, and what was seen of them. */
+/* The decays of an op with a memory: its entries (rows, columns), and what was seen of them. */
 typedef struct {
-    const lcsm_node *node;
-    ptrdiff_t        rows, columns; /* of the decays that are looked at */
-    double          *log_sum;       /* by row */
-    float           *gates;         /* samples of o */
-    size_t           samples;
-    double          *norms; /* of the memory, after each piece */
-    bool             known; /* its o is made of decays, and not of a matrix */
+    ptrdiff_t rows, columns, stride; /* every stride-th column is looked at */
+    bool      moves;                 /* o_t is not the same at every step */
+    double   *log_sum;               /* (rows, columns) */
+    size_t    steps, numbers, turn;  /* summed up; decays of all steps; modulo that */
+    float    *gates;                 /* samples of o */
+    size_t    samples;
+    double   *norms, last; /* of the memory after each whole piece and at the end, mean over the
+                              sequences */
 } memory;
 
+/* The model over some tokens. */
 typedef struct {
-    lcsm_graph   *g;
-    lcsm_model_io io;
-    lcsm_state   *state;
-    memory       *list; /* by layer; node is NULL where there is none */
-    size_t        count, pieces, seen;
+    lcsm_graph       *g;
+    lcsm_model_io     io;
+    size_t            steps;
+    const lcsm_node **nodes; /* with a memory, by layer; NULL where there is none */
+} piece;
+
+typedef struct {
+    const lcsm_inspect_tokens *tokens;
+    piece                      whole, rest; /* rest: what is left of a sequence; steps 0: nothing */
+    lcsm_state                *state;
+    memory                    *list; /* by layer; rows is 0 where there are no decays */
+    size_t                     count, pieces;
 } reading;
 
 /* ---- decays of the EOS operator ------------------------------------------------------------ */
@@ -115,40 +128,60 @@ static double cscan_at(const lcsm_node *n, ptrdiff_t t, ptrdiff_t row, ptrdiff_t
     return ((const float *)x->data)[(x->shape.rank == 1 ? 0 : t) * x->ld + row];
 }
 
-static void eos_size(memory *m)
+/* The axes of what an EOS operator's decays are made of. */
+static unsigned decay_axes(const lcsm_node *n)
 {
-    const lcsm_eos_desc *d      = &((const lcsm_eos_attr *)m->node->attr)->desc;
-    bool                 matrix = (EOS_dense < m->node->n_in && m->node->in[EOS_dense] != NULL)
-               || (EOS_erase < m->node->n_in && m->node->in[EOS_erase] != NULL);
+    const lcsm_eos_desc *d    = &((const lcsm_eos_attr *)n->attr)->desc;
+    unsigned             axes = 0;
+    const struct {
+        int      input;
+        unsigned axes;
+    } parts[] = {{EOS_row, d->row.axes},
+                 {EOS_col, d->col.axes},
+                 {EOS_full, d->full.axes},
+                 {EOS_u, d->u.axes},
+                 {EOS_w, d->w.axes}};
+    for (size_t j = 0; j < COUNT(parts); j++)
+        if (parts[j].input < n->n_in && n->in[parts[j].input] != NULL) axes |= parts[j].axes;
+    return axes;
+}
+
+static void eos_size(memory *m, const lcsm_node *n)
+{
+    const lcsm_eos_desc *d    = &((const lcsm_eos_attr *)n->attr)->desc;
+    unsigned             axes = decay_axes(n);
+    if ((EOS_dense < n->n_in && n->in[EOS_dense] != NULL)
+        || (EOS_erase < n->n_in && n->in[EOS_erase] != NULL))
+        return; /* o_t is a matrix */
     m->rows    = d->H * (d->K == 1 ? d->D : d->K);
-    m->columns = d->K == 1 ? 1 : d->D;
-    m->known   = !matrix;
+    m->columns = d->K > 1 && (axes & LCSM_AXIS_D) != 0 ? d->D : 1;
+    m->moves   = (axes & LCSM_AXIS_T) != 0;
 }
 
-static void wkv_size(memory *m)
+static void wkv_size(memory *m, const lcsm_node *n)
 {
-    m->rows    = m->node->in[2]->cols;
+    m->rows    = n->in[2]->cols;
     m->columns = 1;
-    m->known   = true;
 }
 
-static void cscan_size(memory *m)
+static void cscan_size(memory *m, const lcsm_node *n)
 {
-    m->rows    = m->node->in[1]->cols;
+    m->rows    = n->in[1]->cols;
     m->columns = 1;
-    m->known   = true;
+    m->moves   = n->in[1]->shape.rank != 1;
 }
 
-static void unknown_size(memory *m)
+static void matrix_size(memory *m, const lcsm_node *n)
 {
-    (void)m;
+    (void)m, (void)n;
 }
 
-/* keep: a mask of the inputs that the decay is made of. */
+/* keep: a mask of the inputs that the decay is made of. size leaves rows 0 where o_t is a matrix.
+ */
 static const struct {
     lcsm_op_id op;
     unsigned   keep;
-    void (*size)(memory *m);
+    void (*size)(memory *m, const lcsm_node *n);
     decay_fn *decay;
 } KINDS[] = {
     {LCSM_OP_eos,
@@ -156,7 +189,7 @@ static const struct {
      eos_size, eos_at},
     {LCSM_OP_wkv, LCSM_BIT(2), wkv_size, wkv_at},
     {LCSM_OP_cscan, LCSM_BIT(1), cscan_size, cscan_at},
-    {LCSM_OP_dplr, 0, unknown_size, NULL},
+    {LCSM_OP_dplr, 0, matrix_size, NULL},
 };
 
 static size_t kind_of(const lcsm_node *n)
@@ -174,46 +207,80 @@ static lcsm_status no_room(lcsm_error *err)
     return LCSM_ERR_MEMORY;
 }
 
-static lcsm_status take_node(reading *r, lcsm_node *n, size_t kind, lcsm_error *err)
+/* The first op with a memory in a layer; a second one, as of a denominator, decays alike. */
+static void take_node(piece *p, size_t layers, lcsm_node *n, size_t kind)
 {
     int layer = -1;
-    if (sscanf(n->scope, "layers.%d", &layer) != 1 || layer < 0 || (size_t)layer >= r->count)
-        return LCSM_OK;
-    memory *m = &r->list[layer];
-    if (m->node != NULL) return LCSM_OK; /* a second one, as of a denominator, decays alike */
-    m->node = n;
-    KINDS[kind].size(m);
+    if (sscanf(n->scope, "layers.%d", &layer) != 1 || layer < 0 || (size_t)layer >= layers
+        || p->nodes[layer] != NULL)
+        return;
+    p->nodes[layer] = n;
     for (int j = 0; j < n->n_in; j++)
-        if ((KINDS[kind].keep & LCSM_BIT(j)) != 0 && n->in[j] != NULL) lcsm_keep(r->g, n->in[j]);
-    m->log_sum = calloc((size_t)m->rows + 1, sizeof *m->log_sum);
-    m->gates   = malloc(SAMPLES * sizeof *m->gates);
-    m->norms   = calloc(r->pieces + 1, sizeof *m->norms);
-    return m->log_sum == NULL || m->gates == NULL || m->norms == NULL ? no_room(err) : LCSM_OK;
+        if ((KINDS[kind].keep & LCSM_BIT(j)) != 0 && n->in[j] != NULL) lcsm_keep(p->g, n->in[j]);
 }
 
-static lcsm_status open_reading(reading *r, const lcsm_model *model, size_t tokens, lcsm_error *err)
+static lcsm_status open_piece(piece *p, const lcsm_model *model, size_t layers, size_t steps,
+                              lcsm_error *err)
 {
     lcsm_status     st   = LCSM_OK;
     lcsm_model_want want = {.logits = true, .last = true, .ignore = -1};
-    r->count             = (size_t)lcsm_model_config_layers(&model->cfg);
-    r->pieces            = tokens / PIECE;
-    r->list              = calloc(r->count, sizeof *r->list);
-    if (r->list == NULL) return no_room(err);
-    LCSM_TRY(lcsm_graph_create(&r->g, model->ctx, model->params, err));
-    LCSM_TRY(lcsm_model_build(r->g, &model->cfg, 1, PIECE, &want, &r->io, err));
-    if (r->io.tokens == NULL) {
+    p->steps             = steps;
+    p->nodes             = calloc(layers + 1, sizeof *p->nodes);
+    if (p->nodes == NULL) return no_room(err);
+    LCSM_TRY(lcsm_graph_create(&p->g, model->ctx, model->params, err));
+    LCSM_TRY(lcsm_model_build(p->g, &model->cfg, 1, (ptrdiff_t)steps, &want, &p->io, err));
+    if (p->io.tokens == NULL) {
         (void)lcsm_fail(err, LCSM_ERR_INTERNAL, "a model has no input of tokens");
         return LCSM_ERR_INTERNAL;
     }
-    for (int j = 0; j < r->g->node_list.count; j++) {
-        lcsm_node *n    = lcsm_node_at(r->g, j);
+    for (int j = 0; j < p->g->node_list.count; j++) {
+        lcsm_node *n    = lcsm_node_at(p->g, j);
         size_t     kind = kind_of(n);
-        if (kind < COUNT(KINDS)) LCSM_TRY(take_node(r, n, kind, err));
+        if (kind < COUNT(KINDS)) take_node(p, layers, n, kind);
     }
-    LCSM_TRY(lcsm_graph_plan(r->g, &(lcsm_plan_options){0}, err));
-    LCSM_TRY(lcsm_state_create(&r->state, r->g, err));
+    LCSM_TRY(lcsm_graph_plan(p->g, &(lcsm_plan_options){0}, err));
 cleanup:
     return st;
+}
+
+static lcsm_status open_memory(memory *m, const lcsm_node *n, size_t pieces, size_t tokens,
+                               lcsm_error *err)
+{
+    KINDS[kind_of(n)].size(m, n);
+    m->stride      = m->moves && m->columns > CHANNELS ? (m->columns + CHANNELS - 1) / CHANNELS : 1;
+    m->columns     = (m->columns + m->stride - 1) / m->stride;
+    size_t entries = (size_t)m->rows * (size_t)m->columns;
+    m->numbers     = entries * (m->moves ? tokens : 1);
+    m->log_sum     = calloc(entries + 1, sizeof *m->log_sum);
+    m->gates       = malloc(SAMPLES * sizeof *m->gates);
+    m->norms       = calloc(pieces + 1, sizeof *m->norms);
+    return m->log_sum == NULL || m->gates == NULL || m->norms == NULL ? no_room(err) : LCSM_OK;
+}
+
+static lcsm_status open_reading(reading *r, const lcsm_model *model, lcsm_error *err)
+{
+    lcsm_status                st    = LCSM_OK;
+    const lcsm_inspect_tokens *t     = r->tokens;
+    size_t                     steps = t->length < PIECE ? t->length : PIECE;
+    r->count                         = (size_t)lcsm_model_config_layers(&model->cfg);
+    r->pieces                        = t->length / steps;
+    r->list                          = calloc(r->count, sizeof *r->list);
+    if (r->list == NULL) return no_room(err);
+    LCSM_TRY(open_piece(&r->whole, model, r->count, steps, err));
+    if (t->length % steps > 0)
+        LCSM_TRY(open_piece(&r->rest, model, r->count, t->length % steps, err));
+    for (size_t j = 0; j < r->count; j++)
+        if (r->whole.nodes[j] != NULL)
+            LCSM_TRY(open_memory(&r->list[j], r->whole.nodes[j], r->pieces, t->count, err));
+    LCSM_TRY(lcsm_state_create(&r->state, r->whole.g, err));
+cleanup:
+    return st;
+}
+
+static void close_piece(piece *p)
+{
+    lcsm_graph_free(p->g);
+    free(p->nodes);
 }
 
 static void close_reading(reading *r)
@@ -225,39 +292,46 @@ static void close_reading(reading *r)
     }
     free(r->list);
     lcsm_state_free(r->state);
-    lcsm_graph_free(r->g);
+    close_piece(&r->whole);
+    close_piece(&r->rest);
 }
 
 /* ---- reading ------------------------------------------------------------------------------- */
 
-static void sum_decays(memory *m, size_t all_steps)
+/* SAMPLES of all numbers, evenly, or all of them. */
+static bool is_sample(memory *m)
 {
-    decay_fn *decay  = KINDS[kind_of(m->node)].decay;
-    ptrdiff_t stride = m->columns > CHANNELS ? m->columns / CHANNELS : 1;
-    double    wanted = (double)all_steps * (double)m->rows / SAMPLES; /* numbers for a sample */
-    size_t    every = wanted > 1 ? (size_t)ceil(wanted) : 1, number = 0;
-    for (ptrdiff_t t = 0; t < PIECE; t++) {
-        for (ptrdiff_t row = 0; row < m->rows; row++) {
-            double sum = 0, n = 0, some = 0;
-            for (ptrdiff_t c = 0; c < m->columns; c += stride) {
-                double log_o = fmax(decay(m->node, t, row, c), LEAST);
-                sum += log_o;
-                n++;
-                if (c / stride == (t + row) % ((m->columns + stride - 1) / stride)) some = log_o;
-            }
-            m->log_sum[row] += sum / n;
-            if (number++ % every == 0 && m->samples < SAMPLES)
-                m->gates[m->samples++] = (float)exp(some);
-        }
-    }
+    if (m->numbers <= SAMPLES) return true;
+    m->turn += SAMPLES;
+    if (m->turn < m->numbers) return false;
+    m->turn -= m->numbers;
+    return m->samples < SAMPLES;
 }
 
-/* The root mean square of the op's carried memory. */
-static double norm_of(const reading *r, const memory *m)
+/* Decays that do not move are looked at once. */
+static void sum_decays(memory *m, const lcsm_node *n, size_t steps)
+{
+    decay_fn *decay = KINDS[kind_of(n)].decay;
+    if (!m->moves) steps = m->steps == 0 ? 1 : 0;
+    for (size_t t = 0; t < steps; t++) {
+        double *sum = m->log_sum;
+        for (ptrdiff_t row = 0; row < m->rows; row++) {
+            for (ptrdiff_t c = 0; c < m->columns; c++) {
+                double log_o = fmax(decay(n, (ptrdiff_t)t, row, c * m->stride), LEAST);
+                *sum++ += log_o;
+                if (is_sample(m)) m->gates[m->samples++] = (float)exp(log_o);
+            }
+        }
+    }
+    m->steps += steps;
+}
+
+/* The root mean square of the op's carried memory; NaN if it carries none. */
+static double norm_of(const reading *r, const lcsm_node *node)
 {
     char   name[LCSM_NAME_SIZE + 32];
     double sum = 0;
-    (void)snprintf(name, sizeof name, "%s.%s", m->node->scope, m->node->op->name);
+    (void)snprintf(name, sizeof name, "%s.%s", node->scope, node->op->name);
     for (size_t j = 0; j < r->state->count; j++) {
         const lcsm_state_entry *e = &r->state->list[j];
         if (e->dtype != LCSM_F32 || strncmp(e->name, name, strlen(name)) != 0) continue;
@@ -270,19 +344,30 @@ static double norm_of(const reading *r, const memory *m)
     return NAN;
 }
 
-static lcsm_status read_pieces(reading *r, const lcsm_inspect_tokens *tokens, lcsm_error *err)
+static lcsm_status read_piece(reading *r, const piece *p, const int32_t *ids, lcsm_error *err)
 {
-    lcsm_status st = LCSM_OK;
+    memcpy(p->io.tokens->data, ids, p->steps * sizeof *ids);
+    lcsm_status st =
+        lcsm_graph_forward(p->g, &(lcsm_run_options){.state = r->state, .check = true}, err);
+    for (size_t j = 0; j < r->count && st == LCSM_OK; j++)
+        if (r->list[j].rows > 0) sum_decays(&r->list[j], p->nodes[j], p->steps);
+    return st;
+}
+
+static lcsm_status read_sequence(reading *r, const int32_t *ids, lcsm_error *err)
+{
+    lcsm_status st    = LCSM_OK;
+    double      share = (double)r->tokens->length / (double)r->tokens->count;
+    lcsm_state_clear(r->state);
     for (size_t p = 0; p < r->pieces; p++) {
-        memcpy(r->io.tokens->data, tokens->ids + p * PIECE, PIECE * sizeof *tokens->ids);
-        LCSM_TRY(lcsm_graph_forward(r->g, &(lcsm_run_options){.state = r->state}, err));
-        for (size_t j = 0; j < r->count; j++) {
-            memory *m = &r->list[j];
-            if (m->node == NULL) continue;
-            if (m->known) sum_decays(m, r->pieces * PIECE);
-            m->norms[p] = norm_of(r, m);
-        }
+        LCSM_TRY(read_piece(r, &r->whole, ids + p * r->whole.steps, err));
+        for (size_t j = 0; j < r->count; j++)
+            if (r->whole.nodes[j] != NULL)
+                r->list[j].norms[p] += share * norm_of(r, r->whole.nodes[j]);
     }
+    if (r->rest.steps > 0) LCSM_TRY(read_piece(r, &r->rest, ids + r->pieces * r->whole.steps, err));
+    for (size_t j = 0; j < r->count; j++)
+        if (r->whole.nodes[j] != NULL) r->list[j].last += share * norm_of(r, r->whole.nodes[j]);
 cleanup:
     return st;
 }
@@ -295,25 +380,30 @@ static void put_number(lcsm_json_writer *w, const char *key, double x)
     else lcsm_json_put_null(w, key);
 }
 
-/* A mean log decay above this is that of a row which keeps all: its half-life is beyond 1e8. */
+/* A mean log decay above this is that of an entry which keeps all: its half-life is beyond 1e8. */
 #define FOREVER (-1e-8)
 
-static void put_half_lives(lcsm_json_writer *w, const memory *m, size_t steps)
+/* A row's half-life is the median over its columns; the quantiles are over all entries. */
+static void put_half_lives(lcsm_json_writer *w, const memory *m)
 {
     double *lives = m->log_sum;
-    size_t  rows = (size_t)m->rows, forever = 0;
+    size_t  rows = (size_t)m->rows, columns = (size_t)m->columns, forever = 0;
+    for (size_t j = 0; j < rows * columns; j++) {
+        double mean = m->log_sum[j] / (double)m->steps;
+        lives[j]    = mean > FOREVER ? INFINITY : log(0.5) / mean;
+    }
     lcsm_json_open_array(w, "half_life");
     for (size_t j = 0; j < rows; j++) {
-        double mean = m->log_sum[j] / (double)steps;
-        lives[j]    = mean > FOREVER ? INFINITY : log(0.5) / mean;
-        forever += isinf(lives[j]) ? 1 : 0;
-        put_number(w, NULL, lives[j]);
+        lcsm_sort(lives + j * columns, columns);
+        double life = lcsm_quantile(lives + j * columns, columns, 0.5);
+        forever += isinf(life) ? 1 : 0;
+        put_number(w, NULL, life);
     }
     lcsm_json_close(w);
-    lcsm_sort(lives, rows);
-    put_number(w, "half_life_median", lives[rows / 2]);
-    put_number(w, "half_life_low", lives[rows / 10]);
-    put_number(w, "half_life_high", lives[rows - 1 - rows / 10]);
+    lcsm_sort(lives, rows * columns);
+    put_number(w, "half_life_median", lcsm_quantile(lives, rows * columns, 0.5));
+    put_number(w, "half_life_low", lcsm_quantile(lives, rows * columns, 0.1));
+    put_number(w, "half_life_high", lcsm_quantile(lives, rows * columns, 0.9));
     lcsm_json_put_size(w, "forever", forever);
 }
 
@@ -331,18 +421,23 @@ static lcsm_status put_gates(lcsm_json_writer *w, const memory *m, lcsm_error *e
     return LCSM_OK;
 }
 
-static lcsm_status put_layer(lcsm_json_writer *w, const reading *r, const memory *m,
-                             lcsm_error *err)
+static lcsm_status put_layer(lcsm_json_writer *w, const reading *r, size_t layer, lcsm_error *err)
 {
-    lcsm_status st = LCSM_OK;
+    lcsm_status      st = LCSM_OK;
+    const memory    *m  = &r->list[layer];
+    const lcsm_node *n  = r->whole.nodes[layer];
     lcsm_json_open_object(w, NULL);
-    lcsm_json_put_text(w, "op", m->node == NULL ? "none" : m->node->op->name);
-    if (m->node != NULL && m->known) {
-        put_half_lives(w, m, r->pieces * PIECE);
+    lcsm_json_put_text(w, "op", n == NULL ? "none" : n->op->name);
+    if (m->rows > 0) {
+        put_half_lives(w, m);
         st = put_gates(w, m, err);
+    } else {
+        lcsm_json_put_text(w, "no_half_life",
+                           n == NULL ? "it has no recurrent memory"
+                                     : "its o_t is a matrix and not a decay of each entry");
     }
-    if (m->node != NULL && r->pieces > 0 && isfinite(m->norms[0])) {
-        put_number(w, "state_norm", m->norms[r->pieces - 1]);
+    if (n != NULL && isfinite(m->last)) {
+        lcsm_json_put_real(w, "state_norm", m->last);
         lcsm_json_open_array(w, "state_norms");
         for (size_t p = 0; p < r->pieces; p++) put_number(w, NULL, m->norms[p]);
         lcsm_json_close(w);
@@ -355,18 +450,16 @@ lcsm_status lcsm_inspect_memory(lcsm_json_writer *w, const lcsm_model *model,
                                 const lcsm_inspect_tokens *tokens, lcsm_error *err)
 {
     lcsm_status st = LCSM_OK;
-    reading     r  = {0};
-    if (tokens->count < PIECE)
-        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "%zu tokens are too few to inspect, want %d",
-                         tokens->count, PIECE);
+    reading     r  = {.tokens = tokens};
     if (model->cfg.bidirectional)
         return lcsm_fail(err, LCSM_ERR_UNSUPPORTED,
                          "a bidirectional model carries no memory that could be inspected");
-    LCSM_TRY(open_reading(&r, model, tokens->count, err));
-    LCSM_TRY(read_pieces(&r, tokens, err));
-    lcsm_json_put_int(w, "state_norm_every", PIECE);
+    LCSM_TRY(open_reading(&r, model, err));
+    for (size_t at = 0; at < tokens->count; at += tokens->length)
+        LCSM_TRY(read_sequence(&r, tokens->ids + at, err));
+    lcsm_json_put_size(w, "state_norm_every", r.whole.steps);
     lcsm_json_open_array(w, "layers");
-    for (size_t j = 0; j < r.count; j++) LCSM_TRY(put_layer(w, &r, &r.list[j], err));
+    for (size_t j = 0; j < r.count; j++) LCSM_TRY(put_layer(w, &r, j, err));
     lcsm_json_close(w);
 cleanup:
     close_reading(&r);

@@ -118,8 +118,10 @@ static void put_influence(lcsm_doc *d, const json_t *root, const char *file)
     lcsm_doc_figure(
         d, &svg, name,
         "How much the last output's probabilities change (total variation) when one "
-        "earlier token is another. Nine tenths of all influence lie within %.0f tokens.",
-        number(root, "effective_context"));
+        "earlier token is another. Nine tenths of all influence lie within %s%.0f of the last %.0f "
+        "tokens.",
+        json_is_true(json_object_get(root, "effective_context_open")) ? "at least " : "",
+        number(root, "effective_context"), series.x[series.count - 1]);
     free(memory);
 }
 
