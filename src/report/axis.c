@@ -57,12 +57,12 @@ lcsm_axis lcsm_axis_make(double low, double high, bool log, size_t wanted)
     }
     lcsm_axis a = {.low = low, .high = high, .log = log && low > 0};
     if (wanted < 2) wanted = 2;
-    /* A range too narrow for numbers of 15 digits is drawn as one value in the middle. */
+    /* A range too narrow for numbers of 15 digits is drawn as one value in the middle, and a lone
+     * zero at the start. */
     double size = fmax(fabs(low), fabs(high));
     if (high - low <= size * 1e-12) {
-        double half = size > 0 ? size / 2 : 0.5;
-        a.low       = a.log ? low / 2 : low - half;
-        a.high      = a.log ? high * 2 : high + half;
+        a.low  = a.log ? low / 2 : low - size / 2;
+        a.high = a.log ? high * 2 : size > 0 ? high + size / 2 : 1;
     }
     if (a.log) log_ticks(&a, wanted);
     else linear_ticks(&a, wanted);

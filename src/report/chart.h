@@ -35,7 +35,7 @@ void lcsm_chart_svg(const lcsm_chart *c, lcsm_strbuf *out);
 /* Horizontal bars, one a row, with the value beside. */
 typedef struct {
     const char *label;
-    double      value, error; /* error 0: no whisker; value NaN: "no result" */
+    double      value, error; /* not negative; error 0: no whisker; value NaN: "no result" */
 } lcsm_bar;
 
 typedef struct {
@@ -43,8 +43,7 @@ typedef struct {
     const lcsm_bar *bars;
     size_t          count;
     int             digits;
-    bool            from_zero; /* otherwise the axis starts near the smallest value */
-    bool            log;
+    bool            from_zero; /* otherwise the axis starts near the smallest value and says so */
 } lcsm_bar_chart;
 
 void lcsm_bar_chart_svg(const lcsm_bar_chart *c, lcsm_strbuf *out);

@@ -5,7 +5,7 @@
 #include "report/chart.h"
 #include "report/svg.h"
 
-enum { TOP = 30, ROW = 20, GAP = 2, STEPS = 48 };
+enum { TOP = 30, ROW = 20, GAP = 2 };
 
 static void put_cells(lcsm_strbuf *out, const lcsm_heat_map *h, const lcsm_axis *scale, double left,
                       double width, size_t row)
@@ -17,10 +17,10 @@ static void put_cells(lcsm_strbuf *out, const lcsm_heat_map *h, const lcsm_axis 
         if (!(v > 0)) continue; /* nothing there */
         lcsm_ramp(colour, lcsm_axis_place(scale, v));
         /* Half a unit more hides the seams between neighbours. */
-        lcsm_strbuf_printf(out,
-                           "<rect x=\"%.2f\" y=\"%.1f\" width=\"%.2f\" height=\"%d\" fill=\"%s\"/>",
-                           left + step * (double)j, y, step + (j + 1 < h->column_count ? 0.5 : 0),
-                           ROW - GAP, colour);
+        lcsm_strbuf_printf(
+            out, "<rect x=\"%.2f\" y=\"%.1f\" width=\"%.2f\" height=\"%d\" class=\"cell %s\"/>",
+            left + step * (double)j, y, step + (j + 1 < h->column_count ? 0.5 : 0), ROW - GAP,
+            colour);
     }
     lcsm_strbuf_printf(
         out, "\n<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%d\" class=\"void\"/>\n", left,
@@ -31,12 +31,12 @@ static void put_scale(lcsm_strbuf *out, const lcsm_axis *scale, double left, dou
                       double top, const char *name)
 {
     lcsm_plot p = {.left = left, .top = top, .width = width, .height = 8, .x = *scale};
-    for (int j = 0; j < STEPS; j++) {
+    for (int j = 0; j < LCSM_SVG_RAMP; j++) {
         char colour[8];
-        lcsm_ramp(colour, (j + 0.5) / STEPS);
-        lcsm_strbuf_printf(out,
-                           "<rect x=\"%.2f\" y=\"%.1f\" width=\"%.2f\" height=\"8\" fill=\"%s\"/>",
-                           left + width * j / STEPS, top, width / STEPS + 0.3, colour);
+        lcsm_ramp(colour, (j + 0.5) / LCSM_SVG_RAMP);
+        lcsm_strbuf_printf(
+            out, "<rect x=\"%.2f\" y=\"%.1f\" width=\"%.2f\" height=\"8\" class=\"cell %s\"/>",
+            left + width * j / LCSM_SVG_RAMP, top, width / LCSM_SVG_RAMP + 0.3, colour);
     }
     lcsm_strbuf_add(out, "\n");
     lcsm_plot_x_axis(out, &p, name);
@@ -49,7 +49,6 @@ void lcsm_heat_map_svg(const lcsm_heat_map *h, lcsm_strbuf *out)
     for (size_t j = 0; j < h->row_count; j++) widest = fmax(widest, lcsm_svg_width(h->rows[j]));
     double left = widest + 10, width = LCSM_SVG_WIDTH - left - 16;
     lcsm_svg_open(out, TOP + height + 84, h->title);
-    lcsm_svg_text(out, 0, 14, LCSM_START, "head", h->title);
     for (size_t j = 0; j < h->row_count; j++) {
         put_cells(out, h, &scale, left, width, j);
         lcsm_svg_text(out, left - 6, TOP + ROW * (double)j + 13, LCSM_END, "soft", h->rows[j]);

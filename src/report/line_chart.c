@@ -11,7 +11,7 @@ enum { TOP = 44, PLOT = 220, LEGEND_ROW = 18, MARKS = 32 };
 
 /* What tells one series from another: a colour, and when these run out a dash and a mark. */
 typedef struct {
-    char        css[8], style[40];
+    char        css[8];
     const char *dash;
     size_t      mark;
 } look;
@@ -22,13 +22,9 @@ static look look_of(const lcsm_chart *c, size_t series)
     size_t                   round    = series / LCSM_SVG_COLOURS;
     look                     l        = {.dash = dashes[round % 4], .mark = round % 4};
     if (c->ordered) {
-        char colour[8];
-        /* The last tenth of the ramp is too pale on white. */
-        lcsm_ramp(colour,
-                  c->count < 2 ? 0.3 : 0.05 + 0.85 * (double)series / (double)(c->count - 1));
-        (void)snprintf(l.style, sizeof l.style, " style=\"--k:%s\"", colour);
-        l.dash = "";
-        l.mark = 0;
+        look step = {.dash = ""};
+        lcsm_ramp(step.css, c->count < 2 ? 0 : (double)series / (double)(c->count - 1));
+        return step;
     }
     (void)snprintf(l.css, sizeof l.css, "k%zu", series % LCSM_SVG_COLOURS);
     return l;
@@ -91,20 +87,20 @@ static void put_mark(lcsm_strbuf *out, const look *l, double x, double y)
 {
     switch (l->mark) {
     case 0:
-        lcsm_strbuf_printf(out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3.4\" class=\"dot %s\"%s>", x,
-                           y, l->css, l->style);
+        lcsm_strbuf_printf(out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3.4\" class=\"dot %s\">", x, y,
+                           l->css);
         return;
     case 1:
-        lcsm_strbuf_printf(out, "<path d=\"M%.1f %.1fh6v6h-6z\" class=\"dot %s\"%s>", x - 3, y - 3,
-                           l->css, l->style);
+        lcsm_strbuf_printf(out, "<path d=\"M%.1f %.1fh6v6h-6z\" class=\"dot %s\">", x - 3, y - 3,
+                           l->css);
         return;
     case 2:
-        lcsm_strbuf_printf(out, "<path d=\"M%.1f %.1fl4 7h-8z\" class=\"dot %s\"%s>", x, y - 4.5,
-                           l->css, l->style);
+        lcsm_strbuf_printf(out, "<path d=\"M%.1f %.1fl4 7h-8z\" class=\"dot %s\">", x, y - 4.5,
+                           l->css);
         return;
     default:
-        lcsm_strbuf_printf(out, "<path d=\"M%.1f %.1fl4 4-4 4-4-4z\" class=\"dot %s\"%s>", x, y - 4,
-                           l->css, l->style);
+        lcsm_strbuf_printf(out, "<path d=\"M%.1f %.1fl4 4-4 4-4-4z\" class=\"dot %s\">", x, y - 4,
+                           l->css);
         return;
     }
 }
@@ -134,8 +130,8 @@ static void put_line(lcsm_strbuf *out, const lcsm_chart *c, const lcsm_plot *p, 
             continue;
         }
         if (!open) {
-            lcsm_strbuf_printf(out, "<polyline class=\"line%s %s\"%s",
-                               c->count > LCSM_SVG_COLOURS ? " thin" : "", l.css, l.style);
+            lcsm_strbuf_printf(out, "<polyline class=\"line%s %s\"",
+                               c->count > LCSM_SVG_COLOURS ? " thin" : "", l.css);
             if (*l.dash != '\0') lcsm_strbuf_printf(out, " stroke-dasharray=\"%s\"", l.dash);
             lcsm_strbuf_add(out, " points=\"");
         }
@@ -152,7 +148,7 @@ static void put_band(lcsm_strbuf *out, const lcsm_chart *c, const lcsm_plot *p, 
     look               l = look_of(c, series);
     size_t             n = 0;
     if (s->low == NULL || s->high == NULL) return;
-    lcsm_strbuf_printf(out, "<polygon class=\"band %s\"%s points=\"", l.css, l.style);
+    lcsm_strbuf_printf(out, "<polygon class=\"band %s\" points=\"", l.css);
     for (size_t j = 0; j < s->count; j++)
         if (drawable(p, s, j) && isfinite(s->low[j]) && isfinite(s->high[j]))
             lcsm_strbuf_printf(out, "%s%.1f,%.1f", n++ > 0 ? " " : "", lcsm_plot_x(p, s->x[j]),
@@ -164,33 +160,32 @@ static void put_band(lcsm_strbuf *out, const lcsm_chart *c, const lcsm_plot *p, 
     lcsm_strbuf_add(out, "\"/>\n");
 }
 
-/* Names stand right of their points, or left where the frame ends. */
+/* Names stand right of their points, or left where there is more room. */
 static void put_names(lcsm_strbuf *out, const lcsm_chart *c, const lcsm_plot *p)
 {
     for (size_t j = 0; j < c->count; j++) {
         const lcsm_series *s = &c->series[j];
         if (s->count == 0 || !drawable(p, s, 0)) continue;
         double x = lcsm_plot_x(p, s->x[0]), y = lcsm_plot_y(p, s->y[0]) + 4;
-        bool   left = x + 8 + lcsm_svg_width(s->label) > LCSM_SVG_WIDTH;
-        lcsm_svg_text(out, left ? x - 7 : x + 7, y, left ? LCSM_END : LCSM_START, "soft", s->label);
+        double before = x - 7, after = LCSM_SVG_WIDTH - x - 7;
+        bool   left = lcsm_svg_width(s->label) > after && before > after;
+        lcsm_svg_label(out, left ? x - 7 : x + 7, y, left ? LCSM_END : LCSM_START, "soft", s->label,
+                       left ? before : after);
     }
 }
 
 /* ---- the legend ---------------------------------------------------------------------------- */
 
-static double entry_width(const char *label)
-{
-    return 46 + lcsm_svg_width(label);
-}
+enum { KEY = 28, ENTRY_GAP = 18 }; /* before a label and behind it */
 
 /* Writes the entries, if out is not NULL, and returns how many rows they take. */
 static size_t put_legend(lcsm_strbuf *out, const lcsm_chart *c, double left, double top)
 {
-    double x    = left;
+    double x = left, room = LCSM_SVG_WIDTH - left - KEY;
     size_t rows = 1;
     for (size_t j = 0; j < c->count; j++) {
         look   l     = look_of(c, j);
-        double width = entry_width(c->series[j].label);
+        double width = KEY + fmin(lcsm_svg_width(c->series[j].label), room);
         if (x > left && x + width > LCSM_SVG_WIDTH) {
             x = left;
             rows++;
@@ -199,14 +194,13 @@ static size_t put_legend(lcsm_strbuf *out, const lcsm_chart *c, double left, dou
         if (out != NULL) {
             lcsm_strbuf_printf(out,
                                "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" class=\"line "
-                               "%s\"%s stroke-dasharray=\"%s\"/>\n",
-                               x, y - 4, x + 22, y - 4, l.css, l.style,
-                               *l.dash == '\0' ? "none" : l.dash);
+                               "%s\" stroke-dasharray=\"%s\"/>\n",
+                               x, y - 4, x + 22, y - 4, l.css, *l.dash == '\0' ? "none" : l.dash);
             put_mark(out, &l, x + 11, y - 4);
             lcsm_strbuf_add(out, l.mark == 0 ? "</circle>\n" : "</path>\n");
-            lcsm_svg_text(out, x + 28, y, LCSM_START, "", c->series[j].label);
+            lcsm_svg_label(out, x + KEY, y, LCSM_START, "", c->series[j].label, room);
         }
-        x += width;
+        x += width + ENTRY_GAP;
     }
     return rows;
 }
@@ -234,7 +228,6 @@ void lcsm_chart_svg(const lcsm_chart *c, lcsm_strbuf *out)
     double legend  = TOP + PLOT + 56;
 
     lcsm_svg_open(out, legend + LEGEND_ROW * (double)rows - (keys ? 8 : 14), c->title);
-    lcsm_svg_text(out, 0, 14, LCSM_START, "head", c->title);
     lcsm_plot_x_axis(out, &p, c->x_label);
     lcsm_plot_y_axis(out, &p, c->y_label);
     for (size_t j = 0; j < c->count; j++) put_band(out, c, &p, j);

@@ -7,13 +7,29 @@
 
 #include "report/escape.h"
 
-/* Eight colours after Okabe and Ito, darker on white and lighter on black where they need it. */
+/* Eight colours after Okabe and Ito, darker on white and lighter on black where they need it; then
+ * a ramp from blue to orange that gets lighter step by step, so that readers with and without
+ * colour blindness can follow it. All stand out from the page, 3 to 1 or more. */
+#define LIGHT_RAMP                                                                                 \
+    ";--r0:#12237d;--r1:#2a2685;--r2:#3e288d;--r3:#502a96"                                         \
+    ";--r4:#622c9a;--r5:#732e97;--r6:#852f93;--r7:#972e8f"                                         \
+    ";--r8:#a72e8a;--r9:#b2377e;--r10:#bd3e71;--r11:#c84362"                                       \
+    ";--r12:#d14b54;--r13:#d65847;--r14:#db6537;--r15:#e0701a"
+#define DARK_RAMP                                                                                  \
+    ";--r0:#3f6fee;--r1:#626fef;--r2:#7d6eef;--r3:#956cef"                                         \
+    ";--r4:#a86fe2;--r5:#ba71d5;--r6:#cc71c7;--r7:#de70b9"                                         \
+    ";--r8:#e678a9;--r9:#ed7f98;--r10:#f48684;--r11:#fb8d6e"                                       \
+    ";--r12:#ff975d;--r13:#ffa655;--r14:#ffb44b;--r15:#ffc23d"
 #define LIGHT                                                                                      \
     "--ink:#1c2126;--soft:#5b6570;--rule:#d9dee3;--paper:#fff;--c0:#0072b2;--c1:#d55e00;"          \
-    "--c2:#00855f;--c3:#b5498a;--c4:#a87400;--c5:#2f9bd6;--c6:#6a51a3;--c7:#5b6570"
+    "--c2:#00855f;--c3:#b5498a;--c4:#a87400;--c5:#2f9bd6;--c6:#6a51a3;--c7:#5b6570" LIGHT_RAMP
 #define DARK                                                                                       \
     "--ink:#e6eaee;--soft:#9aa5b1;--rule:#343c45;--paper:#14181c;--c0:#4ba3dc;--c1:#f28c4b;"       \
-    "--c2:#3fc49a;--c3:#e08cc0;--c4:#e0b04a;--c5:#8fd0f5;--c6:#a99bdc;--c7:#aab4be"
+    "--c2:#3fc49a;--c3:#e08cc0;--c4:#e0b04a;--c5:#8fd0f5;--c6:#a99bdc;--c7:#aab4be" DARK_RAMP
+
+/* A class for each colour, which sets it as that of the mark. */
+#define SERIES(n) ".k" #n "{--k:var(--c" #n ")}"
+#define STEP(n)   ".r" #n "{--k:var(--r" #n ")}"
 
 const char LCSM_SVG_STYLE[] =
     ":root{" LIGHT "}\n"
@@ -26,20 +42,25 @@ const char LCSM_SVG_STYLE[] =
     ".fig .grid{stroke:var(--rule);stroke-width:1}.fig .edge{stroke:var(--soft);stroke-width:1}\n"
     ".fig .line{fill:none;stroke-width:1.8;stroke-linejoin:round;stroke-linecap:round}\n"
     ".fig .band{stroke:none;opacity:.16}.fig .dot{stroke:var(--paper);stroke-width:.8}\n"
-    ".fig .thin{stroke-width:1.1}.fig .void{fill:none;stroke:var(--rule)}\n"
-    ".k0{--k:var(--c0)}.k1{--k:var(--c1)}.k2{--k:var(--c2)}.k3{--k:var(--c3)}"
-    ".k4{--k:var(--c4)}.k5{--k:var(--c5)}.k6{--k:var(--c6)}.k7{--k:var(--c7)}\n"
-    ".fig .line,.fig .whisker{stroke:var(--k)}.fig .band,.fig .dot,.fig .bar{fill:var(--k)}\n"
-    ".fig .whisker{stroke:var(--ink);stroke-width:1.2;fill:none}\n";
+    ".fig .thin{stroke-width:1.1}.fig .void{fill:none;stroke:var(--rule)}\n" SERIES(0) SERIES(1)
+        SERIES(2) SERIES(3) SERIES(4) SERIES(5) SERIES(6) SERIES(7) "\n" STEP(0) STEP(1) STEP(2)
+            STEP(3) STEP(4) STEP(5) STEP(6) STEP(7) STEP(8) STEP(9) STEP(10) STEP(11) STEP(12)
+                STEP(13) STEP(14)
+                    STEP(15) "\n"
+                             ".fig .line{stroke:var(--k)}.fig .band,.fig .dot,.fig .bar,.fig "
+                             ".cell{fill:var(--k)}\n"
+                             ".fig .whisker{stroke:var(--ink);stroke-width:1.2;fill:none}\n";
 
-void lcsm_svg_open(lcsm_strbuf *s, double height, const char *label)
+void lcsm_svg_open(lcsm_strbuf *s, double height, const char *title)
 {
     lcsm_strbuf_printf(s,
                        "<svg class=\"fig\" xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" "
                        "viewBox=\"0 0 %d %.0f\" aria-label=\"",
                        LCSM_SVG_WIDTH, height);
-    lcsm_put_html(s, label);
+    lcsm_put_html(s, title);
     lcsm_strbuf_add(s, "\">\n");
+    /* Letters of a head are an eighth wider. */
+    lcsm_svg_label(s, 0, 14, LCSM_START, "head", title, LCSM_SVG_WIDTH * 7 / 8.0);
 }
 
 void lcsm_svg_close(lcsm_strbuf *s)
@@ -47,14 +68,61 @@ void lcsm_svg_close(lcsm_strbuf *s)
     lcsm_strbuf_add(s, "</svg>\n");
 }
 
-void lcsm_svg_text(lcsm_strbuf *s, double x, double y, lcsm_anchor anchor, const char *css,
-                   const char *text)
+static void open_text(lcsm_strbuf *s, double x, double y, lcsm_anchor anchor, const char *css)
 {
     static const char *const anchors[] = {"start", "middle", "end"};
     lcsm_strbuf_printf(s, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\" class=\"%s\">", x, y,
                        anchors[anchor], css);
+}
+
+void lcsm_svg_text(lcsm_strbuf *s, double x, double y, lcsm_anchor anchor, const char *css,
+                   const char *text)
+{
+    open_text(s, x, y, anchor, css);
     lcsm_put_html(s, text);
     lcsm_strbuf_add(s, "</text>\n");
+}
+
+/* Letters of a wide sans-serif face at 12 units are about 7 wide, those of Chinese, Japanese and
+ * Korean 12: they have three bytes or more. A byte that goes on with a letter adds nothing. */
+static double byte_width(unsigned char byte)
+{
+    return byte >= 0xE0 ? 12 : byte >= 0x80 && byte < 0xC0 ? 0 : 7;
+}
+
+double lcsm_svg_width(const char *text)
+{
+    double width = 0;
+    for (; *text != '\0'; text++) width += byte_width((unsigned char)*text);
+    return width;
+}
+
+/* The letters of the text that fit into the room, as many bytes. */
+static size_t bytes_within(const char *text, double room)
+{
+    size_t n = 0;
+    for (; text[n] != '\0'; n++)
+        if ((room -= byte_width((unsigned char)text[n])) < 0) break;
+    return n;
+}
+
+void lcsm_svg_label(lcsm_strbuf *s, double x, double y, lcsm_anchor anchor, const char *css,
+                    const char *text, double room)
+{
+    static const char ellipsis[] = "\xE2\x80\xA6";
+    lcsm_strbuf       cut        = {0};
+    if (lcsm_svg_width(text) <= room) {
+        lcsm_svg_text(s, x, y, anchor, css, text);
+        return;
+    }
+    lcsm_strbuf_bytes(&cut, text, bytes_within(text, room - lcsm_svg_width(ellipsis)));
+    lcsm_strbuf_add(&cut, ellipsis);
+    if (cut.failed) s->failed = true;
+    open_text(s, x, y, anchor, css);
+    lcsm_svg_title(s, text);
+    lcsm_put_html(s, lcsm_strbuf_text(&cut));
+    lcsm_strbuf_add(s, "</text>\n");
+    lcsm_strbuf_free(&cut);
 }
 
 void lcsm_svg_line(lcsm_strbuf *s, double x1, double y1, double x2, double y2, const char *css)
@@ -68,12 +136,6 @@ void lcsm_svg_title(lcsm_strbuf *s, const char *text)
     lcsm_strbuf_add(s, "<title>");
     lcsm_put_html(s, text);
     lcsm_strbuf_add(s, "</title>");
-}
-
-/* Letters of a wide sans-serif face at 12 units are about 7 wide. */
-double lcsm_svg_width(const char *text)
-{
-    return 7 * (double)lcsm_text_width(text);
 }
 
 double lcsm_plot_x(const lcsm_plot *p, double x)
@@ -115,19 +177,10 @@ void lcsm_plot_y_axis(lcsm_strbuf *s, const lcsm_plot *p, const char *name)
     lcsm_svg_text(s, p->left, p->top - 9, LCSM_START, "soft", name);
 }
 
-/* Points of the cividis map, which looks alike to readers with and without colour blindness. */
 void lcsm_ramp(char out[8], double place)
 {
-    static const unsigned char stops[][3] = {
-        {0, 34, 78},     {18, 53, 112},   {59, 73, 108},   {87, 93, 109},  {112, 113, 115},
-        {138, 134, 120}, {165, 156, 116}, {195, 179, 105}, {225, 204, 85}, {254, 232, 56}};
-    enum { LAST = sizeof stops / sizeof stops[0] - 1 };
-    double at = (place > 0 ? fmin(place, 1) : 0) * LAST;
-    size_t j  = at >= LAST ? LAST - 1 : (size_t)at;
-    int    rgb[3];
-    for (int c = 0; c < 3; c++)
-        rgb[c] = (int)lround(stops[j][c] + (at - (double)j) * (stops[j + 1][c] - stops[j][c]));
-    (void)snprintf(out, 8, "#%02x%02x%02x", rgb[0] & 255, rgb[1] & 255, rgb[2] & 255);
+    double at = (place > 0 ? fmin(place, 1) : 0) * (LCSM_SVG_RAMP - 1);
+    (void)snprintf(out, 8, "r%ld", lround(at));
 }
 
 void lcsm_svg_file(lcsm_strbuf *out, const char *figure)

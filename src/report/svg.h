@@ -4,19 +4,23 @@
 #include "base/strbuf.h"
 #include "report/axis.h"
 
-enum { LCSM_SVG_WIDTH = 460, LCSM_SVG_COLOURS = 8 };
+enum { LCSM_SVG_WIDTH = 460, LCSM_SVG_COLOURS = 8, LCSM_SVG_RAMP = 16 };
 
 /* The rules that colour the figures: variables for light and dark, then classes. */
 extern const char LCSM_SVG_STYLE[];
 
-/* <svg ...><title>...</title>; closed by lcsm_svg_close. The label is what a screen reader says. */
-void lcsm_svg_open(lcsm_strbuf *s, double height, const char *label);
+/* <svg ...> and the title as its first line, which a screen reader says too; closed by
+ * lcsm_svg_close. */
+void lcsm_svg_open(lcsm_strbuf *s, double height, const char *title);
 void lcsm_svg_close(lcsm_strbuf *s);
 
 typedef enum { LCSM_START, LCSM_MIDDLE, LCSM_END } lcsm_anchor;
 
 void lcsm_svg_text(lcsm_strbuf *s, double x, double y, lcsm_anchor anchor, const char *css,
                    const char *text);
+/* The same, cut with an ellipsis where the text is wider than the room; <title> has all of it. */
+void lcsm_svg_label(lcsm_strbuf *s, double x, double y, lcsm_anchor anchor, const char *css,
+                    const char *text, double room);
 void lcsm_svg_line(lcsm_strbuf *s, double x1, double y1, double x2, double y2, const char *css);
 void lcsm_svg_title(lcsm_strbuf *s, const char *text); /* <title>, inside an open element */
 
@@ -36,7 +40,7 @@ double lcsm_plot_y(const lcsm_plot *p, double y);
 void lcsm_plot_x_axis(lcsm_strbuf *s, const lcsm_plot *p, const char *name);
 void lcsm_plot_y_axis(lcsm_strbuf *s, const lcsm_plot *p, const char *name);
 
-/* "#rrggbb" of a ramp from dark blue to yellow that colour-blind readers can follow. */
+/* The class of a colour on the ramp from blue, at 0, to orange, at 1: "r0" to "r15". */
 void lcsm_ramp(char out[8], double place);
 
 /* A whole SVG file around a figure. */

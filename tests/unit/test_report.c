@@ -590,14 +590,3 @@ TEST(bars_and_maps_without_values_are_whole)
     assert_null(strstr(lcsm_strbuf_text(&s), "inf"));
     lcsm_strbuf_free(&s);
 }
-
-TEST(ramp_ends_are_those_of_its_table)
-{
-    char colour[8];
-    lcsm_ramp(colour, -1);
-    assert_string_equal(colour, "#00224e");
-    lcsm_ramp(colour, NAN);
-    assert_string_equal(colour, "#00224e");
-    lcsm_ramp(colour, 2);
-    assert_string_equal(colour, "#fee838");
-}
