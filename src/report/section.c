@@ -118,9 +118,12 @@ static lcsm_status draw_decays(lcsm_doc *d, const lcsm_decays *a, const char *la
                          .low          = 0.1,
                          .high         = LONGEST};
     lcsm_heat_map_svg(&map, &svg);
-    lcsm_doc_figure(d, &svg, file, "%zu memory rows a layer; %s.", a->rows,
-                    a->from_inspect ? "mean decays on the text that was inspected"
-                                    : "decays as the weights have them");
+    lcsm_doc_figure(
+        d, &svg, file,
+        "%zu memory rows a layer. A row's half-life is the median over its channels%s.", a->rows,
+        a->from_inspect ? "; where gates come from the data, a channel's is that of its "
+                          "mean log decay over the text that was inspected"
+                        : ", as the weights have them");
 cleanup:
     free(values);
     free(names);

@@ -19,14 +19,14 @@ const char *lcsm_axis_name(const char *key)
     return key;
 }
 
-/* Name and value of every axis; "" without axes. */
-const char *lcsm_point_text(char text[96], const lcsm_study *s, size_t point)
+const char *lcsm_point_text(char text[96], const lcsm_study *s, size_t point, size_t without)
 {
     size_t used = 0;
     text[0]     = '\0';
     for (size_t j = 0; j < s->axis_count && used < 90; j++)
-        used += (size_t)snprintf(text + used, 96 - used, "%s%s %g", j == 0 ? "" : ", ",
-                                 lcsm_axis_name(s->axes[j]), s->points[point][j]);
+        if (j != without)
+            used += (size_t)snprintf(text + used, 96 - used, "%s%s %g", used == 0 ? "" : ", ",
+                                     lcsm_axis_name(s->axes[j]), s->points[point][j]);
     return text;
 }
 
@@ -105,7 +105,7 @@ static void table_heads(lcsm_table *t, const lcsm_study *s, size_t points, bool 
     char text[96], head[160];
     lcsm_table_column(t, "variant", LCSM_LEFT);
     for (size_t p = 0; p < points; p++) {
-        const char *point = lcsm_point_text(text, s, p);
+        const char *point = lcsm_point_text(text, s, p, s->axis_count);
         (void)snprintf(head, sizeof head, "%s%s%s", points > 1 ? "" : s->metric->label,
                        points > 1 || *point == '\0' ? "" : ", ", point);
         lcsm_table_column(t, head, LCSM_RIGHT);

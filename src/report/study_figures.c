@@ -33,194 +33,245 @@ static bool is_ordered(const lcsm_study *s)
     return s->variant_count > 2;
 }
 
-/* Distinct values of an axis, ascending. */
-static size_t axis_values(double *out, const lcsm_study *s, size_t axis)
+/* ---- along an axis ------------------------------------------------------------------------- */
+
+static bool varies(const lcsm_study *s, size_t axis)
 {
-    size_t n = 0;
+    for (size_t p = 1; p < s->point_count; p++)
+        if (fabs(s->points[p][axis] - s->points[0][axis]) > 0) return true;
+    return false;
+}
+
+/* The axis of this key if it has several values, else the first that has, else axis_count. */
+static size_t abscissa(const lcsm_study *s, const char *key)
+{
+    size_t x = lcsm_study_axis(s, key), first = 0;
+    if (x < s->axis_count && varies(s, x)) return x;
+    while (first < s->axis_count && !varies(s, first)) first++;
+    return first;
+}
+
+/* A point by its further axes and, behind these, the abscissa: sorted so, the points of a panel
+ * are neighbours and go from left to right. */
+typedef struct {
+    double at[LCSM_STUDY_AXES];
+    size_t point;
+} place;
+
+static int compare(const double *a, const double *b, size_t count)
+{
+    for (size_t j = 0; j < count; j++)
+        if (a[j] < b[j] || a[j] > b[j]) return a[j] < b[j] ? -1 : 1;
+    return 0;
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const place *p = a, *q = b;
+    return compare(p->at, q->at, LCSM_STUDY_AXES);
+}
+
+static place *sorted_places(const lcsm_study *s, size_t x)
+{
+    place *places = calloc(s->point_count + 1, sizeof *places);
+    if (places == NULL) return NULL;
     for (size_t p = 0; p < s->point_count; p++) {
-        size_t j = 0;
-        while (j < n && fabs(out[j] - s->points[p][axis]) > 1e-9) j++;
-        if (j == n) out[n++] = s->points[p][axis];
+        size_t n = 0;
+        for (size_t j = 0; j < s->axis_count; j++)
+            if (j != x) places[p].at[n++] = s->points[p][j];
+        places[p].at[n] = s->points[p][x];
+        places[p].point = p;
     }
-    lcsm_sort(out, n);
+    qsort(places, s->point_count, sizeof *places, by_place);
+    return places;
+}
+
+/* How many places, from the first on, differ in nothing but the abscissa. */
+static size_t panel_size(const lcsm_study *s, const place *first, size_t most)
+{
+    size_t n = 1;
+    while (n < most && compare(first[n].at, first->at, s->axis_count - 1) == 0) n++;
     return n;
 }
 
-/* ---- the metric along an axis -------------------------------------------------------------- */
+/* What is drawn of each cell. */
+typedef struct {
+    const char *kind, *title, *label; /* of the file, the figure, the ordinate */
+    double (*value)(const lcsm_study_cell *c);
+    bool        unit, bands; /* from 0 to 1, else logarithmic; one deviation around */
+    const char *about, *more;
+} ordinate;
 
-typedef double value_fn(const lcsm_study *s, const lcsm_study_cell *c);
-
-static double metric_value(const lcsm_study *s, const lcsm_study_cell *c)
+static double metric_value(const lcsm_study_cell *c)
 {
-    (void)s;
     return c->value;
 }
 
-static double microseconds(const lcsm_study *s, const lcsm_study_cell *c)
+static double microseconds(const lcsm_study_cell *c)
 {
-    (void)s;
     return 1e6 / c->value;
 }
 
-static double megabytes(const lcsm_study *s, const lcsm_study_cell *c)
+static double megabytes(const lcsm_study_cell *c)
 {
-    (void)s;
     return c->best == NULL ? NAN : c->best->peak_memory_bytes / 1e6;
 }
 
-/* One chart: the variants along an axis, at the points where another axis has a value. */
-typedef struct {
-    size_t      x, panel; /* axes; panel is axis_count if there is no other */
-    double      panel_value;
-    const char *title, *x_label, *y_label;
-    value_fn   *value;
-    bool        log, unit; /* unit: y from 0 to 1 */
-} lines;
+/* What a speed amounts to, against the length. */
+static const ordinate SCALING[] = {
+    {"time", "time a token", "microseconds", microseconds, false, false,
+     "Time of a training step for each token, in the fastest step,",
+     " A flat line is time in proportion to the length; attention's grows with it."},
+    {"memory", "memory", "megabytes", megabytes, false, false,
+     "Memory of a training step (values, gradients, moments and workspace)", ""},
+};
 
-static lcsm_status draw_lines(lcsm_strbuf *svg, const lcsm_study *s, const lines *l,
-                              lcsm_error *err)
+/* Fills the series of a variant; `room` holds its ordinates and the edges of the band. */
+static lcsm_series take_series(const lcsm_study *s, const ordinate *o, size_t variant,
+                               const place *places, size_t n, const double *x, double *room)
 {
-    size_t       n = s->point_count, count = s->variant_count;
-    double      *values = malloc((count * 4 * n + n + 1) * sizeof *values);
+    double *y = room, *low = y + n, *high = low + n;
+    for (size_t j = 0; j < n; j++) {
+        const lcsm_study_cell *c = lcsm_study_at(s, variant, places[j].point);
+
+        y[j]    = o->value(c);
+        low[j]  = y[j] - c->deviation;
+        high[j] = y[j] + c->deviation;
+    }
+    return (lcsm_series){.label = s->variants[variant],
+                         .x     = x,
+                         .y     = y,
+                         .low   = o->bands ? low : NULL,
+                         .high  = o->bands ? high : NULL,
+                         .count = n};
+}
+
+static lcsm_status draw_panel(lcsm_strbuf *svg, const lcsm_study *s, const ordinate *o, size_t axis,
+                              const place *places, size_t n, const char *title, lcsm_error *err)
+{
+    size_t       count  = s->variant_count;
+    double      *x      = malloc((count * 3 * n + n) * sizeof *x);
     lcsm_series *series = calloc(count, sizeof *series);
-    if (values == NULL || series == NULL) {
-        free(values);
+    if (x == NULL || series == NULL) {
+        free(x);
         free(series);
         return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for a chart");
     }
-    for (size_t v = 0; v < count; v++) {
-        double *x = values + v * 4 * n, *y = x + n, *low = y + n, *high = low + n;
-        size_t  used = 0;
-        for (size_t p = 0; p < n; p++) {
-            const lcsm_study_cell *c = lcsm_study_at(s, v, p);
-            if (l->panel < s->axis_count && fabs(s->points[p][l->panel] - l->panel_value) > 1e-9)
-                continue;
-            x[used]    = s->points[p][l->x];
-            y[used]    = l->value(s, c);
-            low[used]  = y[used] - c->deviation;
-            high[used] = y[used] + c->deviation;
-            used++;
-        }
-        series[v] = (lcsm_series){.label = s->variants[v], .x = x, .y = y, .count = used};
-        if (l->value != metric_value) continue;
-        series[v].low  = low;
-        series[v].high = high;
-    }
-    lcsm_chart chart = {.title    = l->title,
-                        .x_label  = l->x_label,
-                        .y_label  = l->y_label,
+    for (size_t j = 0; j < n; j++) x[j] = s->points[places[j].point][axis];
+    for (size_t v = 0; v < count; v++)
+        series[v] = take_series(s, o, v, places, n, x, x + n + v * 3 * n);
+    lcsm_chart chart = {.title    = title,
+                        .x_label  = lcsm_axis_name(s->axes[axis]),
+                        .y_label  = o->label,
                         .series   = series,
                         .count    = count,
-                        .x_log    = true,
+                        .x_log    = x[0] > 0,
                         .x_values = true,
-                        .y_log    = l->log,
+                        .y_log    = !o->unit,
                         .ordered  = is_ordered(s),
-                        .y_from   = l->unit,
-                        .y_to     = l->unit,
+                        .y_from   = o->unit,
+                        .y_to     = o->unit,
                         .y_low    = 0,
                         .y_high   = 1};
     lcsm_chart_svg(&chart, svg);
-    free(values);
+    free(x);
     free(series);
     return LCSM_OK;
 }
 
-/* As in the paper: the metric against the width, one panel for each length. */
-static lcsm_status put_panels(lcsm_doc *d, const lcsm_study *s, size_t x, size_t panel,
-                              lcsm_error *err)
+static void capital(char *text)
+{
+    if (*text >= 'a' && *text <= 'z') *text = (char)(*text - 'a' + 'A');
+}
+
+/* One panel for each combination of the further axes. */
+static lcsm_status put_lines(lcsm_doc *d, const lcsm_study *s, size_t x, const ordinate *o,
+                             lcsm_error *err)
 {
     lcsm_status st     = LCSM_OK;
-    double     *values = malloc((s->point_count + 1) * sizeof *values);
-    bool        unit   = strcmp(s->metric->name, "accuracy") == 0;
-    if (values == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for charts");
-    size_t panels = panel < s->axis_count ? axis_values(values, s, panel) : 1;
-    for (size_t j = 0; j < panels; j++) {
-        char        title[96], place[96], file[FILE_NAME];
+    const char *name   = lcsm_axis_name(s->axes[x]);
+    place      *places = sorted_places(s, x);
+    if (places == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for charts");
+    for (size_t first = 0, n, panel = 1; first < s->point_count; first += n, panel++) {
+        char        at[96], title[160], file[FILE_NAME];
         lcsm_strbuf svg = {0};
-        (void)snprintf(title, sizeof title, "%s against %s", s->metric->label,
-                       lcsm_axis_name(s->axes[x]));
-        if (panel < s->axis_count)
-            (void)snprintf(title, sizeof title, "%s %g", lcsm_axis_name(s->axes[panel]), values[j]);
-        (void)snprintf(place, sizeof place, "%s", title);
-        title[0] = (char)(title[0] - 'a' + 'A');
-        file_of(file, s, s->metric->name, j + 1);
-        lines l = {x,
-                   panel,
-                   values[j],
-                   title,
-                   lcsm_axis_name(s->axes[x]),
-                   s->metric->label,
-                   metric_value,
-                   !unit,
-                   unit};
-        LCSM_TRY(draw_lines(&svg, s, &l, err));
-        lcsm_doc_figure(
-            d, &svg, file,
-            "%s of each variant against the model's %s%s%s. Bands are one deviation over "
-            "seeds.",
-            unit ? "Accuracy" : s->metric->label, lcsm_axis_name(s->axes[x]),
-            panel < s->axis_count ? ", at " : "", panel < s->axis_count ? place : "");
+        n               = panel_size(s, places + first, s->point_count - first);
+        bool further    = *lcsm_point_text(at, s, places[first].point, x) != '\0';
+        (void)snprintf(title, sizeof title, "%s %s %s", o->title, further ? "at" : "against",
+                       further ? at : name);
+        capital(title);
+        LCSM_TRY(draw_panel(&svg, s, o, x, places + first, n, title, err));
+        file_of(file, s, o->kind, panel);
+        lcsm_doc_figure(d, &svg, file, "%s against %s%s%s.%s", o->about, name,
+                        further ? ", at " : "", at, o->more);
     }
 cleanup:
-    free(values);
+    free(places);
     return st;
 }
 
-/* Time a token and memory against the length, both logarithmic. */
-static lcsm_status put_scaling(lcsm_doc *d, const lcsm_study *s, size_t x, lcsm_error *err)
+/* Whether some cell is a mean over seeds. */
+static bool has_spread(const lcsm_study *s)
 {
-    lcsm_status st = LCSM_OK;
-    char        file[FILE_NAME];
-    lcsm_strbuf svg  = {0};
-    lines       time = {x,
-                        s->axis_count,
-                        0,
-                        "Time a token",
-                        lcsm_axis_name(s->axes[x]),
-                        "microseconds",
-                        microseconds,
-                        true,
-                        false};
-    LCSM_TRY(draw_lines(&svg, s, &time, err));
-    file_of(file, s, "time", 1);
-    lcsm_doc_figure(d, &svg, file,
-                    "Time of a training step for each token, in the fastest step. A flat line is "
-                    "time in proportion to "
-                    "the length; attention's grows with it.");
-    lines memory = {x,           s->axis_count, 0,    "Memory", lcsm_axis_name(s->axes[x]),
-                    "megabytes", megabytes,     true, false};
-    LCSM_TRY(draw_lines(&svg, s, &memory, err));
-    file_of(file, s, "memory", 1);
-    lcsm_doc_figure(d, &svg, file,
-                    "Memory of a training step: values, gradients, moments and workspace.");
-cleanup:
-    return st;
+    for (size_t j = 0; j < s->variant_count * s->point_count; j++)
+        if (s->cells[j].counted > 1) return true;
+    return false;
+}
+
+static lcsm_status put_metric(lcsm_doc *d, const lcsm_study *s, size_t x, lcsm_error *err)
+{
+    char about[96];
+    (void)snprintf(about, sizeof about, "%s of each variant", s->metric->label);
+    capital(about);
+    bool     spread = has_spread(s);
+    ordinate o      = {.kind  = s->metric->name,
+                       .title = s->metric->label,
+                       .label = s->metric->label,
+                       .value = metric_value,
+                       .unit  = strcmp(s->metric->name, "accuracy") == 0,
+                       .bands = spread,
+                       .about = about,
+                       .more  = spread ? " Bands are one deviation over seeds." : ""};
+    return put_lines(d, s, x, &o, err);
 }
 
 /* ---- bars, and ours against the paper's ---------------------------------------------------- */
 
+/* The best that a model can reach in these is not 0 and not known, so bars from there tell little.
+ */
+static bool has_floor(const lcsm_metric *m)
+{
+    static const char *const names[] = {"perplexity", "bits_per_byte", "loss"};
+    for (size_t j = 0; j < COUNT(names); j++)
+        if (strcmp(m->name, names[j]) == 0) return true;
+    return false;
+}
+
+/* For one point of the axes, or none. */
 static lcsm_status put_bars(lcsm_doc *d, const lcsm_study *s, const double *means, lcsm_error *err)
 {
     lcsm_strbuf svg = {0};
-    char        file[FILE_NAME], title[64];
+    char        file[FILE_NAME], at[96] = "", title[160];
     lcsm_bar   *bars = calloc(s->variant_count, sizeof *bars);
     if (bars == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for a chart");
     for (size_t v = 0; v < s->variant_count; v++)
         bars[v] = (lcsm_bar){s->variants[v], means[v],
-                             s->point_count == 1 ? lcsm_study_at(s, v, 0)->deviation : 0};
-    (void)snprintf(title, sizeof title, "%s of each variant", s->metric->label);
-    title[0]             = (char)(title[0] - 'a' + 'A');
+                             s->point_count > 0 ? lcsm_study_at(s, v, 0)->deviation : 0};
+    if (s->point_count > 0) (void)lcsm_point_text(at, s, 0, s->axis_count);
+    (void)snprintf(title, sizeof title, "%s %s%s", s->metric->label,
+                   *at != '\0' ? "at " : "of each variant", at);
+    capital(title);
     lcsm_bar_chart chart = {.title     = title,
                             .x_label   = s->metric->label,
                             .bars      = bars,
                             .count     = s->variant_count,
                             .digits    = s->metric->digits,
-                            .from_zero = s->metric->higher};
+                            .from_zero = !has_floor(s->metric)};
     lcsm_bar_chart_svg(&chart, &svg);
     file_of(file, s, "bars", 1);
-    lcsm_doc_figure(d, &svg, file, "%s is better.%s Whiskers are one deviation over seeds.",
-                    s->metric->higher ? "Longer" : "Shorter",
-                    s->metric->higher ? "" : " The axis does not start at zero.");
+    lcsm_doc_figure(d, &svg, file, "%s is better.%s%s", s->metric->higher ? "Longer" : "Shorter",
+                    has_floor(s->metric) ? " The axis does not start at zero." : "",
+                    has_spread(s) ? " Whiskers are one deviation over seeds." : "");
     free(bars);
     return LCSM_OK;
 }
@@ -266,7 +317,7 @@ static lcsm_status put_curves(lcsm_doc *d, const lcsm_study *s, lcsm_error *err)
     if (named == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for curves");
     for (size_t p = 0; p < s->point_count; p += step) {
         char text[96], title[128], file[FILE_NAME];
-        lcsm_point_text(text, s, p);
+        lcsm_point_text(text, s, p, s->axis_count);
         (void)snprintf(title, sizeof title, "Training%s%s", *text != '\0' ? ": " : "", text);
         file_of(file, s, "loss", p + 1);
         for (size_t v = 0; v < s->variant_count; v++)
@@ -278,21 +329,27 @@ cleanup:
     return st;
 }
 
+/* Maps of each variant's best run at the last point. */
 static lcsm_status put_decays(lcsm_doc *d, const lcsm_study *s, lcsm_error *err)
 {
     lcsm_status st    = LCSM_OK;
     bool        shown = false;
-    size_t      start = d->count;
+    size_t      start = d->count, last = s->point_count - 1;
+    char        at[96];
+    if (s->point_count == 0) return LCSM_OK;
+    bool axes = *lcsm_point_text(at, s, last, s->axis_count) != '\0';
     lcsm_doc_add(d, LCSM_BLOCK_HEADING, "How long the memory lasts");
     lcsm_doc_add(
         d, LCSM_BLOCK_TEXT,
-        "The half-life of each memory row, layer by layer: after so many tokens half of "
-        "what the row holds is left (the median over its channels). Rows are sorted; yellow "
-        "ones keep what they hold, dark blue ones see little more than the last token.");
-    for (size_t v = 0; v < s->variant_count && s->point_count > 0; v++) {
-        const lcsm_study_cell *c = lcsm_study_at(s, v, s->point_count - 1);
-        lcsm_named_record      r = {s->variants[v], c->best};
-        char                   file[FILE_NAME];
+        "The half-life of each memory row, layer by layer, in each variant's best run%s%s: after "
+        "so many tokens half of what the row holds is left. Rows are sorted; orange ones keep "
+        "what they hold, blue ones see little more than the last token.",
+        axes ? " at " : "", at);
+    for (size_t v = 0; v < s->variant_count; v++) {
+        const lcsm_study_cell *c = lcsm_study_at(s, v, last);
+        char                   file[FILE_NAME], title[224];
+        (void)snprintf(title, sizeof title, "%.120s%s%s", s->variants[v], axes ? ", " : "", at);
+        lcsm_named_record r = {title, c->best};
         file_of(file, s, "half-lives", v + 1);
         if (c->best != NULL) LCSM_TRY(lcsm_section_decays(d, &r, file, &shown, err));
     }
@@ -305,11 +362,13 @@ lcsm_status lcsm_study_figures(lcsm_doc *d, const lcsm_study *s, const double *m
                                lcsm_error *err)
 {
     lcsm_status st    = LCSM_OK;
-    size_t      width = lcsm_study_axis(s, "d_model"), length = lcsm_study_axis(s, "seq_len");
-    bool        scaling = strcmp(s->metric->name, "speed") == 0;
-    if (scaling && length < s->axis_count) return put_scaling(d, s, length, err);
-    if (width < s->axis_count) LCSM_TRY(put_panels(d, s, width, length, err));
-    else if (length < s->axis_count) LCSM_TRY(put_panels(d, s, length, s->axis_count, err));
+    bool        speed = strcmp(s->metric->name, "speed") == 0;
+    size_t      x     = abscissa(s, speed ? "seq_len" : "d_model");
+    if (speed && x < s->axis_count && x == lcsm_study_axis(s, "seq_len")) {
+        for (size_t j = 0; j < COUNT(SCALING); j++) LCSM_TRY(put_lines(d, s, x, &SCALING[j], err));
+        return LCSM_OK;
+    }
+    if (x < s->axis_count) LCSM_TRY(put_metric(d, s, x, err));
     else LCSM_TRY(put_bars(d, s, means, err));
     LCSM_TRY(put_against(d, s, means, err));
     LCSM_TRY(put_curves(d, s, err));

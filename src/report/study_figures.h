@@ -11,7 +11,8 @@ lcsm_status lcsm_study_figures(lcsm_doc *d, const lcsm_study *s, const double *m
 /* An axis for people: "width" for d_model. */
 const char *lcsm_axis_name(const char *key);
 
-/* "length 32, width 64", the place of a point on the axes. */
-const char *lcsm_point_text(char text[96], const lcsm_study *s, size_t point);
+/* "length 32, width 64", the place of a point on the axes but one (axis_count: on all); "" if there
+ * is no other. */
+const char *lcsm_point_text(char text[96], const lcsm_study *s, size_t point, size_t without);
 
 #endif

@@ -331,12 +331,12 @@ TEST(report_writes_every_format)
     free(page);
     char *text = written(&f, "r.md");
     assert_has(text, "| one | 0.400 | 2 | 0.500 |");
-    assert_has(text, "](figures/two-b-accuracy-1.svg)");
+    assert_has(text, "](figures/two-b-bars-1.svg)");
     free(text);
     char *rows = written(&f, "r.csv");
     assert_has(rows, "two <b>,e,two,done");
     free(rows);
-    char *figure = written(&f, "figures/two-b-accuracy-1.svg");
+    char *figure = written(&f, "figures/two-b-bars-1.svg");
     assert_has(figure, "<style>");
     free(figure);
     temp_folder_remove(&f);
@@ -347,12 +347,12 @@ TEST(report_in_markdown_links_to_its_figures)
     static const struct {
         const char *markdown, *svg, *link;
     } cases[] = {
-        {"r.md", "figs", "](figs/two-b-accuracy-1.svg)"},
-        {"md/r.md", "figs", "](../figs/two-b-accuracy-1.svg)"},
-        {"./md/r.md", "md/f", "](f/two-b-accuracy-1.svg)"},
-        {"md/r.md", "md", "](two-b-accuracy-1.svg)"},
-        {"md/r.md", "md 2/f", "](../md%202/f/two-b-accuracy-1.svg)"},
-        {"md/../md/deep/r.md", "md/f", "](../f/two-b-accuracy-1.svg)"},
+        {"r.md", "figs", "](figs/two-b-bars-1.svg)"},
+        {"md/r.md", "figs", "](../figs/two-b-bars-1.svg)"},
+        {"./md/r.md", "md/f", "](f/two-b-bars-1.svg)"},
+        {"md/r.md", "md", "](two-b-bars-1.svg)"},
+        {"md/r.md", "md 2/f", "](../md%202/f/two-b-bars-1.svg)"},
+        {"md/../md/deep/r.md", "md/f", "](../f/two-b-bars-1.svg)"},
     };
     temp_folder f = temp_folder_make();
     char        markdown[100], svg[100];
@@ -420,8 +420,8 @@ TEST(report_of_two_folders_with_one_name_has_all_figures)
     assert_int_equal(list.count, sum.figures);
     lcsm_folder_list_free(&list);
     char *text = written(&f, "r.md");
-    assert_has(text, "](figures/two-b-accuracy-1.svg)");
-    assert_has(text, "](figures/two-b-accuracy-1-2.svg)");
+    assert_has(text, "](figures/two-b-bars-1.svg)");
+    assert_has(text, "](figures/two-b-bars-1-2.svg)");
     free(text);
     temp_folder_remove(&f);
 }
