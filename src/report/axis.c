@@ -1,4 +1,4 @@
-/* axis.c - round ticks: 1, 2 or 5 times a power of ten. */
+/* axis.c - round ticks: steps of 1, 2 or 5 times a power of ten, or these themselves. */
 #include "report/axis.h"
 
 #include <math.h>
@@ -64,9 +64,12 @@ lcsm_axis lcsm_axis_make(double low, double high, bool log, size_t wanted)
         a.low  = a.log ? low / 2 : low - size / 2;
         a.high = a.log ? high * 2 : size > 0 ? high + size / 2 : 1;
     }
+    lcsm_axis even = a;
     if (a.log) log_ticks(&a, wanted);
-    else linear_ticks(&a, wanted);
-    return a;
+    linear_ticks(&even, wanted);
+    /* Within less than half a decade parts of powers of ten are too few. */
+    bool narrow = a.log && even.low > 0 && even.high <= 3 * even.low;
+    return !a.log || narrow ? even : a;
 }
 
 void lcsm_axis_fit(lcsm_axis *a, double low, double high)
@@ -112,6 +115,6 @@ void lcsm_axis_label(char out[LCSM_AXIS_LABEL], const lcsm_axis *a, double tick)
         (void)snprintf(out, LCSM_AXIS_LABEL, "%.4g%s", tick / units[j].size, units[j].unit);
         return;
     }
-    if (a->log) (void)snprintf(out, LCSM_AXIS_LABEL, "%.4g", tick);
+    if (a->log) (void)snprintf(out, LCSM_AXIS_LABEL, "%.6g", tick);
     else (void)snprintf(out, LCSM_AXIS_LABEL, "%.*f", a->digits, tick);
 }

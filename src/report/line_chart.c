@@ -1,5 +1,6 @@
 /* line_chart.c - lines with bands and marks, or points with names; the legend below. */
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -41,12 +42,21 @@ static void widen(double *low, double *high, const double *values, size_t count,
     }
 }
 
+/* Marks that stand alone keep away from the frame, where their names need room. */
+static void set_apart(double *low, double *high)
+{
+    double margin = 0.05 * (*high - *low);
+    *low -= margin;
+    *high += margin;
+}
+
 static lcsm_axis x_axis(const lcsm_chart *c)
 {
     double low = NAN, high = NAN, values[LCSM_AXIS_TICKS];
     size_t n = 0;
     for (size_t j = 0; j < c->count; j++)
         widen(&low, &high, c->series[j].x, c->series[j].count, c->x_log);
+    if (c->points) set_apart(&low, &high);
     lcsm_axis a = lcsm_axis_make(low, high, c->x_log, 6);
     if (!c->points) lcsm_axis_fit(&a, low, high);
     if (!c->x_values) return a;
@@ -72,6 +82,7 @@ static lcsm_axis y_axis(const lcsm_chart *c)
         widen(&low, &high, s->low, s->count, c->y_log);
         widen(&low, &high, s->high, s->count, c->y_log);
     }
+    if (c->points) set_apart(&low, &high);
     return lcsm_axis_make(c->y_from ? c->y_low : low, c->y_to ? c->y_high : high, c->y_log, 6);
 }
 
@@ -160,18 +171,79 @@ static void put_band(lcsm_strbuf *out, const lcsm_chart *c, const lcsm_plot *p, 
     lcsm_strbuf_add(out, "\"/>\n");
 }
 
-/* Names stand right of their points, or left where there is more room. */
+/* ---- names beside points ------------------------------------------------------------------- */
+
+typedef struct {
+    double left, top, right, bottom;
+} box;
+
+/* Where a name may stand about its point, the best place first. */
+static const struct {
+    double      dx, dy;
+    lcsm_anchor anchor;
+} SIDES[] = {{7, 4, LCSM_START}, {-7, 4, LCSM_END}, {0, -8, LCSM_MIDDLE}, {0, 16, LCSM_MIDDLE}};
+
+static box name_box(double x, double y, double width, size_t side)
+{
+    double left = x + SIDES[side].dx - width * (double)SIDES[side].anchor / 2;
+    double base = y + SIDES[side].dy;
+    return (box){left, base - 9, left + width, base + 2};
+}
+
+/* How many of the boxes this one covers in part; more than all if it leaves the plot. */
+static size_t collisions(const lcsm_plot *p, const box *b, const box *boxes, size_t count)
+{
+    size_t n = 0;
+    if (b->left < 0 || b->right > LCSM_SVG_WIDTH || b->top < p->top
+        || b->bottom > p->top + p->height)
+        return count + 1;
+    for (size_t j = 0; j < count; j++)
+        n += b->left < boxes[j].right && boxes[j].left < b->right && b->top < boxes[j].bottom
+          && boxes[j].top < b->bottom;
+    return n;
+}
+
+static size_t free_side(const lcsm_plot *p, double x, double y, double width, const box *boxes,
+                        size_t count)
+{
+    size_t best = 0, fewest = SIZE_MAX;
+    for (size_t side = 0; side < COUNT(SIDES); side++) {
+        box    b    = name_box(x, y, width, side);
+        size_t here = collisions(p, &b, boxes, count);
+        if (here >= fewest) continue;
+        best   = side;
+        fewest = here;
+    }
+    return best;
+}
+
+/* Names stand where they cover the fewest marks and other names. */
 static void put_names(lcsm_strbuf *out, const lcsm_chart *c, const lcsm_plot *p)
 {
+    size_t n     = 0;
+    box   *boxes = calloc(2 * c->count + 1, sizeof *boxes);
+    if (boxes == NULL) {
+        out->failed = true;
+        return;
+    }
     for (size_t j = 0; j < c->count; j++) {
         const lcsm_series *s = &c->series[j];
         if (s->count == 0 || !drawable(p, s, 0)) continue;
-        double x = lcsm_plot_x(p, s->x[0]), y = lcsm_plot_y(p, s->y[0]) + 4;
-        double before = x - 7, after = LCSM_SVG_WIDTH - x - 7;
-        bool   left = lcsm_svg_width(s->label) > after && before > after;
-        lcsm_svg_label(out, left ? x - 7 : x + 7, y, left ? LCSM_END : LCSM_START, "soft", s->label,
-                       left ? before : after);
+        double x = lcsm_plot_x(p, s->x[0]), y = lcsm_plot_y(p, s->y[0]);
+        boxes[n++] = (box){x - 4, y - 4, x + 4, y + 4};
     }
+    for (size_t j = 0; j < c->count; j++) {
+        const lcsm_series *s = &c->series[j];
+        if (s->count == 0 || !drawable(p, s, 0)) continue;
+        double x = lcsm_plot_x(p, s->x[0]), y = lcsm_plot_y(p, s->y[0]);
+        double room  = fmax(x, LCSM_SVG_WIDTH - x) - 7;
+        double width = fmin(lcsm_svg_width(s->label), room);
+        size_t side  = free_side(p, x, y, width, boxes, n);
+        boxes[n++]   = name_box(x, y, width, side);
+        lcsm_svg_label(out, x + SIDES[side].dx, y + SIDES[side].dy, SIDES[side].anchor, "soft",
+                       s->label, room);
+    }
+    free(boxes);
 }
 
 /* ---- the legend ---------------------------------------------------------------------------- */

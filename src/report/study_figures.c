@@ -269,8 +269,7 @@ static lcsm_status put_bars(lcsm_doc *d, const lcsm_study *s, const double *mean
                             .from_zero = !has_floor(s->metric)};
     lcsm_bar_chart_svg(&chart, &svg);
     file_of(file, s, "bars", 1);
-    lcsm_doc_figure(d, &svg, file, "%s is better.%s%s", s->metric->higher ? "Longer" : "Shorter",
-                    has_floor(s->metric) ? " The axis does not start at zero." : "",
+    lcsm_doc_figure(d, &svg, file, "%s is better.%s", s->metric->higher ? "Longer" : "Shorter",
                     has_spread(s) ? " Whiskers are one deviation over seeds." : "");
     free(bars);
     return LCSM_OK;

@@ -27,10 +27,6 @@
     "--ink:#e6eaee;--soft:#9aa5b1;--rule:#343c45;--paper:#14181c;--c0:#4ba3dc;--c1:#f28c4b;"       \
     "--c2:#3fc49a;--c3:#e08cc0;--c4:#e0b04a;--c5:#8fd0f5;--c6:#a99bdc;--c7:#aab4be" DARK_RAMP
 
-/* A class for each colour, which sets it as that of the mark. */
-#define SERIES(n) ".k" #n "{--k:var(--c" #n ")}"
-#define STEP(n)   ".r" #n "{--k:var(--r" #n ")}"
-
 const char LCSM_SVG_STYLE[] =
     ":root{" LIGHT "}\n"
     "@media (prefers-color-scheme:dark){:root{" DARK "}}\n"
@@ -42,14 +38,16 @@ const char LCSM_SVG_STYLE[] =
     ".fig .grid{stroke:var(--rule);stroke-width:1}.fig .edge{stroke:var(--soft);stroke-width:1}\n"
     ".fig .line{fill:none;stroke-width:1.8;stroke-linejoin:round;stroke-linecap:round}\n"
     ".fig .band{stroke:none;opacity:.16}.fig .dot{stroke:var(--paper);stroke-width:.8}\n"
-    ".fig .thin{stroke-width:1.1}.fig .void{fill:none;stroke:var(--rule)}\n" SERIES(0) SERIES(1)
-        SERIES(2) SERIES(3) SERIES(4) SERIES(5) SERIES(6) SERIES(7) "\n" STEP(0) STEP(1) STEP(2)
-            STEP(3) STEP(4) STEP(5) STEP(6) STEP(7) STEP(8) STEP(9) STEP(10) STEP(11) STEP(12)
-                STEP(13) STEP(14)
-                    STEP(15) "\n"
-                             ".fig .line{stroke:var(--k)}.fig .band,.fig .dot,.fig .bar,.fig "
-                             ".cell{fill:var(--k)}\n"
-                             ".fig .whisker{stroke:var(--ink);stroke-width:1.2;fill:none}\n";
+    ".fig .thin{stroke-width:1.1}.fig .void{fill:none;stroke:var(--rule)}\n"
+    ".k0{--k:var(--c0)}.k1{--k:var(--c1)}.k2{--k:var(--c2)}.k3{--k:var(--c3)}"
+    ".k4{--k:var(--c4)}.k5{--k:var(--c5)}.k6{--k:var(--c6)}.k7{--k:var(--c7)}\n"
+    ".r0{--k:var(--r0)}.r1{--k:var(--r1)}.r2{--k:var(--r2)}.r3{--k:var(--r3)}"
+    ".r4{--k:var(--r4)}.r5{--k:var(--r5)}.r6{--k:var(--r6)}.r7{--k:var(--r7)}"
+    ".r8{--k:var(--r8)}.r9{--k:var(--r9)}.r10{--k:var(--r10)}.r11{--k:var(--r11)}"
+    ".r12{--k:var(--r12)}.r13{--k:var(--r13)}.r14{--k:var(--r14)}.r15{--k:var(--r15)}\n"
+    ".fig .line{stroke:var(--k)}.fig .band,.fig .dot,.fig .bar,.fig .cell{fill:var(--k)}\n"
+    ".fig .cell{shape-rendering:crispEdges}\n"
+    ".fig .whisker{stroke:var(--ink);stroke-width:1.2;fill:none}\n";
 
 void lcsm_svg_open(lcsm_strbuf *s, double height, const char *title)
 {
@@ -179,8 +177,8 @@ void lcsm_plot_y_axis(lcsm_strbuf *s, const lcsm_plot *p, const char *name)
 
 void lcsm_ramp(char out[8], double place)
 {
-    double at = (place > 0 ? fmin(place, 1) : 0) * (LCSM_SVG_RAMP - 1);
-    (void)snprintf(out, 8, "r%ld", lround(at));
+    double at = place > 0 ? fmin(place * LCSM_SVG_RAMP, LCSM_SVG_RAMP - 1) : 0;
+    (void)snprintf(out, 8, "r%d", (int)at);
 }
 
 void lcsm_svg_file(lcsm_strbuf *out, const char *figure)

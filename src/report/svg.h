@@ -40,7 +40,8 @@ double lcsm_plot_y(const lcsm_plot *p, double y);
 void lcsm_plot_x_axis(lcsm_strbuf *s, const lcsm_plot *p, const char *name);
 void lcsm_plot_y_axis(lcsm_strbuf *s, const lcsm_plot *p, const char *name);
 
-/* The class of a colour on the ramp from blue, at 0, to orange, at 1: "r0" to "r15". */
+/* The class of a colour on the ramp from blue, at 0, to orange, at 1: "r0" to "r15", each for a
+ * sixteenth. */
 void lcsm_ramp(char out[8], double place);
 
 /* A whole SVG file around a figure. */

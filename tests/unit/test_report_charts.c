@@ -143,6 +143,61 @@ TEST(labels_are_cut_between_letters)
     lcsm_strbuf_free(&s);
 }
 
+/* Where the n-th name of a chart of points stands, and how wide it is. */
+static void name_at(const char *svg, const char *name, double *left, double *y, double *width)
+{
+    static const char *const anchors[] = {"start", "middle", "end"};
+    char                     tail[64], anchor[8];
+    (void)snprintf(tail, sizeof tail, "class=\"soft\">%s</text>", name);
+    const char *p = strstr(svg, tail);
+    assert_non_null(p);
+    while (strncmp(p, "<text", 5) != 0) p--;
+    assert_int_equal(
+        sscanf(p, "<text x=\"%lf\" y=\"%lf\" text-anchor=\"%7[a-z]\"", left, y, anchor), 3);
+    *width = lcsm_svg_width(name);
+    for (size_t j = 0; j < COUNT(anchors); j++)
+        if (strcmp(anchor, anchors[j]) == 0) *left -= *width * (double)j / 2;
+}
+
+TEST(names_of_points_that_are_near_do_not_cover_each_other)
+{
+    static const char *const names[] = {"first", "second", "third"};
+    const double             x[] = {0, 5, 5.2, 9}, y[] = {0, 5, 5.05, 9};
+    lcsm_series              series[4];
+    lcsm_strbuf              s = {0};
+    for (size_t j = 0; j < 4; j++)
+        series[j] =
+            (lcsm_series){.label = j < 3 ? names[j] : "last", .x = &x[j], .y = &y[j], .count = 1};
+    lcsm_chart c = {
+        .title = "t", .x_label = "x", .y_label = "y", .series = series, .count = 4, .points = true};
+    lcsm_chart_svg(&c, &s);
+    double left[2], base[2], width[2];
+    for (int j = 0; j < 2; j++)
+        name_at(lcsm_strbuf_text(&s), names[1 + j], &left[j], &base[j], &width[j]);
+    assert_true(left[0] + width[0] <= left[1] || left[1] + width[1] <= left[0]
+                || fabs(base[0] - base[1]) >= 11);
+    lcsm_strbuf_free(&s);
+}
+
+TEST(map_has_one_rectangle_for_neighbours_of_one_colour)
+{
+    const double  values[] = {100, 100, 100, NAN, 0.2, 0.2};
+    const char   *rows[]   = {"l"};
+    lcsm_strbuf   s        = {0};
+    lcsm_heat_map map      = {.title        = "t",
+                              .x_label      = "x",
+                              .value_label  = "v",
+                              .rows         = rows,
+                              .values       = values,
+                              .row_count    = 1,
+                              .column_count = 6,
+                              .low          = 0.1,
+                              .high         = 1000};
+    lcsm_heat_map_svg(&map, &s);
+    assert_int_equal(count_of(lcsm_strbuf_text(&s), "class=\"cell "), 2 + LCSM_SVG_RAMP);
+    lcsm_strbuf_free(&s);
+}
+
 /* ---- colours ------------------------------------------------------------------------------- */
 
 /* The value of a variable, "#rrggbb" or "#rgb", in a list of them. */

@@ -189,6 +189,16 @@ TEST(axis_log_has_powers_or_their_parts)
     assert_near(lcsm_axis_place(&a, 1000), 0.5, 1e-12);
 }
 
+TEST(axis_log_of_a_narrow_range_has_even_steps)
+{
+    lcsm_axis a = lcsm_axis_make(24.3, 38.6, true, 6);
+    assert_true(a.log && a.count >= 4);
+    assert_near(a.low, 20, 1e-12);
+    assert_near(a.high, 40, 1e-12);
+    check_label(&a, a.ticks[1], "25");
+    assert_near(lcsm_axis_place(&a, sqrt(800)), 0.5, 1e-12);
+}
+
 TEST(axis_of_a_broken_range_can_be_drawn)
 {
     const double ranges[][2] = {{NAN, NAN}, {5, 5}, {0, 0}, {3, 1}, {-INFINITY, 2}, {1e300, 1e300}};
