@@ -181,14 +181,6 @@ static void lose_settings(lcsm_record *r, const lcsm_error *why)
     (void)snprintf(r->message, sizeof r->message, "its settings cannot be read: %s", why->text);
 }
 
-static void set_name(lcsm_record *r)
-{
-    char       *whole = realpath(r->folder, NULL);
-    const char *path = whole == NULL ? r->folder : whole, *slash = strrchr(path, '/');
-    (void)snprintf(r->name, sizeof r->name, "%.255s", slash == NULL ? path : slash + 1);
-    free(whole);
-}
-
 lcsm_status lcsm_record_read(lcsm_record *out, const char *folder, lcsm_error *err)
 {
     lcsm_status st   = LCSM_OK;
@@ -197,7 +189,6 @@ lcsm_status lcsm_record_read(lcsm_record *out, const char *folder, lcsm_error *e
     char        path[LCSM_PATH_MAX];
     *out = (lcsm_record){.seconds = NAN, .steps = NAN, .tokens = NAN, .peak_memory_bytes = NAN};
     (void)snprintf(out->folder, sizeof out->folder, "%s", folder);
-    set_name(out);
     LCSM_TRY(lcsm_path_join(path, folder, LCSM_RUN_CONFIG, err));
     if (lcsm_path_exists(path)) {
         out->state = LCSM_RECORD_UNFINISHED;
@@ -217,6 +208,7 @@ cleanup:
 void lcsm_record_free(lcsm_record *r)
 {
     lcsm_json_doc_free(&r->config);
+    free(r->name);
     free(r->train);
     free(r->eval);
     *r = (lcsm_record){0};
@@ -230,6 +222,7 @@ const char *lcsm_record_state_name(lcsm_record_state state)
 
 /* ---- figures ------------------------------------------------------------------------------- */
 
+/* The median of the lines' own speed, in targets: tokens that count in the loss. */
 static double rate_of(const lcsm_record *r)
 {
     double *rates = malloc((r->train_count + 1) * sizeof *rates), rate;
@@ -243,9 +236,16 @@ static double rate_of(const lcsm_record *r)
     return rate;
 }
 
+static bool evaluates(const lcsm_record *r, double from, double to)
+{
+    for (size_t j = 0; j < r->eval_count; j++)
+        if (r->eval[j].step >= from && r->eval[j].step < to) return true;
+    return false;
+}
+
 /* Tokens that are read in a second of training, in the fastest piece between two lines: what else
- * the machine does makes the others slower. Those of tokens_per_second are only the ones that count
- * in the loss. */
+ * the machine does makes the others slower. A piece with an evaluation says nothing about training;
+ * where there is no other, the lines' own speed does. */
 static double speed_of(const lcsm_record *r)
 {
     static const char *const factors[] = {"batch_size", "seq_len", "accumulate"};
@@ -254,9 +254,9 @@ static double speed_of(const lcsm_record *r)
     for (size_t j = 1; j < r->train_count; j++) {
         const lcsm_train_line *a = &r->train[j - 1], *b = &r->train[j];
         double                 speed = update * (b->step - a->step) / (b->seconds - a->seconds);
-        if (isfinite(speed) && !(speed <= best)) best = speed;
+        if (isfinite(speed) && !(speed <= best) && !evaluates(r, a->step, b->step)) best = speed;
     }
-    return best;
+    return isfinite(best) ? best : rate_of(r) * update * r->steps / r->tokens;
 }
 
 static double tokens_of(const lcsm_record *r)
@@ -289,7 +289,6 @@ static const struct {
     {{"bits_per_byte", "bits per byte", 3, false}, offsetof(lcsm_eval_line, bits_per_byte), NULL},
     {{"loss", "loss", 3, false}, offsetof(lcsm_eval_line, loss), NULL},
     {{"accuracy", "accuracy", 3, true}, offsetof(lcsm_eval_line, accuracy), NULL},
-    {{"tokens_per_second", "targets/s", 0, true}, 0, rate_of},
     {{"speed", "tokens/s", 0, true}, 0, speed_of},
     {{"peak_memory_bytes", "memory, bytes", 0, false}, 0, memory_of},
     {{"seconds", "seconds", 1, false}, 0, seconds_of},

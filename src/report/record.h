@@ -34,7 +34,7 @@ typedef enum {
 /* {0} is empty and may be freed. */
 typedef struct {
     char              folder[LCSM_PATH_MAX];
-    char              name[256]; /* the folder's own, also where the path is "." */
+    char             *name; /* where several stand together; whoever puts them so gives it */
     lcsm_record_state state;
     char              reason[64]; /* of the end */
     char              message[400];
@@ -58,7 +58,7 @@ typedef struct {
     bool        higher; /* is better */
 } lcsm_metric;
 
-/* perplexity, bits_per_byte, loss, accuracy, tokens_per_second, speed (tokens read a second),
+/* perplexity, bits_per_byte, loss, accuracy, speed (tokens read in a second of training),
  * peak_memory_bytes, seconds, steps or tokens; NULL for another name. */
 const lcsm_metric *lcsm_metric_find(const char *name);
 

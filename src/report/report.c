@@ -1,6 +1,5 @@
 /* report.c - from folders to a document, and from the document to files. */
 #include <lcsm/report.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +7,8 @@
 
 #include "base/file.h"
 #include "format/run_folder.h"
-#include "report/escape.h"
+#include "report/csv.h"
+#include "report/names.h"
 #include "report/section.h"
 #include "report/svg.h"
 
@@ -111,6 +111,57 @@ cleanup:
     return st;
 }
 
+/* ---- names --------------------------------------------------------------------------------- */
+
+static bool has_own_title(const report *r, const lcsm_study *s)
+{
+    for (size_t j = 0; j < r->study_count; j++)
+        if (&r->studies[j] != s && strcmp(r->studies[j].title, s->title) == 0) return false;
+    return true;
+}
+
+/* The title; with the folder if another experiment has the same. */
+static char *heading_of(const report *r, const lcsm_study *s, const char *name)
+{
+    lcsm_strbuf text = {0};
+    lcsm_strbuf_add(&text, s->title);
+    if (!has_own_title(r, s)) lcsm_strbuf_printf(&text, " (%s)", name);
+    char *copy = text.failed ? NULL : strdup(lcsm_strbuf_text(&text));
+    lcsm_strbuf_free(&text);
+    return copy;
+}
+
+/* Names and headings that tell folders apart. */
+static lcsm_status name_all(report *r, lcsm_error *err)
+{
+    lcsm_status  st      = LCSM_OK;
+    size_t       count   = r->record_count + r->study_count;
+    const char **folders = malloc((count + 1) * sizeof *folders);
+    char       **names   = calloc(count + 1, sizeof *names);
+    if (folders == NULL || names == NULL) {
+        st = lcsm_fail(err, LCSM_ERR_MEMORY, "no room for the names of %zu folders", count);
+        goto cleanup;
+    }
+    for (size_t j = 0; j < r->record_count; j++) folders[j] = r->records[j].folder;
+    for (size_t j = 0; j < r->study_count; j++) folders[r->record_count + j] = r->studies[j].folder;
+    LCSM_TRY(lcsm_names_of(names, folders, count, err));
+    for (size_t j = 0; j < r->record_count; j++) r->records[j].name = names[j];
+    for (size_t j = 0; j < r->study_count; j++) {
+        lcsm_study *s    = &r->studies[j];
+        char       *name = names[r->record_count + j];
+        s->heading       = heading_of(r, s, name);
+        if (s->heading == NULL)
+            st = lcsm_fail(err, LCSM_ERR_MEMORY, "no room for the heading of %s", s->folder);
+        free(name);
+    }
+cleanup:
+    free(folders);
+    free(names);
+    return st;
+}
+
+/* ---- counts -------------------------------------------------------------------------------- */
+
 static void count_record(lcsm_report_summary *out, const lcsm_record *r)
 {
     out->runs++;
@@ -159,49 +210,10 @@ cleanup:
     return st;
 }
 
-static void csv_row(lcsm_table *t, const char *experiment, const char *run, const char *variant,
-                    const lcsm_record *r)
-{
-    static const char *const figures[] = {
-        "loss",   "perplexity",        "bits_per_byte", "accuracy",         "steps",
-        "tokens", "tokens_per_second", "seconds",       "peak_memory_bytes"};
-    static const char *const keys[] = {"task",    "method", "code", "d_model",
-                                       "seq_len", "lr",     "seed"};
-    char                     text[64];
-    bool                     heads   = t->columns == 0;
-    static const char *const first[] = {"experiment", "run", "variant", "state"};
-    for (size_t j = 0; heads && j < COUNT(first); j++) lcsm_table_column(t, first[j], LCSM_LEFT);
-    for (size_t j = 0; heads && j < COUNT(keys); j++) lcsm_table_column(t, keys[j], LCSM_LEFT);
-    for (size_t j = 0; heads && j < COUNT(figures); j++)
-        lcsm_table_column(t, figures[j], LCSM_RIGHT);
-    lcsm_table_cell(t, "%s", experiment);
-    lcsm_table_cell(t, "%s", run);
-    lcsm_table_cell(t, "%s", variant);
-    lcsm_table_cell(t, "%s", lcsm_record_state_name(r->state));
-    for (size_t j = 0; j < COUNT(keys); j++)
-        lcsm_table_cell(t, "%s", lcsm_record_setting(r, keys[j], text));
-    for (size_t j = 0; j < COUNT(figures); j++) {
-        double v = lcsm_record_value(r, lcsm_metric_find(figures[j]));
-        if (isfinite(v)) lcsm_table_cell(t, "%.9g", v);
-        else lcsm_table_cell(t, "%s", "");
-    }
-}
-
 static lcsm_status store_csv(const report *r, const char *path, lcsm_error *err)
 {
-    lcsm_table  t    = {0};
     lcsm_strbuf text = {0};
-    for (size_t j = 0; j < r->study_count; j++) {
-        const lcsm_study *s = &r->studies[j];
-        for (size_t k = 0; k < s->run_count; k++)
-            csv_row(&t, s->name, s->runs[k].name, s->variants[s->runs[k].variant],
-                    &s->runs[k].record);
-    }
-    for (size_t j = 0; j < r->record_count; j++)
-        csv_row(&t, "", r->records[j].name, "", &r->records[j]);
-    text.failed = t.failed;
-    if (!t.failed) lcsm_table_csv(&t, &text);
-    lcsm_table_free(&t);
+    lcsm_csv(&text, r->studies, r->study_count, r->records, r->record_count);
     return store(path, &text, err);
 }
 
@@ -280,6 +292,7 @@ static lcsm_status build(report *r, const lcsm_report_options *o, lcsm_error *er
     (void)snprintf(r->doc.title, sizeof r->doc.title, "%s",
                    o->title != NULL ? o->title : "Linear-complexity sequence models");
     for (size_t j = 0; j < o->count; j++) LCSM_TRY(add_folder(r, o->folders[j], err));
+    LCSM_TRY(name_all(r, err));
     for (size_t j = 0; j < r->study_count; j++)
         LCSM_TRY(lcsm_section_study(&r->doc, &r->studies[j], err));
     LCSM_TRY(lcsm_section_together(&r->doc, r->studies, r->study_count, err));

@@ -269,7 +269,7 @@ lcsm_status lcsm_section_study(lcsm_doc *d, const lcsm_study *s, lcsm_error *err
     lcsm_ranks(ranks, means, n, s->metric->higher);
     lcsm_ranks(paper, s->paper, n, s->metric->higher);
 
-    lcsm_doc_add(d, LCSM_BLOCK_SECTION, "%s", s->title);
+    lcsm_doc_add(d, LCSM_BLOCK_SECTION, "%s", s->heading);
     if (s->about[0] != '\0') lcsm_doc_add(d, LCSM_BLOCK_LEAD, "%s", s->about);
     put_facts(d, s, lcsm_spearman(means, s->paper, n, NULL));
     put_failures(d, s);

@@ -74,7 +74,7 @@ static void put_rows(lcsm_doc *d, const collection *c, const double *ranks, cons
             const row *r = &c->rows[j];
             if ((size_t)(2 * ranks[j]) != twice) continue;
             lcsm_table_cell(&t, "%s", r->study->variants[r->variant]);
-            lcsm_table_cell(&t, "%s", r->study->title);
+            lcsm_table_cell(&t, "%s", r->study->heading);
             lcsm_table_number(&t, m->digits, r->ours);
             lcsm_table_cell(&t, "%g", ranks[j]);
             lcsm_table_number(&t, m->digits, r->paper);

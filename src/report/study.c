@@ -243,6 +243,7 @@ lcsm_status lcsm_study_read(lcsm_study *out, const char *folder, lcsm_error *err
     lcsm_status st = LCSM_OK;
     char        path[LCSM_PATH_MAX];
     *out = (lcsm_study){0};
+    (void)snprintf(out->folder, sizeof out->folder, "%s", folder);
     LCSM_TRY(lcsm_path_join(path, folder, LCSM_STUDY_FILE, err));
     LCSM_TRY(lcsm_json_doc_read(&out->doc, path, LCSM_JSON_LARGE_SIZE, err));
     lcsm_json root = lcsm_json_root(&out->doc);
@@ -259,6 +260,7 @@ cleanup:
 void lcsm_study_free(lcsm_study *s)
 {
     for (size_t j = 0; j < s->run_count; j++) lcsm_record_free(&s->runs[j].record);
+    free(s->heading);
     free(s->runs);
     free(s->points);
     free(s->cells);

@@ -37,8 +37,10 @@ typedef struct {
 
 /* {0} is empty and may be freed. */
 typedef struct {
-    lcsm_json_doc      doc;
-    const char        *name, *title, *about, *task, *scale, *command;
+    char          folder[LCSM_PATH_MAX];
+    char         *heading; /* the title, told from others; whoever puts them together gives it */
+    lcsm_json_doc doc;
+    const char   *name, *title, *about, *task, *scale, *command;
     const lcsm_metric *metric;
     const char        *axes[LCSM_STUDY_AXES];
     const char       **variants;

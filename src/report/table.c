@@ -11,12 +11,15 @@
 
 void lcsm_table_column(lcsm_table *t, const char *head, lcsm_align align)
 {
-    if (t->columns == LCSM_TABLE_COLUMNS) {
+    lcsm_head *more = realloc(t->heads, (t->columns + 1) * sizeof *more);
+    char      *text = strdup(head);
+    if (more != NULL) t->heads = more;
+    if (more == NULL || text == NULL) {
+        free(text);
         t->failed = true;
         return;
     }
-    (void)snprintf(t->heads[t->columns], sizeof t->heads[0], "%s", head);
-    t->align[t->columns++] = align;
+    t->heads[t->columns++] = (lcsm_head){text, align};
 }
 
 static lcsm_cell *add_cell(lcsm_table *t)
@@ -68,7 +71,9 @@ size_t lcsm_table_rows(const lcsm_table *t)
 
 void lcsm_table_free(lcsm_table *t)
 {
+    for (size_t j = 0; j < t->columns; j++) free(t->heads[j].text);
     for (size_t j = 0; j < t->count; j++) free(t->cells[j].text);
+    free(t->heads);
     free(t->cells);
     *t = (lcsm_table){0};
 }
@@ -91,7 +96,7 @@ static void put_padded(lcsm_strbuf *out, const char *text, size_t width, lcsm_al
 
 static size_t width_of(const lcsm_table *t, size_t column)
 {
-    size_t widest = lcsm_text_width(t->heads[column]);
+    size_t widest = lcsm_text_width(t->heads[column].text);
     for (size_t r = 0; r < lcsm_table_rows(t); r++) {
         size_t width = lcsm_text_width(at(t, r, column)->text);
         if (width > widest) widest = width;
@@ -106,16 +111,22 @@ static void trim(lcsm_strbuf *out)
 
 void lcsm_table_text(const lcsm_table *t, lcsm_strbuf *out)
 {
-    size_t width[LCSM_TABLE_COLUMNS];
+    size_t *width = malloc((t->columns + 1) * sizeof *width);
+    if (width == NULL) {
+        out->failed = true;
+        return;
+    }
     for (size_t c = 0; c < t->columns; c++) width[c] = width_of(t, c);
     for (size_t r = 0; r < lcsm_table_rows(t) + 1; r++) {
         for (size_t c = 0; c < t->columns; c++) {
             if (c > 0) lcsm_strbuf_add(out, "  ");
-            put_padded(out, r == 0 ? t->heads[c] : at(t, r - 1, c)->text, width[c], t->align[c]);
+            put_padded(out, r == 0 ? t->heads[c].text : at(t, r - 1, c)->text, width[c],
+                       t->heads[c].align);
         }
         trim(out);
         lcsm_strbuf_add(out, "\n");
     }
+    free(width);
 }
 
 static void markdown_cell(lcsm_strbuf *out, const char *text, lcsm_mark mark)
@@ -129,10 +140,10 @@ static void markdown_cell(lcsm_strbuf *out, const char *text, lcsm_mark mark)
 void lcsm_table_markdown(const lcsm_table *t, lcsm_strbuf *out)
 {
     lcsm_strbuf_add(out, "|");
-    for (size_t c = 0; c < t->columns; c++) markdown_cell(out, t->heads[c], LCSM_MARK_NONE);
+    for (size_t c = 0; c < t->columns; c++) markdown_cell(out, t->heads[c].text, LCSM_MARK_NONE);
     lcsm_strbuf_add(out, "\n|");
     for (size_t c = 0; c < t->columns; c++)
-        lcsm_strbuf_add(out, t->align[c] == LCSM_RIGHT ? "---:|" : "---|");
+        lcsm_strbuf_add(out, t->heads[c].align == LCSM_RIGHT ? "---:|" : "---|");
     lcsm_strbuf_add(out, "\n");
     for (size_t r = 0; r < lcsm_table_rows(t); r++) {
         lcsm_strbuf_add(out, "|");
@@ -149,7 +160,7 @@ void lcsm_table_csv(const lcsm_table *t, lcsm_strbuf *out)
     for (size_t r = 0; r < lcsm_table_rows(t) + 1; r++) {
         for (size_t c = 0; c < t->columns; c++) {
             if (c > 0) lcsm_strbuf_add(out, ",");
-            lcsm_put_csv(out, r == 0 ? t->heads[c] : at(t, r - 1, c)->text);
+            lcsm_put_csv(out, r == 0 ? t->heads[c].text : at(t, r - 1, c)->text);
         }
         lcsm_strbuf_add(out, "\r\n");
     }
@@ -169,12 +180,12 @@ void lcsm_table_html(const lcsm_table *t, lcsm_strbuf *out)
 {
     lcsm_strbuf_add(out, "<div class=\"scroll\"><table>\n<thead><tr>");
     for (size_t c = 0; c < t->columns; c++)
-        html_cell(out, "th scope=\"col\"", t->heads[c], t->align[c], LCSM_MARK_NONE);
+        html_cell(out, "th scope=\"col\"", t->heads[c].text, t->heads[c].align, LCSM_MARK_NONE);
     lcsm_strbuf_add(out, "</tr></thead>\n<tbody>\n");
     for (size_t r = 0; r < lcsm_table_rows(t); r++) {
         lcsm_strbuf_add(out, "<tr>");
         for (size_t c = 0; c < t->columns; c++)
-            html_cell(out, c == 0 ? "th scope=\"row\"" : "td", at(t, r, c)->text, t->align[c],
+            html_cell(out, c == 0 ? "th scope=\"row\"" : "td", at(t, r, c)->text, t->heads[c].align,
                       at(t, r, c)->mark);
         lcsm_strbuf_add(out, "</tr>\n");
     }

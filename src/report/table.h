@@ -20,12 +20,14 @@ typedef struct {
     lcsm_mark mark;
 } lcsm_cell;
 
-enum { LCSM_TABLE_COLUMNS = 24 };
+typedef struct {
+    char      *text;
+    lcsm_align align;
+} lcsm_head;
 
 /* {0} is empty and may be freed. */
 typedef struct {
-    char       heads[LCSM_TABLE_COLUMNS][48];
-    lcsm_align align[LCSM_TABLE_COLUMNS];
+    lcsm_head *heads;
     lcsm_cell *cells; /* row by row */
     size_t     columns, count, capacity;
     bool       failed;

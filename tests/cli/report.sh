@@ -10,7 +10,7 @@ LINES
 echo "exit $?"
 head -c 15 page.html
 echo
-cut -d, -f2,4,6,13 runs.csv | tr -d '\r'
+cut -d, -f2,4,6,8,15 runs.csv | tr -d '\r'
 ls figures
 "$LCSM" report run --json | tr -d ' \n'
 echo

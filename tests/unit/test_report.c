@@ -137,6 +137,28 @@ TEST(record_of_a_run_that_goes_on_is_as_far_as_its_last_line)
     temp_folder_remove(&f);
 }
 
+/* A step a second that reads four tokens; lines say 100 of its 10 targets a second. */
+TEST(record_speed_is_that_of_training)
+{
+    static const struct {
+        const char *metrics;
+        double      speed;
+    } cases[] = {
+        {TRAIN(1, 3.0) TRAIN(2, 2.0) END("steps"), 4},
+        {TRAIN(1, 3.0) EVAL(1, 3, 0) TRAIN(2, 2.0) EVAL(2, 3, 0) TRAIN(4, 2.0) END("steps"), 40},
+        {TRAIN(1, 3.0) EVAL(2, 3, 0) TRAIN(3, 2.0) TRAIN(4, 2.0) END("steps"), 4},
+    };
+    temp_folder f = temp_folder_make();
+    for (size_t j = 0; j < COUNT(cases); j++) {
+        put_run(&f, "run", "{\"batch_size\": 2, \"seq_len\": 2, \"accumulate\": 1}",
+                cases[j].metrics);
+        lcsm_record r = read_run(&f, "run");
+        assert_near(lcsm_record_value(&r, lcsm_metric_find("speed")), cases[j].speed, 1e-12);
+        lcsm_record_free(&r);
+    }
+    temp_folder_remove(&f);
+}
+
 /* ---- half-lives ---------------------------------------------------------------------------- */
 
 TEST(decays_of_learned_gates_are_half_lives)
@@ -402,6 +424,34 @@ TEST(report_has_commands_that_run_where_the_experiment_ran)
     temp_folder_remove(&f);
 }
 
+/* What the table is about, and every axis, also for a run that has not begun. */
+TEST(report_in_csv_has_metric_scale_and_axes)
+{
+    static const char fmt[] =
+        "{\"format\": \"lcsm-experiment\", \"name\": \"n\", \"title\": \"t\", \"task\": \"mqar\", "
+        "\"scale\": \"tiny\", \"metric\": \"speed\", \"axes\": [\"tau\", \"seq_len\"], "
+        "\"variants\": "
+        "[\"v\"], \"runs\": [{\"name\": \"x\", \"variant\": 0, \"axes\": [16, 8]}, "
+        "{\"name\": \"y\", \"variant\": 0, \"axes\": [0.5, 8]}]}";
+    temp_folder f = temp_folder_make();
+    char        csv[100];
+    put(&f, "study", "experiment.json", fmt);
+    put_run(&f, "study/runs/x", "{\"batch_size\": 2, \"seq_len\": 8, \"accumulate\": 1}",
+            TRAIN(1, 3) TRAIN(2, 3) END("steps"));
+    (void)snprintf(csv, sizeof csv, "%s/r.csv", f.path);
+    const char *const   folders[] = {temp_path(&f, "study")};
+    lcsm_report_options o         = {.folders = folders, .count = 1, .csv = csv};
+    assert_int_equal(lcsm_report_write(&o, NULL, NULL), LCSM_OK);
+    char *rows = written(&f, "r.csv");
+    assert_has(rows, "experiment,run,variant,state,scale,folder,task,method,code,d_model,seq_len,"
+                     "lr,seed,tau,loss,perplexity,bits_per_byte,accuracy,steps,tokens,speed,");
+    assert_has(rows, "n,x,v,done,tiny,");
+    assert_has(rows, "/study/runs/x,,,,,8,,,16,,,,,4,40,16,");
+    assert_has(rows, "/study/runs/y,,,,,8,,,0.5,,,,,,,,,\r\n");
+    free(rows);
+    temp_folder_remove(&f);
+}
+
 /* One experiment in two folders: each has figures of its own. */
 TEST(report_of_two_folders_with_one_name_has_all_figures)
 {
@@ -422,6 +472,8 @@ TEST(report_of_two_folders_with_one_name_has_all_figures)
     char *text = written(&f, "r.md");
     assert_has(text, "](figures/two-b-bars-1.svg)");
     assert_has(text, "](figures/two-b-bars-1-2.svg)");
+    assert_has(text, "## Two & more (a)\n");
+    assert_has(text, "## Two & more (b)\n");
     free(text);
     temp_folder_remove(&f);
 }
@@ -490,6 +542,34 @@ TEST(report_of_plain_runs_shows_all_of_them)
     assert_has(page, "unfinished");
     assert_has(page, "lcsm train --config");
     free(page);
+    temp_folder_remove(&f);
+}
+
+/* Names are as long as it takes to tell folders apart. */
+TEST(report_of_runs_with_one_name_tells_them_apart)
+{
+    temp_folder f = temp_folder_make();
+    char        csv[100], a[100], b[100], c[100], markdown[100], row[300];
+    put_run(&f, "a/run", "{\"method\": \"gla\"}", TRAIN(1, 3) END("steps"));
+    put_run(&f, "b/run", "{\"method\": \"gla\"}", TRAIN(1, 3) END("steps"));
+    put_run(&f, "b/own", "{\"method\": \"gla\"}", TRAIN(1, 3) END("steps"));
+    (void)snprintf(a, sizeof a, "%s/a/run", f.path);
+    (void)snprintf(b, sizeof b, "%s/b/run", f.path);
+    (void)snprintf(c, sizeof c, "%s/b/own", f.path);
+    (void)snprintf(csv, sizeof csv, "%s/r.csv", f.path);
+    (void)snprintf(markdown, sizeof markdown, "%s/r.md", f.path);
+    const char *const   folders[] = {a, b, c};
+    lcsm_report_options o = {.folders = folders, .count = 3, .csv = csv, .markdown = markdown};
+    assert_int_equal(lcsm_report_write(&o, NULL, NULL), LCSM_OK);
+    char *text = written(&f, "r.md"), *rows = written(&f, "r.csv");
+    assert_has(text, "### a/run\n");
+    assert_has(text, "### b/run\n");
+    assert_has(text, "### own\n");
+    assert_has(text, "| b/run | gla |");
+    (void)snprintf(row, sizeof row, "\n,b/run,,done,,%s,", b);
+    assert_has(rows, row);
+    free(text);
+    free(rows);
     temp_folder_remove(&f);
 }
 

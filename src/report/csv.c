@@ -1,0 +1,102 @@
+/* csv.c - one line a run; the axes of all experiments are columns. */
+#include "report/csv.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/table.h"
+
+static const char *const FIRST[]   = {"experiment", "run", "variant", "state", "scale", "folder"};
+static const char *const KEYS[]    = {"task", "method", "code", "d_model", "seq_len", "lr", "seed"};
+static const char *const FIGURES[] = {"loss",     "perplexity", "bits_per_byte",
+                                      "accuracy", "steps",      "tokens",
+                                      "speed",    "seconds",    "peak_memory_bytes"};
+
+/* KEYS, and the axes that are none of them. */
+typedef struct {
+    const char **names;
+    size_t       count;
+} keys;
+
+static void add_key(keys *k, const char *name)
+{
+    for (size_t j = 0; j < k->count; j++)
+        if (strcmp(k->names[j], name) == 0) return;
+    k->names[k->count++] = name;
+}
+
+static keys keys_of(const lcsm_study *studies, size_t count)
+{
+    keys k = {.names = malloc((COUNT(KEYS) + count * LCSM_STUDY_AXES) * sizeof *k.names)};
+    if (k.names == NULL) return k;
+    for (size_t j = 0; j < COUNT(KEYS); j++) add_key(&k, KEYS[j]);
+    for (size_t j = 0; j < count; j++)
+        for (size_t a = 0; a < studies[j].axis_count; a++) add_key(&k, studies[j].axes[a]);
+    return k;
+}
+
+static void put_heads(lcsm_table *t, const keys *k)
+{
+    for (size_t j = 0; j < COUNT(FIRST); j++) lcsm_table_column(t, FIRST[j], LCSM_LEFT);
+    for (size_t j = 0; j < k->count; j++) lcsm_table_column(t, k->names[j], LCSM_LEFT);
+    for (size_t j = 0; j < COUNT(FIGURES); j++) lcsm_table_column(t, FIGURES[j], LCSM_RIGHT);
+}
+
+static void number_cell(lcsm_table *t, double x)
+{
+    if (isfinite(x)) lcsm_table_cell(t, "%.9g", x);
+    else lcsm_table_cell(t, "%s", "");
+}
+
+/* The cells of a record; run is NULL if it belongs to no study. */
+static void put_values(lcsm_table *t, const keys *k, const lcsm_record *r, const lcsm_study *s,
+                       const lcsm_study_run *run)
+{
+    char text[64];
+    for (size_t j = 0; j < k->count; j++) {
+        size_t axis = run == NULL ? 0 : lcsm_study_axis(s, k->names[j]);
+        if (run != NULL && axis < s->axis_count) number_cell(t, run->axes[axis]);
+        else lcsm_table_cell(t, "%s", lcsm_record_setting(r, k->names[j], text));
+    }
+    for (size_t j = 0; j < COUNT(FIGURES); j++)
+        number_cell(t, lcsm_record_value(r, lcsm_metric_find(FIGURES[j])));
+}
+
+static void put_run(lcsm_table *t, const keys *k, const lcsm_study *s, const lcsm_study_run *run)
+{
+    lcsm_table_cell(t, "%s", s->name);
+    lcsm_table_cell(t, "%s", run->name);
+    lcsm_table_cell(t, "%s", s->variants[run->variant]);
+    lcsm_table_cell(t, "%s", lcsm_record_state_name(run->record.state));
+    lcsm_table_cell(t, "%s", s->scale);
+    lcsm_table_cell(t, "%s", run->record.folder);
+    put_values(t, k, &run->record, s, run);
+}
+
+static void put_record(lcsm_table *t, const keys *k, const lcsm_record *r)
+{
+    lcsm_table_cell(t, "%s", "");
+    lcsm_table_cell(t, "%s", r->name);
+    lcsm_table_cell(t, "%s", "");
+    lcsm_table_cell(t, "%s", lcsm_record_state_name(r->state));
+    lcsm_table_cell(t, "%s", "");
+    lcsm_table_cell(t, "%s", r->folder);
+    put_values(t, k, r, NULL, NULL);
+}
+
+void lcsm_csv(lcsm_strbuf *out, const lcsm_study *studies, size_t study_count,
+              const lcsm_record *records, size_t record_count)
+{
+    lcsm_table t = {0};
+    keys       k = keys_of(studies, study_count);
+    put_heads(&t, &k);
+    for (size_t j = 0; j < study_count; j++)
+        for (size_t r = 0; r < studies[j].run_count; r++)
+            put_run(&t, &k, &studies[j], &studies[j].runs[r]);
+    for (size_t j = 0; j < record_count; j++) put_record(&t, &k, &records[j]);
+    if (t.failed || k.names == NULL) out->failed = true;
+    else lcsm_table_csv(&t, out);
+    lcsm_table_free(&t);
+    free(k.names);
+}
