@@ -9,9 +9,9 @@
 
 static const char *const FIRST[]   = {"experiment", "run", "variant", "state", "scale", "folder"};
 static const char *const KEYS[]    = {"task", "method", "code", "d_model", "seq_len", "lr", "seed"};
-static const char *const FIGURES[] = {"loss",     "perplexity", "bits_per_byte",
-                                      "accuracy", "steps",      "tokens",
-                                      "speed",    "seconds",    "peak_memory_bytes"};
+static const char *const FIGURES[] = {
+    "loss",   "perplexity", "bits_per_byte", "accuracy",          "steps",
+    "tokens", "speed",      "seconds",       "peak_memory_bytes", "parameters"};
 
 /* KEYS, and the axes that are none of them. */
 typedef struct {

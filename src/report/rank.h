@@ -20,4 +20,7 @@ double lcsm_quantile(const double *sorted, size_t count, double q);
 /* Sorts ascending. */
 void lcsm_sort(double *values, size_t count);
 
+/* An order of fewer rows is no evidence. */
+enum { LCSM_RANKS_FEWEST = 3 };
+
 #endif

@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "format/keys.h"
 #include "format/run_folder.h"
+#include "format/safetensors.h"
 #include "report/rank.h"
 
 enum { METRICS_SIZE = 256 << 20 };
@@ -165,6 +166,23 @@ static void read_failure(lcsm_record *r)
     lcsm_file_close(&file);
 }
 
+static double count_parameters(const lcsm_record *r)
+{
+    lcsm_safetensors file = {0};
+    char             path[LCSM_PATH_MAX];
+    double           sum = 0;
+    if (lcsm_path_join(path, r->folder, LCSM_RUN_MODEL, NULL) != LCSM_OK || !lcsm_path_exists(path)
+        || lcsm_safetensors_open(&file, path, 0, NULL) != LCSM_OK)
+        return NAN;
+    for (size_t j = 0; j < file.count; j++) {
+        lcsm_named_tensor t = lcsm_safetensors_at(&file, j);
+        size_t            count, bytes;
+        sum += lcsm_named_tensor_measure(&t, &count, &bytes) ? (double)count : NAN;
+    }
+    lcsm_safetensors_close(&file);
+    return sum;
+}
+
 static lcsm_status read_config(lcsm_record *r, const char *path, lcsm_error *err)
 {
     lcsm_status st = lcsm_json_doc_read(&r->config, path, LCSM_JSON_CONFIG_SIZE, err);
@@ -189,6 +207,7 @@ lcsm_status lcsm_record_read(lcsm_record *out, const char *folder, lcsm_error *e
     char        path[LCSM_PATH_MAX];
     *out = (lcsm_record){.seconds = NAN, .steps = NAN, .tokens = NAN, .peak_memory_bytes = NAN};
     (void)snprintf(out->folder, sizeof out->folder, "%s", folder);
+    out->parameters = count_parameters(out);
     LCSM_TRY(lcsm_path_join(path, folder, LCSM_RUN_CONFIG, err));
     if (lcsm_path_exists(path)) {
         out->state = LCSM_RECORD_UNFINISHED;
@@ -269,6 +288,11 @@ static double memory_of(const lcsm_record *r)
     return r->peak_memory_bytes;
 }
 
+static double parameters_of(const lcsm_record *r)
+{
+    return r->parameters;
+}
+
 static double seconds_of(const lcsm_record *r)
 {
     return r->seconds;
@@ -294,6 +318,7 @@ static const struct {
     {{"seconds", "seconds", 1, false}, 0, seconds_of},
     {{"steps", "steps", 0, false}, 0, steps_of},
     {{"tokens", "tokens", 0, false}, 0, tokens_of},
+    {{"parameters", "parameters", 0, false}, 0, parameters_of},
 };
 
 const lcsm_metric *lcsm_metric_find(const char *name)

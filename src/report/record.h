@@ -3,6 +3,7 @@
  *
  *     config.json      settings, all keys in one object
  *     metrics.jsonl    {"kind": "train" | "eval" | "end", ...} a line; see docs/formats.md
+ *     model.safetensors  its weights, which are counted
  *     failed.txt       why an experiment gave the run up
  *     inspect.json     what `lcsm inspect` found, if it was asked to keep it
  */
@@ -43,6 +44,7 @@ typedef struct {
     lcsm_eval_line   *eval;
     size_t            train_count, eval_count, broken; /* broken: lines that are no JSON */
     double            seconds, steps, tokens, peak_memory_bytes; /* up to the last line */
+    double            parameters;                                /* numbers in the weights */
 } lcsm_record;
 
 /* Reads what is there. Only lack of memory is an error; what else is wrong is in the record. */
@@ -59,7 +61,7 @@ typedef struct {
 } lcsm_metric;
 
 /* perplexity, bits_per_byte, loss, accuracy, speed (tokens read in a second of training),
- * peak_memory_bytes, seconds, steps or tokens; NULL for another name. */
+ * peak_memory_bytes, seconds, steps, tokens or parameters; NULL for another name. */
 const lcsm_metric *lcsm_metric_find(const char *name);
 
 /* Its value for a run, NaN if the run does not have it: of perplexity, bits, loss and accuracy the

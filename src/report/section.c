@@ -23,11 +23,16 @@ const char *lcsm_section_time(char text[32], double seconds)
 
 /* ---- loss curves --------------------------------------------------------------------------- */
 
-/* Means of equal pieces of the run; the first fiftieth, where the loss falls steeply, is left out
- * when there is more. Returns how many points there are. */
+/* The lines at the start, where the loss falls steeply, that a curve of a longer run leaves out. */
+static size_t skipped(const lcsm_record *r)
+{
+    return r->train_count > 50 ? r->train_count / 50 : 0;
+}
+
+/* Means of equal pieces of the run. Returns how many points there are. */
 static size_t smooth(double *x, double *y, const lcsm_record *r)
 {
-    size_t skip = r->train_count > 50 ? r->train_count / 50 : 0, rest = r->train_count - skip;
+    size_t skip = skipped(r), rest = r->train_count - skip;
     size_t pieces = rest < CURVE ? rest : CURVE;
     for (size_t p = 0; p < pieces; p++) {
         size_t from = skip + rest * p / pieces, to = skip + rest * (p + 1) / pieces;
@@ -37,6 +42,21 @@ static size_t smooth(double *x, double *y, const lcsm_record *r)
         y[p] = sum / (double)(to - from);
     }
     return pieces;
+}
+
+static void put_curves(lcsm_doc *d, lcsm_strbuf *svg, const char *title, const char *file,
+                       const lcsm_named_record *records, size_t count)
+{
+    bool means = false, cut = false;
+    for (size_t j = 0; j < count; j++) {
+        const lcsm_record *r = records[j].record;
+        if (r == NULL) continue;
+        means = means || r->train_count - skipped(r) > CURVE;
+        cut   = cut || skipped(r) > 0;
+    }
+    lcsm_doc_figure(d, svg, file, "%s. Loss against the tokens that were predicted%s%s.", title,
+                    means ? ", as means of pieces" : "",
+                    cut ? "; the first fiftieth is left out" : "");
 }
 
 lcsm_status lcsm_section_curves(lcsm_doc *d, const lcsm_named_record *records, size_t count,
@@ -65,10 +85,7 @@ lcsm_status lcsm_section_curves(lcsm_doc *d, const lcsm_named_record *records, s
                         .ordered = ordered};
     if (drawn > 0) {
         lcsm_chart_svg(&chart, &svg);
-        lcsm_doc_figure(
-            d, &svg, file,
-            "Training loss, smoothed, against the tokens that were predicted; the first "
-            "fiftieth of each run is left out.");
+        put_curves(d, &svg, title, file, records, count);
     }
     free(points);
     free(series);
@@ -146,23 +163,36 @@ lcsm_status lcsm_section_decays(lcsm_doc *d, const lcsm_named_record *record, co
 
 /* ---- settings ------------------------------------------------------------------------------ */
 
-void lcsm_section_settings(lcsm_doc *d, const lcsm_record *r)
+void lcsm_section_setting(lcsm_table *t, const json_t *value)
+{
+    char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(10));
+    if (value == NULL) lcsm_table_cell(t, "%s", "");
+    else if (json_is_string(value)) lcsm_table_cell(t, "%s", json_string_value(value));
+    else lcsm_table_cell(t, "%s", text == NULL ? "?" : text);
+    free(text);
+}
+
+void lcsm_section_settings(lcsm_doc *d, const char *title, json_t *settings)
 {
     lcsm_table  t = {0};
     const char *key;
     json_t     *value;
-    if (!json_is_object(r->config.root)) return;
+    if (json_object_size(settings) == 0) return;
     lcsm_table_column(&t, "key", LCSM_LEFT);
     lcsm_table_column(&t, "value", LCSM_LEFT);
-    json_object_foreach(r->config.root, key, value)
+    json_object_foreach(settings, key, value)
     {
-        char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(10));
         lcsm_table_cell(&t, "%s", key);
-        if (json_is_string(value)) lcsm_table_cell(&t, "%s", json_string_value(value));
-        else lcsm_table_cell(&t, "%s", text == NULL ? "?" : text);
-        free(text);
+        lcsm_section_setting(&t, value);
     }
-    lcsm_doc_add(d, LCSM_BLOCK_FOLD, "Settings");
+    lcsm_doc_add(d, LCSM_BLOCK_FOLD, "%s", title);
     lcsm_doc_table(d, &t, "%s", "");
     lcsm_doc_add(d, LCSM_BLOCK_UNFOLD, "%s", "");
+}
+
+void lcsm_section_damage(lcsm_doc *d, const char *name, const lcsm_record *r)
+{
+    if (r->broken == 0) return;
+    lcsm_doc_add(d, LCSM_BLOCK_NOTE, "%s%smetrics.jsonl has %zu line%s that could not be read.",
+                 name, *name == '\0' ? "" : ": ", r->broken, r->broken == 1 ? "" : "s");
 }

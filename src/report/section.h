@@ -18,7 +18,7 @@ lcsm_status lcsm_section_together(lcsm_doc *d, const lcsm_study *studies, size_t
 /* "3 h 20 min", "4 min 10 s", "12.3 s". */
 const char *lcsm_section_time(char text[32], double seconds);
 
-/* Training loss of each record against tokens: smoothed, one line a record. */
+/* Training loss of each record against tokens, one line a record. */
 typedef struct {
     const char        *label;
     const lcsm_record *record;
@@ -35,7 +35,14 @@ lcsm_status lcsm_section_decays(lcsm_doc *d, const lcsm_named_record *record, co
 lcsm_status lcsm_section_inspect(lcsm_doc *d, const lcsm_record *r, const char *file,
                                  lcsm_error *err);
 
-/* Every key of config.json that is not in `without` (an object, or NULL) with the same value. */
-void lcsm_section_settings(lcsm_doc *d, const lcsm_record *r);
+/* The members of an object, folded; nothing if there is none. */
+void lcsm_section_settings(lcsm_doc *d, const char *title, json_t *settings);
+
+/* A value of config.json as a cell; nothing for NULL. */
+void lcsm_section_setting(lcsm_table *t, const json_t *value);
+
+/* Notes that metrics.jsonl of a run has lines that are no JSON, if it has some. The name is ""
+ * where it stands above. */
+void lcsm_section_damage(lcsm_doc *d, const char *name, const lcsm_record *r);
 
 #endif

@@ -33,8 +33,8 @@ static void state_cell(lcsm_table *t, const lcsm_record *r)
 
 static void overview(lcsm_doc *d, const lcsm_record *records, size_t count)
 {
-    static const char *const figures[] = {"loss",     "perplexity", "bits_per_byte",
-                                          "accuracy", "steps",      "speed"};
+    static const char *const figures[] = {"loss",  "perplexity", "bits_per_byte", "accuracy",
+                                          "steps", "speed",      "parameters"};
     lcsm_table               t         = {0};
     char                     text[64];
     lcsm_table_column(&t, "run", LCSM_LEFT);
@@ -73,6 +73,7 @@ static void facts(lcsm_doc *d, const lcsm_record *r)
     if (isfinite(r->seconds)) lcsm_doc_fact(d, "time", "%s", lcsm_section_time(text, r->seconds));
     if (isfinite(lcsm_record_value(r, rate)))
         lcsm_doc_fact(d, "tokens a second", "%.0f", lcsm_record_value(r, rate));
+    if (isfinite(r->parameters)) lcsm_doc_fact(d, "parameters", "%.0f", r->parameters);
     if (isfinite(r->peak_memory_bytes))
         lcsm_doc_fact(d, "memory", "%.0f MB", r->peak_memory_bytes / 1e6);
 }
@@ -101,9 +102,7 @@ static lcsm_status one(lcsm_doc *d, const lcsm_record *r, size_t number, lcsm_er
     lcsm_doc_add(d, LCSM_BLOCK_HEADING, "%s", record.label);
     facts(d, r);
     if (r->message[0] != '\0') lcsm_doc_add(d, LCSM_BLOCK_NOTE, "%s", r->message);
-    if (r->broken > 0)
-        lcsm_doc_add(d, LCSM_BLOCK_NOTE, "metrics.jsonl has %zu line%s that could not be read.",
-                     r->broken, r->broken == 1 ? "" : "s");
+    lcsm_section_damage(d, "", r);
     (void)snprintf(file, sizeof file, "run-%zu-loss", number);
     LCSM_TRY(lcsm_section_curves(d, &record, 1, model_of(r, text), file, false, err));
     (void)snprintf(file, sizeof file, "run-%zu-half-lives", number);
@@ -111,7 +110,7 @@ static lcsm_status one(lcsm_doc *d, const lcsm_record *r, size_t number, lcsm_er
     LCSM_TRY(lcsm_section_decays(d, &record, file, NULL, err));
     (void)snprintf(file, sizeof file, "run-%zu", number);
     LCSM_TRY(lcsm_section_inspect(d, r, file, err));
-    lcsm_section_settings(d, r);
+    lcsm_section_settings(d, "Settings", r->config.root);
     command(d, r);
 cleanup:
     return st;

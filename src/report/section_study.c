@@ -10,6 +10,7 @@
 #include "report/rank.h"
 #include "report/section.h"
 #include "report/study_figures.h"
+#include "report/study_table.h"
 
 const char *lcsm_axis_name(const char *key)
 {
@@ -39,10 +40,11 @@ static size_t count_state(const lcsm_study *s, lcsm_record_state state)
     return n;
 }
 
-static void put_facts(lcsm_doc *d, const lcsm_study *s, double spearman)
+static void put_facts(lcsm_doc *d, const lcsm_study *s, const double *means)
 {
     char   text[32];
-    double seconds = 0;
+    size_t rows;
+    double seconds = 0, spearman = lcsm_spearman(means, s->paper, s->variant_count, &rows);
     for (size_t j = 0; j < s->run_count; j++)
         if (isfinite(s->runs[j].record.seconds)) seconds += s->runs[j].record.seconds;
     size_t failed = count_state(s, LCSM_RECORD_FAILED);
@@ -52,110 +54,31 @@ static void put_facts(lcsm_doc *d, const lcsm_study *s, double spearman)
     if (failed > 0) lcsm_doc_fact(d, "failed", "%zu", failed);
     if (open > 0) lcsm_doc_fact(d, "still to run", "%zu", open);
     lcsm_doc_fact(d, "training time", "%s", lcsm_section_time(text, seconds));
-    if (isfinite(spearman)) lcsm_doc_fact(d, "rank correlation with the paper", "%.2f", spearman);
-}
-
-/* ---- the table ----------------------------------------------------------------------------- */
-
-static bool any_finite(const double *values, size_t count)
-{
-    for (size_t j = 0; j < count; j++)
-        if (isfinite(values[j])) return true;
-    return false;
-}
-
-static void put_cell(lcsm_table *t, const lcsm_study *s, const lcsm_study_cell *c)
-{
-    char spread[40] = "", lost[64] = "";
-    int  digits = s->metric->digits;
-    if (!isfinite(c->value)) {
-        bool failed = c->failed > 0 && c->done == 0;
-        lcsm_table_cell(t, "%s", failed ? "failed" : "-");
-        lcsm_table_mark(t, failed ? LCSM_MARK_BAD : LCSM_MARK_FAINT);
-        return;
-    }
-    if (c->deviation > 0)
-        (void)snprintf(spread, sizeof spread, " \xC2\xB1 %.*f", digits, c->deviation);
-    if (c->counted < c->seeds)
-        (void)snprintf(lost, sizeof lost, " (%zu of %zu seeds)", c->counted, c->seeds);
-    lcsm_table_cell(t, "%.*f%s%s", digits, c->value, spread, lost);
-}
-
-static bool is_best(const lcsm_study *s, size_t variant, size_t point)
-{
-    double mine = lcsm_study_at(s, variant, point)->value;
-    for (size_t v = 0; v < s->variant_count; v++) {
-        double other = lcsm_study_at(s, v, point)->value;
-        if (isfinite(other) && (s->metric->higher ? other > mine : other < mine)) return false;
-    }
-    return isfinite(mine) && s->variant_count > 1;
-}
-
-static void rank_cell(lcsm_table *t, double rank)
-{
-    if (isfinite(rank)) lcsm_table_cell(t, "%g", rank);
-    else lcsm_table_cell(t, "%s", "");
-    lcsm_table_mark(t, LCSM_MARK_FAINT);
-}
-
-enum { POINTS = 16 }; /* columns for points of the axes, at most */
-
-static void table_heads(lcsm_table *t, const lcsm_study *s, size_t points, bool paper, bool test)
-{
-    char text[96], head[160];
-    lcsm_table_column(t, "variant", LCSM_LEFT);
-    for (size_t p = 0; p < points; p++) {
-        const char *point = lcsm_point_text(text, s, p, s->axis_count);
-        (void)snprintf(head, sizeof head, "%s%s%s", points > 1 ? "" : s->metric->label,
-                       points > 1 || *point == '\0' ? "" : ", ", point);
-        lcsm_table_column(t, head, LCSM_RIGHT);
-    }
-    if (points > 1) lcsm_table_column(t, "mean", LCSM_RIGHT);
-    if (test) lcsm_table_column(t, "test", LCSM_RIGHT);
-    lcsm_table_column(t, "rank", LCSM_RIGHT);
-    if (!paper) return;
-    lcsm_table_column(t, "paper", LCSM_RIGHT);
-    lcsm_table_column(t, "paper, test", LCSM_RIGHT);
-    lcsm_table_column(t, "paper's rank", LCSM_RIGHT);
-}
-
-static void put_table(lcsm_doc *d, const lcsm_study *s, const double *means, const double *ranks,
-                      const double *paper_ranks)
-{
-    lcsm_table t      = {0};
-    size_t     points = s->point_count < POINTS ? s->point_count : POINTS;
-    bool       paper = any_finite(s->paper, s->variant_count), test = false, several = false;
-    for (size_t v = 0; v < s->variant_count; v++) {
-        for (size_t p = 0; p < points; p++) {
-            test    = test || (points == 1 && isfinite(lcsm_study_at(s, v, p)->test));
-            several = several || lcsm_study_at(s, v, p)->deviation > 0;
-        }
-    }
-    table_heads(&t, s, points, paper, test);
-    for (size_t v = 0; v < s->variant_count; v++) {
-        lcsm_table_cell(&t, "%s", s->variants[v]);
-        for (size_t p = 0; p < points; p++) {
-            put_cell(&t, s, lcsm_study_at(s, v, p));
-            if (is_best(s, v, p)) lcsm_table_mark(&t, LCSM_MARK_BEST);
-        }
-        if (points > 1) lcsm_table_number(&t, s->metric->digits, means[v]);
-        if (test) lcsm_table_number(&t, s->metric->digits, lcsm_study_at(s, v, 0)->test);
-        rank_cell(&t, ranks[v]);
-        if (!paper) continue;
-        lcsm_table_number(&t, s->metric->digits, s->paper[v]);
-        lcsm_table_number(&t, s->metric->digits, s->paper_test[v]);
-        rank_cell(&t, paper_ranks[v]);
-    }
-    lcsm_doc_table(d, &t, "%s%s, %s is better; the best of a column is bold.%s%s%s",
-                   (const char[2]){(char)(s->metric->label[0] - 'a' + 'A'), '\0'},
-                   s->metric->label + 1, s->metric->higher ? "higher" : "lower",
-                   several ? " Means and deviations over seeds, at the best learning rate." : "",
-                   points > 1 ? " Ranks are those of the mean." : "",
-                   paper ? " The paper's numbers are for its own, larger setting: compare ranks."
-                         : "");
+    if (isfinite(spearman) && rows >= LCSM_RANKS_FEWEST)
+        lcsm_doc_fact(d, "rank correlation", "%.2f with the paper's%s, %zu rows", spearman,
+                      s->paper == s->paper_test ? " on its test set" : "", rows);
 }
 
 /* ---- details ------------------------------------------------------------------------------- */
+
+/* The state, and why. */
+static void put_state(lcsm_table *t, const lcsm_record *r)
+{
+    static const lcsm_mark marks[] = {
+        [LCSM_RECORD_MISSING]    = LCSM_MARK_FAINT,
+        [LCSM_RECORD_UNFINISHED] = LCSM_MARK_FAINT,
+        [LCSM_RECORD_FAILED]     = LCSM_MARK_BAD,
+        [LCSM_RECORD_DONE]       = LCSM_MARK_NONE,
+    };
+    const char *why       = r->state == LCSM_RECORD_FAILED ? r->message
+                          : r->state == LCSM_RECORD_DONE   ? r->reason
+                                                           : "";
+    char        lines[64] = "";
+    if (r->broken > 0) (void)snprintf(lines, sizeof lines, "; lines not read: %zu", r->broken);
+    lcsm_table_cell(t, "%s%s%s%s", lcsm_record_state_name(r->state), *why == '\0' ? "" : ", ", why,
+                    lines);
+    lcsm_table_mark(t, marks[r->state]);
+}
 
 static void put_runs(lcsm_doc *d, const lcsm_study *s)
 {
@@ -171,11 +94,7 @@ static void put_runs(lcsm_doc *d, const lcsm_study *s)
     for (size_t j = 0; j < s->run_count; j++) {
         const lcsm_record *r = &s->runs[j].record;
         lcsm_table_cell(&t, "%s", s->runs[j].name);
-        lcsm_table_cell(&t, "%s%s%s", lcsm_record_state_name(r->state),
-                        r->state == LCSM_RECORD_DONE ? ", " : "",
-                        r->state == LCSM_RECORD_DONE ? r->reason : "");
-        if (r->state != LCSM_RECORD_DONE)
-            lcsm_table_mark(&t, r->state == LCSM_RECORD_FAILED ? LCSM_MARK_BAD : LCSM_MARK_FAINT);
+        put_state(&t, r);
         lcsm_table_number(&t, s->metric->digits, lcsm_record_value(r, s->metric));
         lcsm_table_number(&t, 0, r->steps);
         lcsm_table_number(&t, 0, lcsm_record_value(r, rate));
@@ -186,17 +105,51 @@ static void put_runs(lcsm_doc *d, const lcsm_study *s)
     lcsm_doc_add(d, LCSM_BLOCK_UNFOLD, "%s", "");
 }
 
-static void put_failures(lcsm_doc *d, const lcsm_study *s)
+/* ---- what is wrong ------------------------------------------------------------------------- */
+
+static bool has_failed(const lcsm_record *r)
+{
+    return r->state == LCSM_RECORD_FAILED;
+}
+
+static void note_failure(lcsm_doc *d, const lcsm_study_run *r)
+{
+    lcsm_doc_add(d, LCSM_BLOCK_NOTE, "%s failed: %s", r->name, r->record.message);
+}
+
+static bool is_damaged(const lcsm_record *r)
+{
+    return r->broken > 0;
+}
+
+static void note_damage(lcsm_doc *d, const lcsm_study_run *r)
+{
+    lcsm_section_damage(d, r->name, &r->record);
+}
+
+static const struct {
+    bool (*is)(const lcsm_record *r);
+    void (*note)(lcsm_doc *d, const lcsm_study_run *r);
+    const char *more;
+} WRONGS[] = {
+    {has_failed, note_failure, "failed"},
+    {is_damaged, note_damage, "have lines in metrics.jsonl that could not be read"},
+};
+
+static void put_notes(lcsm_doc *d, const lcsm_study *s)
 {
     enum { MOST = 8 };
-    size_t shown = 0;
-    for (size_t j = 0; j < s->run_count && shown < MOST; j++) {
-        const lcsm_record *r = &s->runs[j].record;
-        if (r->state != LCSM_RECORD_FAILED) continue;
-        lcsm_doc_add(d, LCSM_BLOCK_NOTE, "%s failed: %s", s->runs[j].name, r->message);
-        shown++;
+    for (size_t w = 0; w < COUNT(WRONGS); w++) {
+        size_t found = 0;
+        for (size_t j = 0; j < s->run_count; j++)
+            if (WRONGS[w].is(&s->runs[j].record) && found++ < MOST) WRONGS[w].note(d, &s->runs[j]);
+        if (found > MOST)
+            lcsm_doc_add(d, LCSM_BLOCK_NOTE, "And %zu more %s; the list of all runs has them.",
+                         found - MOST, WRONGS[w].more);
     }
 }
+
+/* ---- commands and settings ----------------------------------------------------------------- */
 
 /* What of a run's command is meant inside the folder of the experiment. */
 static const struct {
@@ -245,14 +198,62 @@ static void put_commands(lcsm_doc *d, const lcsm_study *s)
     lcsm_strbuf_free(&all);
 }
 
-/* The settings of the first run that has some: those that all share, and its own. */
+/* What all runs have alike, or NULL if none has settings; the caller owns it. */
+static json_t *shared_settings(const lcsm_study *s)
+{
+    json_t     *shared = NULL, *value;
+    const char *key;
+    void       *next;
+    for (size_t j = 0; j < s->run_count; j++) {
+        json_t *mine = s->runs[j].record.config.root;
+        if (mine == NULL) continue;
+        if (shared == NULL) shared = json_copy(mine);
+        json_object_foreach_safe(shared, next, key, value)
+        {
+            if (!json_equal(value, json_object_get(mine, key))) (void)json_object_del(shared, key);
+        }
+    }
+    return shared;
+}
+
+/* Every key that is not shared, as the members of one object, which the caller owns. */
+static json_t *other_settings(const lcsm_study *s, const json_t *shared)
+{
+    json_t     *others = json_object(), *value;
+    const char *key;
+    for (size_t j = 0; j < s->run_count; j++)
+        json_object_foreach(s->runs[j].record.config.root, key, value)
+        {
+            if (json_object_get(shared, key) == NULL) (void)json_object_set(others, key, value);
+        }
+    return others;
+}
+
+static void put_others(lcsm_doc *d, const lcsm_study *s, json_t *others)
+{
+    lcsm_table  t = {0};
+    json_t     *value;
+    const char *key;
+    if (json_object_size(others) == 0) return;
+    lcsm_table_column(&t, "run", LCSM_LEFT);
+    json_object_foreach(others, key, value) lcsm_table_column(&t, key, LCSM_LEFT);
+    for (size_t j = 0; j < s->run_count; j++) {
+        lcsm_table_cell(&t, "%s", s->runs[j].name);
+        json_object_foreach(others, key, value)
+            lcsm_section_setting(&t, json_object_get(s->runs[j].record.config.root, key));
+    }
+    lcsm_doc_add(d, LCSM_BLOCK_FOLD, "Settings of each run");
+    lcsm_doc_table(d, &t, "%s", "");
+    lcsm_doc_add(d, LCSM_BLOCK_UNFOLD, "%s", "");
+}
+
 static void put_settings(lcsm_doc *d, const lcsm_study *s)
 {
-    for (size_t j = 0; j < s->run_count; j++) {
-        if (s->runs[j].record.config.root == NULL) continue;
-        lcsm_section_settings(d, &s->runs[j].record);
-        return;
-    }
+    json_t *shared = shared_settings(s), *others = other_settings(s, shared);
+    lcsm_section_settings(d, "Settings that all runs share", shared);
+    put_others(d, s, others);
+    json_decref(shared);
+    json_decref(others);
 }
 
 /* ---- the whole ----------------------------------------------------------------------------- */
@@ -271,10 +272,11 @@ lcsm_status lcsm_section_study(lcsm_doc *d, const lcsm_study *s, lcsm_error *err
 
     lcsm_doc_add(d, LCSM_BLOCK_SECTION, "%s", s->heading);
     if (s->about[0] != '\0') lcsm_doc_add(d, LCSM_BLOCK_LEAD, "%s", s->about);
-    put_facts(d, s, lcsm_spearman(means, s->paper, n, NULL));
-    put_failures(d, s);
+    put_facts(d, s, means);
+    put_notes(d, s);
     lcsm_findings(d, s);
-    put_table(d, s, means, ranks, paper);
+    lcsm_study_tables(d, s, &(lcsm_study_order){means, ranks, paper});
+    lcsm_study_rates(d, s);
     if (source != NULL) lcsm_doc_add(d, LCSM_BLOCK_TEXT, "%s", source);
     LCSM_TRY(lcsm_study_figures(d, s, means, err));
     put_runs(d, s);

@@ -55,7 +55,8 @@ static bool same_budget(const lcsm_study *a, const lcsm_study *b)
 
 static bool fits(const lcsm_study *a, const lcsm_study *b)
 {
-    return a->metric == b->metric && strcmp(a->scale, b->scale) == 0 && same_budget(a, b);
+    return a->metric == b->metric && strcmp(a->scale, b->scale) == 0 && same_budget(a, b)
+        && (a->paper == a->paper_test) == (b->paper == b->paper_test);
 }
 
 /* Rows from the best to the worst of ours. */
@@ -102,7 +103,7 @@ static lcsm_status put_collection(lcsm_doc *d, const collection *c, lcsm_error *
     lcsm_doc_fact(d, "rows", "%zu", n);
     lcsm_doc_fact(d, "updates of a run", "%s",
                   lcsm_record_setting(&c->rows[0].study->runs[0].record, "steps", steps));
-    lcsm_doc_fact(d, "rank correlation with the paper", "%.2f",
+    lcsm_doc_fact(d, "rank correlation", "%.2f with the paper's",
                   lcsm_spearman(ours, paper, n, NULL));
     put_rows(d, c, ranks, paper_ranks);
     free(ours);
@@ -112,7 +113,6 @@ static lcsm_status put_collection(lcsm_doc *d, const collection *c, lcsm_error *
 lcsm_status lcsm_section_together(lcsm_doc *d, const lcsm_study *studies, size_t count,
                                   lcsm_error *err)
 {
-    enum { FEWEST = 3 }; /* rows that have an order worth a number */
     lcsm_status st  = LCSM_OK;
     size_t      all = 0;
     for (size_t j = 0; j < count; j++) all += studies[j].variant_count;
@@ -125,7 +125,7 @@ lcsm_status lcsm_section_together(lcsm_doc *d, const lcsm_study *studies, size_t
         c.count = c.studies = 0;
         for (size_t k = j; k < count; k++)
             if (fits(&studies[k], &studies[j])) collect(&c, &studies[k]);
-        if (c.studies > 1 && c.count >= FEWEST) LCSM_TRY(put_collection(d, &c, err));
+        if (c.studies > 1 && c.count >= LCSM_RANKS_FEWEST) LCSM_TRY(put_collection(d, &c, err));
     }
 cleanup:
     free(c.rows);

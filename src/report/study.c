@@ -216,23 +216,33 @@ static double printed(const json_t *row, const char *key)
     return json_is_number(v) ? json_number_value(v) : NAN;
 }
 
+static bool any_finite(const double *values, size_t count)
+{
+    for (size_t j = 0; j < count; j++)
+        if (isfinite(values[j])) return true;
+    return false;
+}
+
 static lcsm_status read_paper(lcsm_study *s, lcsm_error *err)
 {
     const json_t *rows = json_object_get(json_object_get(s->doc.root, "paper"), "rows");
-    s->paper           = malloc((3 * s->variant_count + 1) * sizeof *s->paper);
-    if (s->paper == NULL) return no_room(err, s->name);
-    s->paper_test       = s->paper + s->variant_count;
+    s->paper_valid     = malloc((3 * s->variant_count + 1) * sizeof *s->paper_valid);
+    if (s->paper_valid == NULL) return no_room(err, s->name);
+    s->paper_test       = s->paper_valid + s->variant_count;
     s->paper_parameters = s->paper_test + s->variant_count;
-    for (size_t j = 0; j < 3 * s->variant_count; j++) s->paper[j] = NAN;
+    for (size_t j = 0; j < 3 * s->variant_count; j++) s->paper_valid[j] = NAN;
     for (size_t j = 0; j < json_array_size(rows); j++) {
         const json_t *row   = json_array_get(rows, j);
         const char   *label = json_string_value(json_object_get(row, "label"));
         size_t        v     = label == NULL ? s->variant_count : lcsm_study_variant(s, label);
         if (v == s->variant_count) continue;
-        s->paper[v]            = printed(row, "valid");
+        s->paper_valid[v]      = printed(row, "valid");
         s->paper_test[v]       = printed(row, "test");
         s->paper_parameters[v] = printed(row, "parameters");
     }
+    bool valid = any_finite(s->paper_valid, s->variant_count);
+    bool test  = any_finite(s->paper_test, s->variant_count);
+    s->paper   = test && !valid ? s->paper_test : s->paper_valid;
     return LCSM_OK;
 }
 
@@ -264,7 +274,7 @@ void lcsm_study_free(lcsm_study *s)
     free(s->runs);
     free(s->points);
     free(s->cells);
-    free(s->paper);
+    free(s->paper_valid);
     free(s->variants);
     lcsm_json_doc_free(&s->doc);
     *s = (lcsm_study){0};

@@ -46,9 +46,10 @@ typedef struct {
     const char       **variants;
     lcsm_study_run    *runs;
     double (*points)[LCSM_STUDY_AXES];
-    lcsm_study_cell *cells;                        /* (variant, point) */
-    double *paper, *paper_test, *paper_parameters; /* of each variant; NaN if not printed */
-    size_t  axis_count, variant_count, run_count, point_count;
+    lcsm_study_cell *cells;                              /* (variant, point) */
+    double *paper_valid, *paper_test, *paper_parameters; /* of each variant; NaN if not printed */
+    const double *paper; /* those to compare with: paper_valid, or paper_test if they are all NaN */
+    size_t        axis_count, variant_count, run_count, point_count;
 } lcsm_study;
 
 lcsm_status lcsm_study_read(lcsm_study *out, const char *folder, lcsm_error *err);

@@ -352,7 +352,7 @@ TEST(report_writes_every_format)
     assert_has(page, "<b>not run</b>three too");
     free(page);
     char *text = written(&f, "r.md");
-    assert_has(text, "| one | 0.400 | 2 | 0.500 |");
+    assert_has(text, "| one | 0.400 | 0.2 | 2 | 0.500 | 2 |\n");
     assert_has(text, "](figures/two-b-bars-1.svg)");
     free(text);
     char *rows = written(&f, "r.csv");
@@ -424,6 +424,188 @@ TEST(report_has_commands_that_run_where_the_experiment_ran)
     temp_folder_remove(&f);
 }
 
+/* Three variants at so many points of an axis; `rest` stands before the runs. */
+static void put_points(const temp_folder *f, const char *rest, int points)
+{
+    char text[8000], run[100];
+    int  used = snprintf(text, sizeof text,
+                         "{\"format\": \"lcsm-experiment\", \"name\": \"n\", \"title\": \"t\", "
+                          "\"task\": \"lm\", \"scale\": \"s\", \"metric\": \"loss\", \"axes\": "
+                          "[\"d_model\"], \"variants\": [\"a\", \"b\", \"c\"], %s\"runs\": [",
+                         rest);
+    for (int j = 0; j < 3 * points; j++) {
+        used += snprintf(text + used, sizeof text - (size_t)used,
+                         "%s{\"name\": \"r%d\", \"variant\": %d, \"axes\": [%d]}",
+                         j == 0 ? "" : ", ", j, j % 3, 10 + j / 3);
+        (void)snprintf(run, sizeof run, "study/runs/r%d", j);
+        put_run(f, run,
+                j % 3 == 0 ? "{\"seq_len\": 8, \"heads\": 1}" : "{\"seq_len\": 8, \"heads\": [2]}",
+                j % 3 == 0   ? EVAL(1, 1, 0) END("steps")
+                : j % 3 == 1 ? EVAL(1, 2, 0) END("steps")
+                             : EVAL(1, 3, 0) END("steps"));
+    }
+    (void)snprintf(text + used, sizeof text - (size_t)used, "]}");
+    put(f, "study", "experiment.json", text);
+}
+
+static char *report_on(const temp_folder *f)
+{
+    char markdown[100], svg[100];
+    (void)snprintf(markdown, sizeof markdown, "%s/r.md", f->path);
+    (void)snprintf(svg, sizeof svg, "%s/figures", f->path);
+    const char *const   folders[] = {temp_path(f, "study")};
+    lcsm_report_options o = {.folders = folders, .count = 1, .markdown = markdown, .svg = svg};
+    assert_int_equal(lcsm_report_write(&o, NULL, NULL), LCSM_OK);
+    return written(f, "r.md");
+}
+
+TEST(report_of_many_points_shows_all_of_them)
+{
+    temp_folder f = temp_folder_make();
+    char        head[40];
+    put_points(&f, "", 18);
+    char *text = report_on(&f);
+    for (int j = 10; j < 28; j++) {
+        (void)snprintf(head, sizeof head, " width %d |", j);
+        assert_has(text, head);
+    }
+    assert_has(text, "Points 1 to 6 of 18; the next table goes on.");
+    assert_has(text, "| width 27 | mean | rank |\n");
+    free(text);
+    temp_folder_remove(&f);
+}
+
+TEST(report_compares_with_what_the_paper_has)
+{
+    static const struct {
+        const char *rows, *heads, *words;
+    } cases[] = {
+        {"{\"label\": \"a\", \"valid\": 1}, {\"label\": \"b\", \"valid\": 2}",
+         "| loss, width 10 | rank | paper | paper's rank |\n", "compare ranks.\n"},
+        {"{\"label\": \"a\", \"test\": 1}, {\"label\": \"b\", \"test\": 3}, {\"label\": \"c\", "
+         "\"test\": 2}",
+         "| rank | paper, test | paper's rank |\n",
+         "- rank correlation: 0.50 with the paper's on its test set, 3 rows\n"},
+        {"{\"label\": \"a\", \"valid\": 1, \"test\": 2, \"parameters\": 43.78}",
+         "| rank | paper | paper, test | paper's rank | paper's parameters, millions |\n",
+         "| 43.78 |"},
+    };
+    temp_folder f = temp_folder_make();
+    for (size_t j = 0; j < COUNT(cases); j++) {
+        char rest[400];
+        (void)snprintf(rest, sizeof rest, "\"paper\": {\"rows\": [%s]}, ", cases[j].rows);
+        put_points(&f, rest, 1);
+        char *text = report_on(&f);
+        assert_has(text, cases[j].heads);
+        assert_has(text, cases[j].words);
+        assert_int_equal(strstr(text, "rank correlation") != NULL, j == 1);
+        free(text);
+    }
+    temp_folder_remove(&f);
+}
+
+TEST(report_of_an_experiment_counts_parameters)
+{
+    temp_folder             f    = temp_folder_make();
+    const float             z[6] = {0};
+    const lcsm_named_tensor t[]  = {{"a", LCSM_ELEMENT_F32, 2, {2, 3}, z},
+                                    {"b", LCSM_ELEMENT_F32, 0, {0}, z}};
+    put_points(&f, "", 2);
+    assert_int_equal(lcsm_safetensors_save(temp_path(&f, "study/runs/r0/model.safetensors"), t, 2,
+                                           NULL, 0, NULL),
+                     LCSM_OK);
+    assert_int_equal(lcsm_safetensors_save(temp_path(&f, "study/runs/r3/model.safetensors"), t, 1,
+                                           NULL, 0, NULL),
+                     LCSM_OK);
+    char *text = report_on(&f);
+    assert_has(text, "| mean | rank | parameters |\n");
+    assert_has(text, "| 1 | 6 to 7 |\n");
+    free(text);
+    temp_folder_remove(&f);
+}
+
+TEST(report_of_an_experiment_tells_what_runs_share_and_what_not)
+{
+    temp_folder f = temp_folder_make();
+    put_points(&f, "", 1);
+    char *text = report_on(&f);
+    assert_has(text, "### Settings that all runs share\n\n| key | value |\n|---|---|\n"
+                     "| seq\\_len | 8 |\n\n");
+    assert_has(text, "### Settings of each run\n\n| run | heads |\n|---|---|\n| r0 | 1 |\n"
+                     "| r1 | \\[2\\] |\n| r2 | \\[2\\] |\n");
+    free(text);
+    temp_folder_remove(&f);
+}
+
+TEST(report_of_an_experiment_tells_all_that_is_wrong)
+{
+    temp_folder f = temp_folder_make();
+    char        run[100];
+    put_points(&f, "", 4);
+    for (int j = 0; j < 9; j++) {
+        (void)snprintf(run, sizeof run, "study/runs/r%d", j);
+        put_run(&f, run, "{}", "");
+        put(&f, run, "failed.txt", "exit 5: so it is");
+    }
+    put_run(&f, "study/runs/r9", "{}", "no\n" EVAL(1, 1, 0) END("steps"));
+    char *text = report_on(&f);
+    assert_has(text,
+               "> r7 failed: exit 5: so it is\n\n> And 1 more failed; the list of all runs has");
+    assert_has(text, "> r9: metrics.jsonl has 1 line that could not be read.\n");
+    assert_has(text, "| r8 | failed, exit 5: so it is |");
+    assert_has(text, "| r9 | done, steps; lines not read: 1 |");
+    free(text);
+    temp_folder_remove(&f);
+}
+
+/* Seeds of one cell that ended in different ways. */
+TEST(report_of_a_cell_without_value_says_what_became_of_its_runs)
+{
+    static const struct {
+        const char *d, *cell;
+    } cases[]     = {{TRAIN(1, 2), "| one | 3 failed, 1 still to run |"},
+                     {TRAIN(1, 2) END("steps"), "| one | 3 failed, 1 without a result |"},
+                     {TRAIN(1, 2) END("not-finite"), "| one | failed |"}};
+    temp_folder f = temp_folder_make();
+    put_study(&f, "study");
+    put_run(&f, "study/runs/a", "{}", END("not-finite"));
+    put_run(&f, "study/runs/b", "{}", END("not-finite"));
+    put_run(&f, "study/runs/c", "{}", END("not-finite"));
+    for (size_t j = 0; j < COUNT(cases); j++) {
+        put_run(&f, "study/runs/d", "{}", cases[j].d);
+        char *text = report_on(&f);
+        assert_has(text, cases[j].cell);
+        free(text);
+    }
+    temp_folder_remove(&f);
+}
+
+TEST(report_says_of_a_loss_curve_only_what_was_done_to_it)
+{
+    static const struct {
+        int         lines;
+        const char *caption;
+    } cases[] = {
+        {50, "Training: width 10. Loss against the tokens that were predicted.\n"},
+        {51, "that were predicted; the first fiftieth is left out.\n"},
+        {200, "that were predicted, as means of pieces; the first fiftieth is left out.\n"},
+    };
+    temp_folder f = temp_folder_make();
+    put_points(&f, "", 2);
+    for (size_t j = 0; j < COUNT(cases); j++) {
+        lcsm_strbuf lines = {0};
+        for (int step = 1; step <= cases[j].lines; step++)
+            lcsm_strbuf_printf(&lines, "{\"kind\":\"train\",\"step\":%d,\"loss\":1}\n", step);
+        lcsm_strbuf_add(&lines, EVAL(1, 1, 0) END("steps"));
+        put_run(&f, "study/runs/r0", "{}", lcsm_strbuf_text(&lines));
+        lcsm_strbuf_free(&lines);
+        char *text = report_on(&f);
+        assert_has(text, cases[j].caption);
+        free(text);
+    }
+    temp_folder_remove(&f);
+}
+
 /* What the table is about, and every axis, also for a run that has not begun. */
 TEST(report_in_csv_has_metric_scale_and_axes)
 {
@@ -447,7 +629,7 @@ TEST(report_in_csv_has_metric_scale_and_axes)
                      "lr,seed,tau,loss,perplexity,bits_per_byte,accuracy,steps,tokens,speed,");
     assert_has(rows, "n,x,v,done,tiny,");
     assert_has(rows, "/study/runs/x,,,,,8,,,16,,,,,4,40,16,");
-    assert_has(rows, "/study/runs/y,,,,,8,,,0.5,,,,,,,,,\r\n");
+    assert_has(rows, "/study/runs/y,,,,,8,,,0.5,,,,,,,,,,\r\n");
     free(rows);
     temp_folder_remove(&f);
 }
@@ -508,7 +690,8 @@ TEST(report_ranks_rows_of_several_experiments_together)
     char *page = written(&f, "r.md");
     char *here = strstr(page, "## The tables together, accuracy");
     assert_non_null(here);
-    assert_has(here, "- rows: 3\n- updates of a run: 9\n- rank correlation with the paper: 0.50\n");
+    assert_has(here,
+               "- rows: 3\n- updates of a run: 9\n- rank correlation: 0.50 with the paper's\n");
     assert_has(here, "| c | Q | 0.875 | 1 | 0.750 | 1 |\n"
                      "| a | P | 0.750 | 2 | 0.250 | 3 |\n"
                      "| b | P | 0.500 | 3 | 0.500 | 2 |\n");
