@@ -8,7 +8,9 @@
  * Ownership  Options are borrowed for the time of the call.
  * Threads    Everything here may be called from any thread.
  * Errors     A function that can fail returns lcsm_status and, if err is not NULL, says why.
- *            A run that failed, is unfinished or is missing is shown as such and is no error.
+ *            A run that failed, is unfinished or is missing is shown as such and is no error. An
+ *            experiment that cannot be read is one if it was named; in a folder that holds others
+ *            it is noted.
  */
 #ifndef LCSM_REPORT_H
 #define LCSM_REPORT_H
@@ -24,6 +26,8 @@ typedef struct {
     const char        *title;                   /* NULL: a standard one */
     const char *html, *markdown, *csv, *svg;    /* files, and a folder for figures; NULL: none */
     void (*text)(void *user, const char *text); /* gets the tables as plain text; NULL: nobody */
+    void (*note)(void *user, const char *text); /* gets what the report had to leave out, also a
+                                                   note of it; NULL: nobody */
     void *user;
 } lcsm_report_options;
 

@@ -138,7 +138,7 @@ static lcsm_status open_in_place(lcsm_file_writer *w, const char *path, int stan
                           : open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
     if (w->fd < 0) return lcsm_fail_io(err, path, "open");
     w->open = w->in_place = true;
-    (void)snprintf(w->temporary, sizeof w->temporary, "%s", path); /* messages name it */
+    (void)snprintf(w->path, sizeof w->path, "%s", path); /* messages name it */
     return LCSM_OK;
 }
 
@@ -153,7 +153,7 @@ static lcsm_status open_beside(lcsm_file_writer *w, const char *path, lcsm_error
             return lcsm_fail(err, LCSM_ERR_IO, "the path %.80s... is too long", path);
         w->fd = open(w->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     } while (w->fd < 0 && errno == EEXIST);
-    if (w->fd < 0) return lcsm_fail_io(err, w->temporary, "create");
+    if (w->fd < 0) return lcsm_fail_io(err, path, "create");
     w->open = true;
     return LCSM_OK;
 }
@@ -191,7 +191,7 @@ lcsm_status lcsm_file_writer_open(lcsm_file_writer *w, const char *path, lcsm_er
 lcsm_status lcsm_file_writer_write(lcsm_file_writer *w, const void *data, size_t size,
                                    lcsm_error *err)
 {
-    return write_all(w->fd, data, size, w->temporary, err);
+    return write_all(w->fd, data, size, w->path, err);
 }
 
 lcsm_status lcsm_file_writer_patch(lcsm_file_writer *w, size_t at, const void *data, size_t size,
@@ -201,10 +201,10 @@ lcsm_status lcsm_file_writer_patch(lcsm_file_writer *w, size_t at, const void *d
     off_t       to = (off_t)at;
     if (w->in_place)
         return lcsm_fail(err, LCSM_ERR_IO, "%s is no file of its own, and this format needs one",
-                         w->temporary);
-    if (lseek(w->fd, to, SEEK_SET) != to) return lcsm_fail_io(err, w->temporary, "go back in");
+                         w->path);
+    if (lseek(w->fd, to, SEEK_SET) != to) return lcsm_fail_io(err, w->path, "go back in");
     LCSM_TRY(lcsm_file_writer_write(w, data, size, err));
-    if (lseek(w->fd, 0, SEEK_END) < 0) st = lcsm_fail_io(err, w->temporary, "go to the end of");
+    if (lseek(w->fd, 0, SEEK_END) < 0) st = lcsm_fail_io(err, w->path, "go to the end of");
 cleanup:
     return st;
 }
@@ -212,8 +212,8 @@ cleanup:
 lcsm_status lcsm_file_writer_commit(lcsm_file_writer *w, lcsm_error *err)
 {
     bool        synced = w->in_place || fsync(w->fd) == 0;
-    lcsm_status st     = synced ? LCSM_OK : lcsm_fail_io(err, w->temporary, "sync");
-    if (close(w->fd) != 0 && st == LCSM_OK) st = lcsm_fail_io(err, w->temporary, "close");
+    lcsm_status st     = synced ? LCSM_OK : lcsm_fail_io(err, w->path, "sync");
+    if (close(w->fd) != 0 && st == LCSM_OK) st = lcsm_fail_io(err, w->path, "close");
     w->fd = -1;
     if (w->in_place) return st;
     if (st == LCSM_OK && rename(w->temporary, w->path) != 0)

@@ -187,3 +187,10 @@ bool cli_no_words(const char *command, char **argv, int words)
     if (words > 0) fprintf(stderr, "lcsm %s: takes no '%s'\n", command, argv[1]);
     return words == 0;
 }
+
+void cli_hint(const char *before, const char *path, const char *after)
+{
+    char *word = lcsm_shell_word(path);
+    printf("%s%s%s\n", before, word == NULL ? path : word, after);
+    free(word);
+}

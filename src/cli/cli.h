@@ -32,6 +32,9 @@ int cli_report(const char *command, const lcsm_error *err);
  * case (names ends in NULL), on stderr and returns EXIT_USAGE. */
 int cli_unknown(const char *command, const char *what, const char *name, const char *const *names);
 
+/* Prints a command with a path in it, as a shell takes it, and ends the line. */
+void cli_hint(const char *before, const char *path, const char *after);
+
 /* The values of an option that may be given several times. */
 typedef struct {
     const char *items[256];

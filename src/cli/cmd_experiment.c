@@ -172,10 +172,11 @@ static int run(const lcsm_experiment_options *o, bool quiet, bool json)
     if (json)
         printf("{\"runs\": %zu, \"done\": %zu, \"failed\": %zu, \"stopped\": %s}\n", result.runs,
                result.done, result.failed, result.stopped ? "true" : "false");
-    else
-        printf("%zu of %zu runs done, %zu failed; look at them with\n  lcsm report %s --out "
-               "report.html\n",
-               result.done, result.runs, result.failed, o->out);
+    else {
+        printf("%zu of %zu runs done, %zu failed; look at them with\n", result.done, result.runs,
+               result.failed);
+        cli_hint("  lcsm report ", o->out, " --out report.html");
+    }
     if (result.stopped) return cli_signal() != 0 ? 128 + cli_signal() : EXIT_FAILED;
     return result.failed > 0 ? EXIT_FAILED : EXIT_OK;
 }

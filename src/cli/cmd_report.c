@@ -14,11 +14,13 @@ static const char HELP[] =
     "that\n"
     "holds such folders. The tables are printed; with --out all of it, with figures, settings and\n"
     "the commands to repeat it, becomes one HTML page that needs no network. Runs that failed, or\n"
-    "are not finished, are shown as such.\n"
+    "are not finished, are shown as such; an experiment that cannot be read is left out with a "
+    "note\n"
+    "if its folder is in DIR, and an error if it is DIR.\n"
     "\n"
     "  --out FILE       the page; light or dark as the reader has it, good on phones and on paper\n"
     "  --markdown FILE  the same as Markdown; with --svg it links to the figures\n"
-    "  --csv FILE       one line a run\n"
+    "  --csv FILE       one line a run: its folder, settings and figures\n"
     "  --svg DIR        every figure as a file\n"
     "  --title TEXT     the title of the page\n"
     "  --json           {\"experiments\", \"runs\", \"done\", \"failed\", \"missing\", "
@@ -33,6 +35,12 @@ static void print(void *user, const char *text)
 {
     (void)user;
     fputs(text, stdout);
+}
+
+static void warn(void *user, const char *text)
+{
+    (void)user;
+    fprintf(stderr, "lcsm report: left out: %s\n", text);
 }
 
 static int write_report(const lcsm_report_options *o, bool json, bool quiet)
@@ -59,7 +67,7 @@ int cmd_report(int argc, char **argv)
 {
     bool                help = false, json = false, quiet = false;
     int                 count;
-    lcsm_report_options o         = {0};
+    lcsm_report_options o         = {.note = warn};
     const cli_option    options[] = {{"--help", CLI_FLAG, &help, 0, 0},
                                      {"--json", CLI_FLAG, &json, 0, 0},
                                      {"--quiet", CLI_FLAG, &quiet, 0, 0},

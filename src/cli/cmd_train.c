@@ -171,8 +171,8 @@ static void print_result(const char *run, const lcsm_train_result *r, bool write
     if (isfinite(r->best_loss)) printf("best valid loss %.4f nats", r->best_loss);
     if (isfinite(r->best_accuracy)) printf(", accuracy %.1f %%", 100 * r->best_accuracy);
     printf("%s\n", isfinite(r->best_loss) ? "" : "no evaluation");
-    if (r->stopped) printf("go on with:  lcsm train --resume --out %s\n", run);
-    else if (writes) printf("try:  lcsm generate %s --prompt \"...\"\n", run);
+    if (r->stopped) cli_hint("go on with:  lcsm train --resume --out ", run, "");
+    else if (writes) cli_hint("try:  lcsm generate ", run, " --prompt \"...\"");
 }
 
 /* ---- options -------------------------------------------------------------------------------- */

@@ -2,6 +2,7 @@
 #include "report/escape.h"
 
 #include <ctype.h>
+#include <lcsm/shell.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -158,6 +159,15 @@ void lcsm_put_shell(lcsm_strbuf *s, const char *text)
         else lcsm_strbuf_bytes(s, text, 1);
     }
     lcsm_strbuf_add(s, "'");
+}
+
+char *lcsm_shell_word(const char *text)
+{
+    lcsm_strbuf s = {0};
+    lcsm_put_shell(&s, text);
+    char *word = s.failed ? NULL : strdup(lcsm_strbuf_text(&s));
+    lcsm_strbuf_free(&s);
+    return word;
 }
 
 void lcsm_put_slug(lcsm_strbuf *s, const char *text)

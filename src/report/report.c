@@ -19,6 +19,8 @@ typedef struct {
 } identity;
 
 typedef struct {
+    const lcsm_report_options *options;
+
     lcsm_doc     doc;
     lcsm_study  *studies;
     lcsm_record *records;
@@ -86,11 +88,27 @@ static lcsm_status add_known(report *r, const char *folder, lcsm_error *err)
                                              : add_record(r, folder, err);
 }
 
+static void note(report *r, const lcsm_error *why)
+{
+    lcsm_doc_add(&r->doc, LCSM_BLOCK_NOTE, "Left out: %s", why->text);
+    if (r->options->note != NULL) r->options->note(r->options->user, why->text);
+}
+
+/* What cannot be read beside others is left out. */
+static lcsm_status add_inner(report *r, const char *folder, size_t *found, lcsm_error *err)
+{
+    lcsm_status st = add_known(r, folder, err);
+    if (st == LCSM_OK) ++*found;
+    else if (st != LCSM_ERR_MEMORY) note(r, err);
+    return st == LCSM_ERR_MEMORY ? st : LCSM_OK;
+}
+
 /* A folder, or what is in it. */
 static lcsm_status add_folder(report *r, const char *folder, lcsm_error *err)
 {
     lcsm_status      st    = LCSM_OK;
     lcsm_folder_list list  = {0};
+    lcsm_error       why   = {.status = LCSM_OK};
     size_t           found = 0;
     char             path[LCSM_PATH_MAX];
     if (is_known(folder)) return add_known(r, folder, err);
@@ -98,10 +116,11 @@ static lcsm_status add_folder(report *r, const char *folder, lcsm_error *err)
     for (size_t j = 0; j < list.count; j++) {
         LCSM_TRY(lcsm_path_join(path, folder, list.names[j], err));
         if (!is_known(path)) continue;
-        LCSM_TRY(add_known(r, path, err));
-        found++;
+        if (add_inner(r, path, &found, &why) != LCSM_OK) break;
     }
-    if (found == 0)
+    if (why.status == LCSM_ERR_MEMORY || (found == 0 && why.status != LCSM_OK))
+        st = lcsm_fail(err, why.status, "%s", why.text);
+    else if (found == 0)
         st = lcsm_fail(err, LCSM_ERR_FORMAT,
                        "%s is no run (config.json) and no experiment (experiment.json), and holds "
                        "none",
@@ -228,11 +247,17 @@ static size_t common(const char *a, const char *b)
     }
 }
 
+/* The folder of a file; the caller frees it. */
+static char *folder_above(const char *file)
+{
+    const char *slash = strrchr(file, '/');
+    return slash == NULL ? strdup(".") : strndup(file, (size_t)(slash - file) + 1);
+}
+
 /* The way from the folder of a file to another folder, "../figures/": both are there. */
 static lcsm_status put_way(lcsm_strbuf *out, const char *file, const char *folder, lcsm_error *err)
 {
-    const char *slash = strrchr(file, '/');
-    char       *above = slash == NULL ? strdup(".") : strndup(file, (size_t)(slash - file) + 1);
+    char       *above = folder_above(file);
     char       *from = above == NULL ? NULL : realpath(above, NULL), *to = realpath(folder, NULL);
     lcsm_status st = LCSM_OK;
     if (from == NULL || to == NULL) {
@@ -284,6 +309,41 @@ cleanup:
     return st;
 }
 
+/* ---- outputs that meet --------------------------------------------------------------------- */
+
+/* What is there twice is one file, if it is one that is replaced; what is not yet there is one if
+ * its folder and its name are. */
+static bool is_same(const char *a, const char *b)
+{
+    struct stat x, y;
+    bool        there = stat(a, &x) == 0, too = stat(b, &y) == 0;
+    const char *p = strrchr(a, '/'), *q = strrchr(b, '/');
+    if (there && too) return S_ISREG(x.st_mode) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+    if (there || too || strcmp(p == NULL ? a : p + 1, q == NULL ? b : q + 1) != 0) return false;
+    char *above = folder_above(a), *other = folder_above(b);
+    bool  same = above != NULL && other != NULL && stat(above, &x) == 0 && stat(other, &y) == 0
+             && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+    free(above);
+    free(other);
+    return same;
+}
+
+static lcsm_status check_outputs(const lcsm_report_options *o, lcsm_error *err)
+{
+    const struct {
+        const char *what, *path;
+    } outputs[] = {
+        {"the page", o->html}, {"Markdown", o->markdown}, {"CSV", o->csv}, {"figures", o->svg}};
+    for (size_t j = 0; j < COUNT(outputs); j++)
+        for (size_t k = 0; k < j; k++)
+            if (outputs[j].path != NULL && outputs[k].path != NULL
+                && is_same(outputs[j].path, outputs[k].path))
+                return lcsm_fail(err, LCSM_ERR_ARGUMENT,
+                                 "%s and %s would both be written to %s, want a path for each",
+                                 outputs[k].what, outputs[j].what, outputs[j].path);
+    return LCSM_OK;
+}
+
 /* ---- the whole ----------------------------------------------------------------------------- */
 
 static lcsm_status build(report *r, const lcsm_report_options *o, lcsm_error *err)
@@ -305,8 +365,9 @@ cleanup:
 lcsm_status lcsm_report_write(const lcsm_report_options *options, lcsm_report_summary *out,
                               lcsm_error *err)
 {
-    report      r  = {0};
+    report      r  = {.options = options};
     lcsm_status st = LCSM_OK;
+    LCSM_TRY(check_outputs(options, err));
     LCSM_TRY(build(&r, options, err));
     LCSM_TRY(write_files(&r, options, err));
     if (out != NULL) summarise(out, &r);

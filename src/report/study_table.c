@@ -217,7 +217,7 @@ static void put_heads(lcsm_table *t, const lcsm_study *s, part p)
     char text[96], head[160];
     lcsm_table_column(t, "variant", LCSM_LEFT);
     for (size_t j = p.from; j < p.to; j++) {
-        const char *point = lcsm_point_text(text, s, j);
+        const char *point = lcsm_point_text(text, s, j, s->axis_count);
         bool        one   = s->point_count == 1;
         (void)snprintf(head, sizeof head, "%s%s%s", one ? s->metric->label : "",
                        one && *point != '\0' ? ", " : "", point);

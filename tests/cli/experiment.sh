@@ -45,3 +45,4 @@ done
 echo "exit $?"
 "$LCSM" experiment run tau-mqar
 echo "exit $?"
+"$LCSM" experiment run ./grid --out "b's own" --quiet --only b | tail -1

@@ -38,9 +38,22 @@ mkdir empty
 echo '{}' >empty/experiment.json
 "$LCSM" report empty
 echo "exit $?"
+mkdir par
+cp -r run par/good
+mv empty par/bad
+"$LCSM" report par --out par.html | head -2
+grep -c 'Left out: par/bad' par.html
+rm -r par/good
+"$LCSM" report par
+echo "exit $?"
 "$LCSM" report
 echo "exit $?"
 "$LCSM" report run --quiet --markdown ''
+echo "exit $?"
+"$LCSM" report run --quiet --markdown new --csv ./new
+echo "exit $?"
+"$LCSM" report run --quiet --out par.html --csv "$PWD/par.html" 2>&1 | sed "s|$PWD/||"
+"$LCSM" report run --quiet --csv /nowhere/x.csv
 echo "exit $?"
 "$LCSM" report run --ouy x
 echo "exit $?"

@@ -123,6 +123,13 @@ TEST(write_to_a_path_without_a_folder_works)
     remove_place(&p);
 }
 
+TEST(write_to_a_folder_that_is_not_there_names_the_file)
+{
+    lcsm_error err;
+    assert_int_equal(lcsm_file_write_atomic("/nonexistent/x", "a", 1, &err), LCSM_ERR_IO);
+    assert_non_null(strstr(err.text, "/nonexistent/x: cannot create: No such file"));
+}
+
 TEST(write_to_an_empty_path_is_refused)
 {
     lcsm_error err = {0};
