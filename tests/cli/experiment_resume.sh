@@ -9,10 +9,10 @@ cat >grid/grid.json <<'JSON'
                                "d_model": 16}, "lr": [0.01, 0.03], "seeds": 2}}}
 JSON
 
-# table FOLDER: what the report has of it, without the seconds that runs took.
+# table FOLDER: what the report has of it, without its name and the seconds that runs took.
 table() {
     "$LCSM" report "$1" --csv "$1.csv" --quiet
-    cut -d, -f1-8,10-16 "$1.csv" >"$1.table"
+    cut -d, -f1-5,7-19,23 "$1.csv" >"$1.table"
 }
 
 "$LCSM" experiment run ./grid --out whole --quiet --jobs 2 >/dev/null
