@@ -1,11 +1,11 @@
 /*
  * record.h - what a run folder tells about its run.
  *
- *     config.json      settings, all keys in one object
- *     metrics.jsonl    {"kind": "train" | "eval" | "end", ...} a line; see docs/formats.md
- *     model.safetensors  its weights, which are counted
- *     failed.txt       why an experiment gave the run up
- *     inspect.json     what `lcsm inspect` found, if it was asked to keep it
+ *     config.json         settings, all keys in one object
+ *     metrics.jsonl       {"kind": "train" | "eval" | "end", ...} a line; see docs/formats.md
+ *     model.safetensors   the weights, which are counted
+ *     failed.txt          why an experiment gave the run up
+ *     inspect.json        what `lcsm inspect` found, if it was asked to keep it
  */
 #ifndef LCSM_REPORT_RECORD_H
 #define LCSM_REPORT_RECORD_H

@@ -276,8 +276,8 @@ lcsm_status lcsm_section_study(lcsm_doc *d, const lcsm_study *s, lcsm_error *err
     put_notes(d, s);
     lcsm_findings(d, s);
     lcsm_study_tables(d, s, &(lcsm_study_order){means, ranks, paper});
-    lcsm_study_rates(d, s);
     if (source != NULL) lcsm_doc_add(d, LCSM_BLOCK_TEXT, "%s", source);
+    lcsm_study_rates(d, s);
     LCSM_TRY(lcsm_study_figures(d, s, means, err));
     put_runs(d, s);
     put_settings(d, s);

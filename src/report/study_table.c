@@ -269,12 +269,11 @@ void lcsm_study_tables(lcsm_doc *d, const lcsm_study *s, const lcsm_study_order 
             lcsm_doc_table(d, &t, "Points %zu to %zu of %zu; the next table goes on.", p.from + 1,
                            p.to, s->point_count);
         else
-            lcsm_doc_table(d, &t, "%c%s, %s is better; the best of a column is bold.%s%s%s",
+            lcsm_doc_table(d, &t, "%c%s, %s is better; the best of a column is bold.%s%s%s%s",
                            s->metric->label[0] - 'a' + 'A', s->metric->label + 1,
                            s->metric->higher ? "higher" : "lower",
-                           has_spread(s) || has_rates(s)
-                               ? " Means and deviations over seeds, at the best learning rate."
-                               : "",
+                           has_spread(s) ? " Means and deviations over seeds." : "",
+                           has_rates(s) ? " A cell has its best learning rate." : "",
                            s->point_count > 1 ? " Ranks are those of the mean over all points."
                                               : "",
                            words_on_the_paper(s));
