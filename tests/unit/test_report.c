@@ -14,6 +14,7 @@
 #include "report/svg.h"
 #include "temp_folder.h"
 #include "test.h"
+#include "text_has.h"
 
 #define EVAL(step, loss, accuracy)                                                                 \
     "{\"kind\":\"eval\",\"step\":" #step ",\"tokens\":10,\"split\":\"valid\",\"loss\":" #loss      \
@@ -52,11 +53,6 @@ static char *written(const temp_folder *f, const char *name)
 {
     size_t size;
     return (char *)temp_read(f, name, &size);
-}
-
-static void assert_has(const char *text, const char *part)
-{
-    if (strstr(text, part) == NULL) fail_msg("no \"%s\" in the text", part);
 }
 
 /* ---- runs ---------------------------------------------------------------------------------- */

@@ -8,21 +8,7 @@
 #include "report/chart.h"
 #include "report/svg.h"
 #include "test.h"
-
-static void assert_has(const char *text, const char *part)
-{
-    if (strstr(text, part) == NULL) fail_msg("no \"%s\" in the text", part);
-}
-
-static size_t count_of(const char *text, const char *part)
-{
-    size_t n = 0;
-    while ((text = strstr(text, part)) != NULL) {
-        text += strlen(part);
-        n++;
-    }
-    return n;
-}
+#include "text_has.h"
 
 /* ---- bars ---------------------------------------------------------------------------------- */
 
