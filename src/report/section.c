@@ -107,8 +107,18 @@ static void fill_map(double *values, const lcsm_decays *a, size_t columns)
     }
 }
 
+static const char *how_made(const lcsm_decays *a)
+{
+    return a->from_inspect ? " A row's half-life is the median over its channels; where gates come "
+                             "from the data, a channel's is that of its mean log decay over the "
+                             "text that was inspected."
+                           : " A row's half-life is the median over its channels, as the weights "
+                             "have them.";
+}
+
+/* explained: an earlier map says how half-lives are made. */
 static lcsm_status draw_decays(lcsm_doc *d, const lcsm_decays *a, const char *label,
-                               const char *file, lcsm_error *err)
+                               const char *file, bool explained, lcsm_error *err)
 {
     size_t  columns   = a->rows < COLUMNS ? a->rows : COLUMNS;
     double *values    = malloc(a->layers * columns * sizeof *values);
@@ -135,12 +145,8 @@ static lcsm_status draw_decays(lcsm_doc *d, const lcsm_decays *a, const char *la
                          .low          = 0.1,
                          .high         = LONGEST};
     lcsm_heat_map_svg(&map, &svg);
-    lcsm_doc_figure(
-        d, &svg, file,
-        "%zu memory rows a layer. A row's half-life is the median over its channels%s.", a->rows,
-        a->from_inspect ? "; where gates come from the data, a channel's is that of its "
-                          "mean log decay over the text that was inspected"
-                        : ", as the weights have them");
+    lcsm_doc_figure(d, &svg, file, "%zu memory rows a layer.%s", a->rows,
+                    explained && a->from_inspect ? "" : how_made(a));
 cleanup:
     free(values);
     free(names);
@@ -154,7 +160,7 @@ lcsm_status lcsm_section_decays(lcsm_doc *d, const lcsm_named_record *record, co
     lcsm_decays decays;
     lcsm_status st = lcsm_decays_read(&decays, record->record, err);
     if (st == LCSM_OK && decays.layers > 0) {
-        st = draw_decays(d, &decays, record->label, file, err);
+        st = draw_decays(d, &decays, record->label, file, shown != NULL && *shown, err);
         if (shown != NULL) *shown = true;
     }
     lcsm_decays_free(&decays);

@@ -27,7 +27,8 @@ typedef struct {
 lcsm_status lcsm_section_curves(lcsm_doc *d, const lcsm_named_record *records, size_t count,
                                 const char *title, const char *file, bool ordered, lcsm_error *err);
 
-/* A heat map of half-lives, if the run tells them. *shown, if not NULL, says whether. */
+/* A heat map of half-lives, if the run tells them; then *shown, if not NULL, is true. The first map
+ * says how half-lives are made. */
 lcsm_status lcsm_section_decays(lcsm_doc *d, const lcsm_named_record *record, const char *file,
                                 bool *shown, lcsm_error *err);
 
