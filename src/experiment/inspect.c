@@ -3,12 +3,14 @@
 
 #include <lcsm/tokenizer.h>
 #include <lcsm/train.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"
 #include "base/rng.h"
+#include "base/size.h"
 #include "data/mqar.h"
 #include "data/source.h"
 #include "format/json_doc.h"
@@ -30,7 +32,8 @@ static lcsm_status no_room(lcsm_error *err)
 
 static lcsm_status reserve(lcsm_inspect_tokens *t, size_t count, lcsm_error *err)
 {
-    t->ids = malloc(count * sizeof *t->ids);
+    size_t size;
+    t->ids = lcsm_size_mul(count, sizeof *t->ids, &size) ? malloc(size) : NULL;
     return t->ids == NULL ? no_room(err) : LCSM_OK;
 }
 
@@ -56,8 +59,9 @@ static lcsm_status read_file(const reading *r, const lcsm_source *source, lcsm_e
 {
     lcsm_status st     = LCSM_OK;
     lcsm_reader reader = {0};
-    size_t      got = 1, left = (r->most - r->tokens->count) * r->longest; /* bytes that will do */
+    size_t      got    = 1, left; /* bytes that will do */
     char        text[PIECE];
+    if (!lcsm_size_mul(r->most - r->tokens->count, r->longest, &left)) left = SIZE_MAX;
     if (source->shard)
         return lcsm_fail(err, LCSM_ERR_FORMAT, "%s holds tokens, want the text they are made of",
                          source->path);
@@ -265,7 +269,7 @@ lcsm_status lcsm_inspect(const lcsm_context *ctx, const lcsm_inspect_options *op
     LCSM_TRY(lcsm_inspect_tokens_read(&tokens, model, options, err));
     lcsm_json_open_object(&w, NULL);
     lcsm_json_put_text(&w, "format", "lcsm-inspect");
-    lcsm_json_put_int(&w, "version", 1);
+    lcsm_json_put_int(&w, "version", LCSM_INSPECT_VERSION);
     lcsm_json_put_size(&w, "tokens", tokens.count);
     lcsm_json_put_size(&w, "length", tokens.length);
     lcsm_json_put_text(&w, "text", tokens.source);

@@ -107,9 +107,9 @@ static size_t effective_context(const probe *p)
     return d;
 }
 
-/* A context of nine tenths of the window is that of an influence which does not fall off in it, and
- * what lies beyond is not known. */
-static void put_result(lcsm_json_writer *w, const probe *p)
+/* A context of nine tenths of the window is that of an influence which does not fall off in it;
+ * beyond: there are tokens before the window, of which nothing is known. */
+static void put_result(lcsm_json_writer *w, const probe *p, bool beyond)
 {
     size_t context = effective_context(p);
     lcsm_json_open_object(w, "influence");
@@ -122,7 +122,7 @@ static void put_result(lcsm_json_writer *w, const probe *p)
     lcsm_json_close(w);
     lcsm_json_close(w);
     lcsm_json_put_size(w, "effective_context", context);
-    lcsm_json_put_bool(w, "effective_context_open", 10 * context >= 9 * p->window);
+    lcsm_json_put_bool(w, "effective_context_open", beyond && 10 * context >= 9 * p->window);
 }
 
 /* Window j of those that are looked at: of a long text, or of one sequence of many. */
@@ -148,7 +148,7 @@ lcsm_status lcsm_inspect_influence(lcsm_json_writer *w, const lcsm_model *model,
                               &p.io, err));
     LCSM_TRY(lcsm_graph_plan(p.g, &(lcsm_plan_options){.fixed = true}, err));
     for (size_t j = 0; j < WINDOWS; j++) LCSM_TRY(look_at(&p, window_of(tokens, j), j, err));
-    put_result(w, &p);
+    put_result(w, &p, p.window < tokens->length);
 cleanup:
     lcsm_graph_free(p.g);
     free(p.base);

@@ -380,7 +380,8 @@ static void put_number(lcsm_json_writer *w, const char *key, double x)
     else lcsm_json_put_null(w, key);
 }
 
-/* A mean log decay above this is that of an entry which keeps all: its half-life is beyond 1e8. */
+/* A mean log decay above this is that of an entry which keeps all: its half-life is beyond 6.9e7.
+ */
 #define FOREVER (-1e-8)
 
 /* A row's half-life is the median over its columns; the quantiles are over all entries. */

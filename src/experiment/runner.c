@@ -140,9 +140,10 @@ static void inspect_run(const runner *r, const char *folder)
 
 static bool is_inspected(const char *folder)
 {
-    char path[LCSM_PATH_MAX];
-    return lcsm_path_join(path, folder, LCSM_RUN_INSPECT, NULL) == LCSM_OK
-        && lcsm_path_exists(path);
+    lcsm_json_doc doc;
+    bool          found = lcsm_record_inspection(&doc, folder);
+    lcsm_json_doc_free(&doc);
+    return found;
 }
 
 static lcsm_status end_run(runner *r, size_t number, int code, lcsm_error *err)
@@ -259,7 +260,7 @@ static lcsm_status look(runner *r, size_t vocab, lcsm_error *err)
         LCSM_TRY(lcsm_result_look(&r->results[j], folder, err));
         r->flops[j] *= part_left(&r->grid.runs[j], &r->results[j]);
         bool done = r->results[j].state == LCSM_RESULT_DONE;
-        if (done && !is_inspected(folder)) inspect_run(r, folder); /* its runner was killed */
+        if (done && !is_inspected(folder)) inspect_run(r, folder); /* by this version, or at all */
         r->done += done;
         r->failed += r->results[j].state == LCSM_RESULT_FAILED;
     }

@@ -156,14 +156,10 @@ static const json_t *list_of(const json_t *layers, size_t layer)
 
 static lcsm_status from_inspect(lcsm_decays *d, const lcsm_record *r, lcsm_error *err)
 {
-    lcsm_status   st  = LCSM_OK;
-    lcsm_json_doc doc = {0};
-    char          path[LCSM_PATH_MAX];
+    lcsm_status   st = LCSM_OK;
+    lcsm_json_doc doc;
     size_t        rows = 0;
-    if (lcsm_path_join(path, r->folder, LCSM_RUN_INSPECT, NULL) != LCSM_OK
-        || !lcsm_path_exists(path)
-        || lcsm_json_doc_read(&doc, path, LCSM_JSON_LARGE_SIZE, NULL) != LCSM_OK)
-        return LCSM_OK;
+    if (!lcsm_record_inspection(&doc, r->folder)) return LCSM_OK;
     const json_t *layers = json_object_get(doc.root, "layers");
     for (size_t j = 0; j < json_array_size(layers); j++)
         if (json_array_size(list_of(layers, j)) > rows) rows = json_array_size(list_of(layers, j));

@@ -233,6 +233,19 @@ void lcsm_record_free(lcsm_record *r)
     *r = (lcsm_record){0};
 }
 
+bool lcsm_record_inspection(lcsm_json_doc *out, const char *folder)
+{
+    char path[LCSM_PATH_MAX];
+    *out = (lcsm_json_doc){0};
+    if (lcsm_path_join(path, folder, LCSM_RUN_INSPECT, NULL) != LCSM_OK || !lcsm_path_exists(path)
+        || lcsm_json_doc_read(out, path, LCSM_JSON_LARGE_SIZE, NULL) != LCSM_OK)
+        return false;
+    const json_t *version = json_object_get(out->root, "version");
+    if (json_integer_value(version) == LCSM_INSPECT_VERSION) return true;
+    lcsm_json_doc_free(out);
+    return false;
+}
+
 const char *lcsm_record_state_name(lcsm_record_state state)
 {
     static const char *const names[] = {"not run", "unfinished", "failed", "done"};
@@ -241,18 +254,13 @@ const char *lcsm_record_state_name(lcsm_record_state state)
 
 /* ---- figures ------------------------------------------------------------------------------- */
 
-/* The median of the lines' own speed, in targets: tokens that count in the loss. */
-static double rate_of(const lcsm_record *r)
+/* The lines' own speed, in targets: tokens that count in the loss. */
+static size_t own_speeds(double *out, const lcsm_record *r)
 {
-    double *rates = malloc((r->train_count + 1) * sizeof *rates), rate;
-    size_t  n     = 0;
-    if (rates == NULL) return NAN;
+    size_t n = 0;
     for (size_t j = 0; j < r->train_count; j++)
-        if (isfinite(r->train[j].tokens_per_second)) rates[n++] = r->train[j].tokens_per_second;
-    lcsm_sort(rates, n);
-    rate = lcsm_quantile(rates, n, 0.5);
-    free(rates);
-    return rate;
+        if (isfinite(r->train[j].tokens_per_second)) out[n++] = r->train[j].tokens_per_second;
+    return n;
 }
 
 static bool evaluates(const lcsm_record *r, double from, double to)
@@ -262,20 +270,37 @@ static bool evaluates(const lcsm_record *r, double from, double to)
     return false;
 }
 
-/* Tokens that are read in a second of training, in the fastest piece between two lines: what else
- * the machine does makes the others slower. A piece with an evaluation says nothing about training;
- * where there is no other, the lines' own speed does. */
+/* Updates a second in each piece between two lines. One with an evaluation says nothing about
+ * training. */
+static size_t piece_speeds(double *out, const lcsm_record *r)
+{
+    size_t n = 0;
+    for (size_t j = 1; j < r->train_count; j++) {
+        const lcsm_train_line *a = &r->train[j - 1], *b = &r->train[j];
+        double                 speed = (b->step - a->step) / (b->seconds - a->seconds);
+        if (isfinite(speed) && !evaluates(r, a->step, b->step)) out[n++] = speed;
+    }
+    return n;
+}
+
+/* Tokens that are read in a second of training: the median of pieces or, where all have an
+ * evaluation, of the lines' own speed. */
 static double speed_of(const lcsm_record *r)
 {
     static const char *const factors[] = {"batch_size", "seq_len", "accumulate"};
-    double                   update = 1, best = NAN;
+    double                  *speeds = malloc((r->train_count + 1) * sizeof *speeds), update = 1;
+    if (speeds == NULL) return NAN;
     for (size_t j = 0; j < COUNT(factors); j++) update *= number(r->config.root, factors[j]);
-    for (size_t j = 1; j < r->train_count; j++) {
-        const lcsm_train_line *a = &r->train[j - 1], *b = &r->train[j];
-        double                 speed = update * (b->step - a->step) / (b->seconds - a->seconds);
-        if (isfinite(speed) && !(speed <= best) && !evaluates(r, a->step, b->step)) best = speed;
+    size_t n      = piece_speeds(speeds, r);
+    double factor = update;
+    if (n == 0) {
+        n      = own_speeds(speeds, r);
+        factor = update * r->steps / r->tokens;
     }
-    return isfinite(best) ? best : rate_of(r) * update * r->steps / r->tokens;
+    lcsm_sort(speeds, n);
+    double speed = factor * lcsm_quantile(speeds, n, 0.5);
+    free(speeds);
+    return speed;
 }
 
 static double tokens_of(const lcsm_record *r)

@@ -15,6 +15,9 @@
 #define LCSM_RUN_FAILED  "failed.txt"
 #define LCSM_RUN_INSPECT "inspect.json"
 
+/* Grows when a number of inspect.json gets another meaning. */
+enum { LCSM_INSPECT_VERSION = 2 };
+
 /* Numbers that a line does not have are NaN. */
 typedef struct {
     double step, tokens, seconds, loss, lr, grad_norm, tokens_per_second;
@@ -70,6 +73,9 @@ double lcsm_record_value(const lcsm_record *r, const lcsm_metric *metric);
 
 /* The same at the last evaluation on the test set. */
 double lcsm_record_test(const lcsm_record *r, const lcsm_metric *metric);
+
+/* inspect.json of a run; false, with nothing to free, if there is none of this version. */
+bool lcsm_record_inspection(lcsm_json_doc *out, const char *folder);
 
 /* A key of config.json as text; "" if it is not there. */
 const char *lcsm_record_setting(const lcsm_record *r, const char *key, char text[64]);

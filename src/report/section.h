@@ -33,8 +33,7 @@ lcsm_status lcsm_section_decays(lcsm_doc *d, const lcsm_named_record *record, co
                                 bool *shown, lcsm_error *err);
 
 /* What `lcsm inspect` found, if it was kept. */
-lcsm_status lcsm_section_inspect(lcsm_doc *d, const lcsm_record *r, const char *file,
-                                 lcsm_error *err);
+void lcsm_section_inspect(lcsm_doc *d, const lcsm_record *r, const char *file);
 
 /* The members of an object, folded; nothing if there is none. */
 void lcsm_section_settings(lcsm_doc *d, const char *title, json_t *settings);

@@ -28,6 +28,18 @@ static const struct {
     {"state_norm", "memory norm at the end", 3},
 };
 
+/* A half-life that is null is that of a row which keeps all; one that is missing has a reason. */
+static void put_layer(lcsm_table *t, const json_t *layer)
+{
+    const char *why = json_string_value(json_object_get(layer, "no_half_life"));
+    for (size_t c = 0; c < COUNT(COLUMNS); c++) {
+        const json_t *v = json_object_get(layer, COLUMNS[c].key);
+        if (c == 0 && why != NULL) lcsm_table_cell(t, "none: %s", why);
+        else if (json_is_null(v)) lcsm_table_cell(t, "%s", "for ever");
+        else lcsm_table_number(t, COLUMNS[c].digits, number(layer, COLUMNS[c].key));
+    }
+}
+
 static void put_layers(lcsm_doc *d, const json_t *layers)
 {
     lcsm_table t = {0};
@@ -35,9 +47,7 @@ static void put_layers(lcsm_doc *d, const json_t *layers)
     for (size_t c = 0; c < COUNT(COLUMNS); c++) lcsm_table_column(&t, COLUMNS[c].head, LCSM_RIGHT);
     for (size_t j = 0; j < json_array_size(layers); j++) {
         lcsm_table_cell(&t, "%zu", j + 1);
-        for (size_t c = 0; c < COUNT(COLUMNS); c++)
-            lcsm_table_number(&t, COLUMNS[c].digits,
-                              number(json_array_get(layers, j), COLUMNS[c].key));
+        put_layer(&t, json_array_get(layers, j));
     }
     lcsm_doc_table(d, &t,
                    "The memory of each layer on the text that was inspected: half-lives in tokens, "
@@ -125,19 +135,13 @@ static void put_influence(lcsm_doc *d, const json_t *root, const char *file)
     free(memory);
 }
 
-lcsm_status lcsm_section_inspect(lcsm_doc *d, const lcsm_record *r, const char *file,
-                                 lcsm_error *err)
+void lcsm_section_inspect(lcsm_doc *d, const lcsm_record *r, const char *file)
 {
-    lcsm_json_doc doc = {0};
-    char          path[LCSM_PATH_MAX];
-    lcsm_status   st = lcsm_path_join(path, r->folder, LCSM_RUN_INSPECT, err);
-    if (st != LCSM_OK || !lcsm_path_exists(path)
-        || lcsm_json_doc_read(&doc, path, LCSM_JSON_LARGE_SIZE, NULL) != LCSM_OK)
-        return st;
+    lcsm_json_doc doc;
+    if (!lcsm_record_inspection(&doc, r->folder)) return;
     const json_t *layers = json_object_get(doc.root, "layers");
     put_norms(d, doc.root, file);
     put_influence(d, doc.root, file);
     if (json_array_size(layers) > 0) put_layers(d, layers);
     lcsm_json_doc_free(&doc);
-    return LCSM_OK;
 }

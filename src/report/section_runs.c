@@ -109,7 +109,7 @@ static lcsm_status one(lcsm_doc *d, const lcsm_record *r, size_t number, lcsm_er
     record.label = "How long the memory lasts";
     LCSM_TRY(lcsm_section_decays(d, &record, file, NULL, err));
     (void)snprintf(file, sizeof file, "run-%zu", number);
-    LCSM_TRY(lcsm_section_inspect(d, r, file, err));
+    lcsm_section_inspect(d, r, file);
     lcsm_section_settings(d, "Settings", r->config.root);
     command(d, r);
 cleanup:
