@@ -263,8 +263,7 @@ lcsm_status lcsm_file_sweep(const char *folder, lcsm_error *err)
     for (size_t j = 0; j < list.count && st == LCSM_OK; j++) {
         if (!is_left_over(list.names[j])) continue;
         st = lcsm_path_join(path, folder, list.names[j], err);
-        if (st == LCSM_OK && unlink(path) != 0 && errno != ENOENT)
-            st = lcsm_fail_io(err, path, "remove");
+        if (st == LCSM_OK) (void)unlink(path);
     }
     lcsm_folder_list_free(&list);
     return st;

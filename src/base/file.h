@@ -50,7 +50,7 @@ void        lcsm_file_writer_close(lcsm_file_writer *w);
 lcsm_status lcsm_file_write_atomic(const char *path, const void *data, size_t size,
                                    lcsm_error *err);
 
-/* Removes what writers whose process was killed left in a folder. */
+/* Removes what writers whose process was killed left in a folder, as far as it can. */
 lcsm_status lcsm_file_sweep(const char *folder, lcsm_error *err);
 
 #endif

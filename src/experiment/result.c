@@ -11,15 +11,15 @@
 #include "format/run_folder.h"
 #include "report/record.h"
 
-/* The step of the newest checkpoint, or 0. */
+/* The step of the newest checkpoint, or -1. */
 static long long last_step(const char *folder)
 {
     char             path[LCSM_PATH_MAX];
     lcsm_folder_list list = {0};
-    long long        last = 0, step;
+    long long        last = -1, step;
     if (lcsm_path_join(path, folder, LCSM_RUN_CHECKPOINTS, NULL) != LCSM_OK
         || lcsm_folder_read(&list, path, NULL) != LCSM_OK)
-        return 0;
+        return -1;
     for (size_t j = 0; j < list.count; j++)
         if (sscanf(list.names[j], "step-%18lld", &step) == 1 && step > last) last = step;
     lcsm_folder_list_free(&list);
@@ -40,7 +40,7 @@ lcsm_status lcsm_result_look(lcsm_result *out, const char *folder, lcsm_error *e
     *out           = (lcsm_result){0};
     if (st != LCSM_OK) return st;
     out->step      = last_step(folder);
-    bool saved     = out->step > 0;
+    bool saved     = out->step >= 0;
     bool lost      = record.config.root == NULL && (saved || has_metrics(folder));
     bool broke     = strcmp(record.reason, "not-finite") == 0;
     out->state     = lost || broke                    ? LCSM_RESULT_FAILED

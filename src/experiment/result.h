@@ -12,7 +12,7 @@ typedef enum { LCSM_RESULT_OPEN, LCSM_RESULT_DONE, LCSM_RESULT_FAILED } lcsm_res
 typedef struct {
     lcsm_result_state state;
     bool              resumable;    /* open, with a checkpoint to go on from */
-    long long         step;         /* of the newest checkpoint; 0: none */
+    long long         step;         /* of the newest checkpoint; -1: none */
     char              message[240]; /* why it failed */
 } lcsm_result;
 

@@ -300,6 +300,7 @@ lcsm_status lcsm_plan_store(const lcsm_grid *g, const lcsm_experiment_options *o
     lcsm_json_put_text(&w, "metric", g->metric);
     if (g->vocabulary > 0) lcsm_json_put_size(&w, "vocabulary", g->vocabulary);
     put_calls(&w, &old, g, options);
+    lcsm_json_put_text(&w, "out", options->out);
     lcsm_json_open_array(&w, "axes");
     for (size_t j = 0; j < g->axis_count; j++) lcsm_json_put_text(&w, NULL, g->axes[j]);
     lcsm_json_close(&w);

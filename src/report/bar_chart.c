@@ -4,8 +4,9 @@
 
 #include "report/chart.h"
 #include "report/svg.h"
+#include "report/table.h"
 
-enum { TOP = 30, ROW = 22, BAR = 14, NAME_LEAST = 40, NAME_MOST = 180, VALUE = 64 };
+enum { TOP = 30, ROW = 22, BAR = 14, NAME_LEAST = 40, NAME_MOST = 180, PLOT_LEAST = 60 };
 
 static lcsm_axis range(const lcsm_bar_chart *c)
 {
@@ -20,19 +21,17 @@ static lcsm_axis range(const lcsm_bar_chart *c)
     return lcsm_axis_make(c->from_zero ? 0 : fmax(low - 0.1 * (high - low), 0), high, false, 5);
 }
 
-static const char *value_text(char text[VALUE], const lcsm_bar_chart *c, size_t row)
+static const char *value_text(char text[LCSM_NUMBER_TEXT], const lcsm_bar_chart *c, size_t row)
 {
     double v = c->bars[row].value;
-    if (isfinite(v)) (void)snprintf(text, VALUE, "%.*f", c->digits, v);
-    else (void)snprintf(text, VALUE, "no result");
-    return text;
+    return isfinite(v) ? lcsm_number_text(text, c->digits, v) : "no result";
 }
 
 static void put_bar(lcsm_strbuf *out, const lcsm_bar_chart *c, const lcsm_plot *p, size_t row)
 {
     const lcsm_bar *b      = &c->bars[row];
     double          middle = p->top + ROW * (double)row + ROW / 2.0;
-    char            text[VALUE];
+    char            text[LCSM_NUMBER_TEXT];
     lcsm_svg_label(out, p->left - 8, middle + 4, LCSM_END, "", b->label, p->left - 12);
     if (!isfinite(b->value)) {
         lcsm_svg_text(out, p->left + 6, middle + 4, LCSM_START, "soft", value_text(text, c, row));
@@ -68,12 +67,12 @@ void lcsm_bar_chart_svg(const lcsm_bar_chart *c, lcsm_strbuf *out)
 {
     double names = NAME_LEAST, values = 0;
     for (size_t j = 0; j < c->count; j++) {
-        char text[VALUE];
+        char text[LCSM_NUMBER_TEXT];
         names  = fmax(names, lcsm_svg_width(c->bars[j].label));
         values = fmax(values, lcsm_svg_width(value_text(text, c, j)));
     }
     lcsm_plot p = {.left = fmin(names, NAME_MOST) + 12, .top = TOP, .x = range(c)};
-    p.width     = LCSM_SVG_WIDTH - p.left - values - 8;
+    p.width     = fmax(LCSM_SVG_WIDTH - p.left - values - 8, PLOT_LEAST);
     p.height    = ROW * (double)c->count;
     lcsm_svg_open(out, TOP + p.height + 42, c->title);
     put_axis(out, c, &p);

@@ -19,10 +19,17 @@ typedef struct {
     size_t       count;
 } keys;
 
+static bool is_in(const char *const *names, size_t count, const char *name)
+{
+    for (size_t j = 0; j < count; j++)
+        if (strcmp(names[j], name) == 0) return true;
+    return false;
+}
+
+/* Each name once, and none that the figures have. */
 static void add_key(keys *k, const char *name)
 {
-    for (size_t j = 0; j < k->count; j++)
-        if (strcmp(k->names[j], name) == 0) return;
+    if (is_in(k->names, k->count, name) || is_in(FIGURES, COUNT(FIGURES), name)) return;
     k->names[k->count++] = name;
 }
 
@@ -49,14 +56,23 @@ static void number_cell(lcsm_table *t, double x)
     else lcsm_table_cell(t, "%s", "");
 }
 
+/* What the experiment gives a run, also one that has no settings of its own; NaN for the rest. */
+static double planned_value(const lcsm_study *s, const lcsm_study_run *run, const char *key)
+{
+    size_t axis = lcsm_study_axis(s, key);
+    if (axis < s->axis_count) return run->axes[axis];
+    if (strcmp(key, "lr") == 0) return run->lr;
+    return strcmp(key, "seed") == 0 ? run->seed : NAN;
+}
+
 /* The cells of a record; run is NULL if it belongs to no study. */
 static void put_values(lcsm_table *t, const keys *k, const lcsm_record *r, const lcsm_study *s,
                        const lcsm_study_run *run)
 {
     char text[64];
     for (size_t j = 0; j < k->count; j++) {
-        size_t axis = run == NULL ? 0 : lcsm_study_axis(s, k->names[j]);
-        if (run != NULL && axis < s->axis_count) number_cell(t, run->axes[axis]);
+        double planned = run == NULL ? NAN : planned_value(s, run, k->names[j]);
+        if (isfinite(planned)) number_cell(t, planned);
         else lcsm_table_cell(t, "%s", lcsm_record_setting(r, k->names[j], text));
     }
     for (size_t j = 0; j < COUNT(FIGURES); j++)

@@ -156,26 +156,19 @@ static const struct {
     const char *flag, *path;
 } INSIDE[] = {{" --out ", LCSM_STUDY_RUNS "/"}, {" --tokenizer ", LCSM_RUN_TOKENIZER}};
 
-/* The folder, as the experiment's own command has it at its end: a word of a shell. */
-static const char *own_folder(const lcsm_study *s)
-{
-    const char *flag = INSIDE[0].flag, *last = NULL;
-    for (const char *p = s->command; (p = strstr(p, flag)) != NULL;) last = p += strlen(flag);
-    return last;
-}
-
 /* The command as it runs from where that of the experiment does. */
 static void put_run_command(lcsm_strbuf *out, const lcsm_study *s, const char *command)
 {
-    const char *folder = own_folder(s);
     for (; *command != '\0'; command++) {
-        for (size_t j = 0; folder != NULL && j < COUNT(INSIDE); j++) {
+        for (size_t j = 0; j < COUNT(INSIDE); j++) {
             size_t flag = strlen(INSIDE[j].flag), path = strlen(INSIDE[j].path);
             bool   given = j > 0 && strstr(s->command, INSIDE[j].flag) != NULL;
             if (given || strncmp(command, INSIDE[j].flag, flag) != 0
                 || strncmp(command + flag, INSIDE[j].path, path) != 0)
                 continue;
-            lcsm_strbuf_printf(out, "%s%s/", INSIDE[j].flag, folder);
+            lcsm_strbuf_add(out, INSIDE[j].flag);
+            lcsm_put_shell(out, *s->out != '\0' ? s->out : s->folder);
+            lcsm_strbuf_add(out, "/");
             command += flag;
         }
         lcsm_strbuf_bytes(out, command, 1);

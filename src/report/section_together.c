@@ -103,8 +103,8 @@ static lcsm_status put_collection(lcsm_doc *d, const collection *c, lcsm_error *
     lcsm_doc_fact(d, "rows", "%zu", n);
     lcsm_doc_fact(d, "updates of a run", "%s",
                   lcsm_record_setting(&c->rows[0].study->runs[0].record, "steps", steps));
-    lcsm_doc_fact(d, "rank correlation", "%.2f with the paper's",
-                  lcsm_spearman(ours, paper, n, NULL));
+    double spearman = lcsm_spearman(ours, paper, n, NULL);
+    if (isfinite(spearman)) lcsm_doc_fact(d, "rank correlation", "%.2f with the paper's", spearman);
     put_rows(d, c, ranks, paper_ranks);
     free(ours);
     return LCSM_OK;

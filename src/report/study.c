@@ -36,11 +36,12 @@ static lcsm_status read_head(lcsm_study *s, const lcsm_json *root, lcsm_error *e
         lcsm_json v = lcsm_json_need(root, "format");
         return lcsm_json_fail(&v, err, "\"lcsm-experiment\"");
     }
-    s->about = s->command = "";
+    s->about = s->command = s->out = "";
     LCSM_TRY(lcsm_json_get_text(&s->name, lcsm_json_need(root, "name"), err));
     LCSM_TRY(lcsm_json_get_text(&s->title, lcsm_json_need(root, "title"), err));
     LCSM_TRY(lcsm_json_get_text(&s->about, lcsm_json_may(root, "about"), err));
     LCSM_TRY(lcsm_json_get_text(&s->command, lcsm_json_may(root, "command"), err));
+    LCSM_TRY(lcsm_json_get_text(&s->out, lcsm_json_may(root, "out"), err));
     LCSM_TRY(lcsm_json_get_text(&s->task, lcsm_json_need(root, "task"), err));
     LCSM_TRY(lcsm_json_get_text(&s->scale, lcsm_json_need(root, "scale"), err));
     LCSM_TRY(lcsm_json_get_text(&metric, lcsm_json_need(root, "metric"), err));
@@ -283,6 +284,13 @@ void lcsm_study_free(lcsm_study *s)
 const lcsm_study_cell *lcsm_study_at(const lcsm_study *s, size_t variant, size_t point)
 {
     return &s->cells[variant * s->point_count + point];
+}
+
+bool lcsm_study_has_means(const lcsm_study *s)
+{
+    for (size_t j = 0; j < s->variant_count * s->point_count; j++)
+        if (s->cells[j].counted > 1) return true;
+    return false;
 }
 
 static bool meant(const lcsm_study *s, size_t point, const json_t *at)

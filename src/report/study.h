@@ -40,7 +40,8 @@ typedef struct {
     char          folder[LCSM_PATH_MAX];
     char         *heading; /* the title, told from others; whoever puts them together gives it */
     lcsm_json_doc doc;
-    const char   *name, *title, *about, *task, *scale, *command;
+    const char   *name, *title, *about, *task, *scale;
+    const char   *command, *out; /* lines of calls; the folder as the last one has it, or "" */
     const lcsm_metric *metric;
     const char        *axes[LCSM_STUDY_AXES];
     const char       **variants;
@@ -56,6 +57,9 @@ lcsm_status lcsm_study_read(lcsm_study *out, const char *folder, lcsm_error *err
 void        lcsm_study_free(lcsm_study *s);
 
 const lcsm_study_cell *lcsm_study_at(const lcsm_study *s, size_t variant, size_t point);
+
+/* Whether some cell is a mean over seeds. */
+bool lcsm_study_has_means(const lcsm_study *s);
 
 /* The mean of a variant over the points whose axes are as `at` (a JSON object, or NULL for all)
  * says; NaN if one of them has no result, or none is meant. */

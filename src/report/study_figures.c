@@ -120,7 +120,7 @@ static double megabytes(const lcsm_study_cell *c)
 /* What a speed amounts to, against the length. */
 static const ordinate SCALING[] = {
     {"time", "time a token", "microseconds", microseconds, false, false,
-     "Time of a training step for each token, in the fastest step,",
+     "Time of a training step for each token, the median of steps,",
      " A flat line is time in proportion to the length; attention's grows with it."},
     {"memory", "memory", "megabytes", megabytes, false, false,
      "Memory of a training step (values, gradients, moments and workspace)", ""},
@@ -210,20 +210,12 @@ cleanup:
     return st;
 }
 
-/* Whether some cell is a mean over seeds. */
-static bool has_spread(const lcsm_study *s)
-{
-    for (size_t j = 0; j < s->variant_count * s->point_count; j++)
-        if (s->cells[j].counted > 1) return true;
-    return false;
-}
-
 static lcsm_status put_metric(lcsm_doc *d, const lcsm_study *s, size_t x, lcsm_error *err)
 {
     char about[96];
     (void)snprintf(about, sizeof about, "%s of each variant", s->metric->label);
     capital(about);
-    bool     spread = has_spread(s);
+    bool     spread = lcsm_study_has_means(s);
     ordinate o      = {.kind  = s->metric->name,
                        .title = s->metric->label,
                        .label = s->metric->label,
@@ -270,7 +262,7 @@ static lcsm_status put_bars(lcsm_doc *d, const lcsm_study *s, const double *mean
     lcsm_bar_chart_svg(&chart, &svg);
     file_of(file, s, "bars", 1);
     lcsm_doc_figure(d, &svg, file, "%s is better.%s", s->metric->higher ? "Longer" : "Shorter",
-                    has_spread(s) ? " Whiskers are one deviation over seeds." : "");
+                    lcsm_study_has_means(s) ? " Whiskers are one deviation over seeds." : "");
     free(bars);
     return LCSM_OK;
 }
@@ -293,7 +285,7 @@ static lcsm_status put_against(lcsm_doc *d, const lcsm_study *s, const double *m
                         .series  = series,
                         .count   = s->variant_count,
                         .points  = true};
-    if (pairs >= 3) {
+    if (pairs >= LCSM_RANKS_FEWEST && isfinite(r)) {
         lcsm_chart_svg(&chart, &svg);
         file_of(file, s, "paper", 1);
         lcsm_doc_figure(d, &svg, file,

@@ -36,17 +36,18 @@ typedef void cell_fn(lcsm_table *t, const lcsm_study *s, size_t variant, size_t 
 static void put_value(lcsm_table *t, const lcsm_study *s, size_t variant, size_t point)
 {
     const lcsm_study_cell *c          = lcsm_study_at(s, variant, point);
-    char                   spread[40] = "", lost[64] = "";
+    char                   spread[40] = "", lost[64] = "", text[LCSM_NUMBER_TEXT];
     int                    digits = s->metric->digits;
     if (!isfinite(c->value)) {
         put_gap(t, c);
         return;
     }
     if (c->deviation > 0)
-        (void)snprintf(spread, sizeof spread, " \xC2\xB1 %.*f", digits, c->deviation);
+        (void)snprintf(spread, sizeof spread, " \xC2\xB1 %s",
+                       lcsm_number_text(text, digits, c->deviation));
     if (c->counted < c->seeds)
         (void)snprintf(lost, sizeof lost, " (%zu of %zu seeds)", c->counted, c->seeds);
-    lcsm_table_cell(t, "%.*f%s%s", digits, c->value, spread, lost);
+    lcsm_table_cell(t, "%s%s%s", lcsm_number_text(text, digits, c->value), spread, lost);
     if (is_best(s, variant, point)) lcsm_table_mark(t, LCSM_MARK_BEST);
 }
 
@@ -79,7 +80,7 @@ static void short_text(char text[TEXT], double x)
 static void metric_text(char text[TEXT], const row *r, double x)
 {
     text[0] = '\0';
-    if (isfinite(x)) (void)snprintf(text, TEXT, "%.*f", r->study->metric->digits, x);
+    if (isfinite(x)) (void)lcsm_number_text(text, r->study->metric->digits, x);
 }
 
 static bool has_rates(const lcsm_study *s)
@@ -240,13 +241,6 @@ static void fill(lcsm_table *t, const lcsm_study *s, part p, cell_fn *put,
     }
 }
 
-static bool has_spread(const lcsm_study *s)
-{
-    for (size_t j = 0; j < s->variant_count * s->point_count; j++)
-        if (s->cells[j].deviation > 0) return true;
-    return false;
-}
-
 static const char *words_on_the_paper(const lcsm_study *s)
 {
     bool printed = false;
@@ -272,7 +266,7 @@ void lcsm_study_tables(lcsm_doc *d, const lcsm_study *s, const lcsm_study_order 
             lcsm_doc_table(d, &t, "%c%s, %s is better; the best of a column is bold.%s%s%s%s",
                            s->metric->label[0] - 'a' + 'A', s->metric->label + 1,
                            s->metric->higher ? "higher" : "lower",
-                           has_spread(s) ? " Means and deviations over seeds." : "",
+                           lcsm_study_has_means(s) ? " Means and deviations over seeds." : "",
                            has_rates(s) ? " A cell has its best learning rate." : "",
                            s->point_count > 1 ? " Ranks are those of the mean over all points."
                                               : "",

@@ -58,9 +58,17 @@ void lcsm_table_mark(lcsm_table *t, lcsm_mark mark)
     if (t->count > 0) t->cells[t->count - 1].mark = mark;
 }
 
+const char *lcsm_number_text(char text[LCSM_NUMBER_TEXT], int digits, double x)
+{
+    if (fabs(x) < 1e12) (void)snprintf(text, LCSM_NUMBER_TEXT, "%.*f", digits, x);
+    else (void)snprintf(text, LCSM_NUMBER_TEXT, "%.3g", x);
+    return text;
+}
+
 void lcsm_table_number(lcsm_table *t, int digits, double x)
 {
-    if (isfinite(x)) lcsm_table_cell(t, "%.*f", digits, x);
+    char text[LCSM_NUMBER_TEXT];
+    if (isfinite(x)) lcsm_table_cell(t, "%s", lcsm_number_text(text, digits, x));
     else lcsm_table_cell(t, "%s", "");
 }
 

@@ -37,7 +37,12 @@ void lcsm_table_column(lcsm_table *t, const char *head, lcsm_align align);
 void lcsm_table_cell(lcsm_table *t, const char *fmt, ...) LCSM_PRINTF(2, 3);
 void lcsm_table_mark(lcsm_table *t, lcsm_mark mark); /* the last cell */
 /* A number with so many digits behind the point; nothing if it is not finite. */
-void   lcsm_table_number(lcsm_table *t, int digits, double x);
+void lcsm_table_number(lcsm_table *t, int digits, double x);
+
+/* A number with so many digits behind its point; one that would be long, as a power of ten. */
+enum { LCSM_NUMBER_TEXT = 32 };
+const char *lcsm_number_text(char text[LCSM_NUMBER_TEXT], int digits, double x);
+
 size_t lcsm_table_rows(const lcsm_table *t);
 void   lcsm_table_free(lcsm_table *t);
 

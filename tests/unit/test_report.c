@@ -182,6 +182,10 @@ TEST(decays_of_learned_gates_are_half_lives)
 
     put(&f, "run", "inspect.json", "{\"layers\": [{\"half_life\": [1, null, 3]}]}");
     assert_int_equal(lcsm_decays_read(&d, &r, NULL), LCSM_OK);
+    assert_true(!d.from_inspect); /* its numbers have another meaning */
+    lcsm_decays_free(&d);
+    put(&f, "run", "inspect.json", "{\"version\": 2, \"layers\": [{\"half_life\": [1, null, 3]}]}");
+    assert_int_equal(lcsm_decays_read(&d, &r, NULL), LCSM_OK);
     assert_true(d.from_inspect && isinf(d.half_life[0]));
     assert_near(d.half_life[2], 1, 0);
     lcsm_decays_free(&d);
@@ -395,7 +399,8 @@ TEST(report_has_commands_that_run_where_the_experiment_ran)
     static const char fmt[] =
         "{\"format\": \"lcsm-experiment\", \"name\": \"n\", \"title\": \"t\", \"task\": \"lm\", "
         "\"scale\": \"s\", \"metric\": \"loss\", \"axes\": [], \"variants\": [\"v\"], "
-        "\"command\": \"lcsm experiment run n --data d.txt%s --out 'my dir/n'\", \"runs\": "
+        "\"command\": \"lcsm experiment run n --data d.txt%s --out 'my dir/n'\", "
+        "\"out\": \"my dir/n\", \"runs\": "
         "[{\"name\": \"r\", \"variant\": 0, \"axes\": [], \"command\": "
         "\"lcsm train --data d.txt --tokenizer tokenizer.json --out runs/r\"}]}";
     static const char *const cases[][2] = {
@@ -607,10 +612,10 @@ TEST(report_in_csv_has_metric_scale_and_axes)
 {
     static const char fmt[] =
         "{\"format\": \"lcsm-experiment\", \"name\": \"n\", \"title\": \"t\", \"task\": \"mqar\", "
-        "\"scale\": \"tiny\", \"metric\": \"speed\", \"axes\": [\"tau\", \"seq_len\"], "
+        "\"scale\": \"tiny\", \"metric\": \"speed\", \"axes\": [\"tau\", \"seq_len\", \"steps\"], "
         "\"variants\": "
-        "[\"v\"], \"runs\": [{\"name\": \"x\", \"variant\": 0, \"axes\": [16, 8]}, "
-        "{\"name\": \"y\", \"variant\": 0, \"axes\": [0.5, 8]}]}";
+        "[\"v\"], \"runs\": [{\"name\": \"x\", \"variant\": 0, \"axes\": [16, 8, 4]}, "
+        "{\"name\": \"y\", \"variant\": 0, \"axes\": [0.5, 8, 4], \"lr\": 0.1, \"seed\": 2}]}";
     temp_folder f = temp_folder_make();
     char        csv[100];
     put(&f, "study", "experiment.json", fmt);
@@ -625,7 +630,7 @@ TEST(report_in_csv_has_metric_scale_and_axes)
                      "lr,seed,tau,loss,perplexity,bits_per_byte,accuracy,steps,tokens,speed,");
     assert_has(rows, "n,x,v,done,tiny,");
     assert_has(rows, "/study/runs/x,,,,,8,,,16,,,,,4,40,16,");
-    assert_has(rows, "/study/runs/y,,,,,8,,,0.5,,,,,,,,,,\r\n");
+    assert_has(rows, "/study/runs/y,,,,,8,0.1,2,0.5,,,,,,,,,,\r\n");
     free(rows);
     temp_folder_remove(&f);
 }

@@ -27,6 +27,15 @@ static char *bars_of(const double *values, size_t count, double error, bool from
     return s.text;
 }
 
+TEST(bars_of_very_large_numbers_leave_room_for_bars)
+{
+    const double values[] = {1e40, 3e40};
+    char        *svg      = bars_of(values, 2, 0, true);
+    assert_has(svg, ">3e+40</text>");
+    assert_null(strstr(svg, "width=\"-"));
+    free(svg);
+}
+
 TEST(bars_of_zeros_have_no_length_and_start_at_zero)
 {
     const double zeros[] = {0, 0}, small[] = {0.01, 0.3};

@@ -276,3 +276,11 @@ TEST(mean_and_quantile_of_few)
     assert_near(lcsm_quantile(endless, 3, 0.5), 2, 0);
     assert_true(isinf(lcsm_quantile(endless, 4, 0.5)) && isinf(lcsm_quantile(endless, 4, 0.9)));
 }
+
+TEST(number_text_is_short_however_large_the_number)
+{
+    char text[LCSM_NUMBER_TEXT];
+    assert_string_equal(lcsm_number_text(text, 2, 24.256), "24.26");
+    assert_string_equal(lcsm_number_text(text, 0, 999999999999.0), "999999999999");
+    assert_string_equal(lcsm_number_text(text, 3, -7.0710678e39), "-7.07e+39");
+}

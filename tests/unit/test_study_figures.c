@@ -107,7 +107,7 @@ TEST(figures_of_a_speed_have_panels_too)
     sample_draw(&a, "speed", "seq_len", "d_model", points, 4);
     assert_int_equal(a.doc.count, 4);
     check_figure(&a, 1, "n-time-2", "Time a token at width 16",
-                 "Time of a training step for each token, in the fastest step, against length, at "
+                 "Time of a training step for each token, the median of steps, against length, at "
                  "width 16. A flat line is time in proportion to the length; attention's grows "
                  "with it.");
     lcsm_doc_free(&a.doc);
@@ -118,8 +118,8 @@ TEST(figures_of_a_speed_have_panels_too)
 TEST(figures_of_half_lives_say_whose_they_are_and_how_they_were_made)
 {
     static const double points[][2] = {{16, 1}, {32, 1}};
-    static const char   inspect[]   = "{\"layers\": [{\"half_life\": [1, null, 3]}]}";
-    temp_folder         f           = temp_folder_make();
+    static const char   inspect[] = "{\"version\": 2, \"layers\": [{\"half_life\": [1, null, 3]}]}";
+    temp_folder         f         = temp_folder_make();
     lcsm_record         r;
     sample              a;
     temp_write(&f, "inspect.json", inspect, strlen(inspect));
