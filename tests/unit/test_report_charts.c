@@ -226,7 +226,7 @@ static void check_contrast(const char *list, const char *prefix, int count)
 {
     double paper = luminance(colour_of(list, "--paper"));
     for (int j = 0; j < count; j++) {
-        char name[8];
+        char name[24];
         (void)snprintf(name, sizeof name, "--%s%d", prefix, j);
         double here = luminance(colour_of(list, name));
         double c    = (fmax(here, paper) + 0.05) / (fmin(here, paper) + 0.05);
@@ -253,7 +253,7 @@ TEST(colours_of_the_ramp_get_lighter)
     while ((p = strstr(p, ":root{")) != NULL) {
         double last = 0;
         for (int j = 0; j < LCSM_SVG_RAMP; j++) {
-            char name[8];
+            char name[24];
             (void)snprintf(name, sizeof name, "--r%d", j);
             double here = luminance(colour_of(p, name));
             assert_true(here > last);
