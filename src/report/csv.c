@@ -65,6 +65,13 @@ static double planned_value(const lcsm_study *s, const lcsm_study_run *run, cons
     return strcmp(key, "seed") == 0 ? run->seed : NAN;
 }
 
+/* A code takes the place of the method. */
+static const char *setting_of(const lcsm_record *r, const char *key, char text[64])
+{
+    bool code = *lcsm_record_setting(r, "code", text) != '\0';
+    return code && strcmp(key, "method") == 0 ? "" : lcsm_record_setting(r, key, text);
+}
+
 /* The cells of a record; run is NULL if it belongs to no study. */
 static void put_values(lcsm_table *t, const keys *k, const lcsm_record *r, const lcsm_study *s,
                        const lcsm_study_run *run)
@@ -73,7 +80,7 @@ static void put_values(lcsm_table *t, const keys *k, const lcsm_record *r, const
     for (size_t j = 0; j < k->count; j++) {
         double planned = run == NULL ? NAN : planned_value(s, run, k->names[j]);
         if (isfinite(planned)) number_cell(t, planned);
-        else lcsm_table_cell(t, "%s", lcsm_record_setting(r, k->names[j], text));
+        else lcsm_table_cell(t, "%s", setting_of(r, k->names[j], text));
     }
     for (size_t j = 0; j < COUNT(FIGURES); j++)
         number_cell(t, lcsm_record_value(r, lcsm_metric_find(FIGURES[j])));

@@ -619,7 +619,9 @@ TEST(report_in_csv_has_metric_scale_and_axes)
     temp_folder f = temp_folder_make();
     char        csv[100];
     put(&f, "study", "experiment.json", fmt);
-    put_run(&f, "study/runs/x", "{\"batch_size\": 2, \"seq_len\": 8, \"accumulate\": 1}",
+    put_run(&f, "study/runs/x",
+            "{\"batch_size\": 2, \"seq_len\": 8, \"accumulate\": 1, \"method\": \"gla\", \"code\": "
+            "\"0\"}",
             TRAIN(1, 3) TRAIN(2, 3) END("steps"));
     (void)snprintf(csv, sizeof csv, "%s/r.csv", f.path);
     const char *const   folders[] = {temp_path(&f, "study")};
@@ -629,7 +631,7 @@ TEST(report_in_csv_has_metric_scale_and_axes)
     assert_has(rows, "experiment,run,variant,state,scale,folder,task,method,code,d_model,seq_len,"
                      "lr,seed,tau,loss,perplexity,bits_per_byte,accuracy,steps,tokens,speed,");
     assert_has(rows, "n,x,v,done,tiny,");
-    assert_has(rows, "/study/runs/x,,,,,8,,,16,,,,,4,40,16,");
+    assert_has(rows, "/study/runs/x,,,0,,8,,,16,,,,,4,40,16,");
     assert_has(rows, "/study/runs/y,,,,,8,0.1,2,0.5,,,,,,,,,,\r\n");
     free(rows);
     temp_folder_remove(&f);
