@@ -27,7 +27,8 @@ enum { SHORTEST = 128, LONGEST = 256 };
 
 static lcsm_status no_room(lcsm_error *err)
 {
-    return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for an inspection");
+    (void)lcsm_fail(err, LCSM_ERR_MEMORY, "no room for an inspection");
+    return LCSM_ERR_MEMORY;
 }
 
 static lcsm_status reserve(lcsm_inspect_tokens *t, size_t count, lcsm_error *err)

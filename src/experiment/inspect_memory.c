@@ -225,7 +225,7 @@ static lcsm_status open_piece(piece *p, const lcsm_model *model, size_t layers, 
     lcsm_status     st   = LCSM_OK;
     lcsm_model_want want = {.logits = true, .last = true, .ignore = -1};
     p->steps             = steps;
-    p->nodes             = calloc(layers + 1, sizeof *p->nodes);
+    p->nodes             = calloc(layers + 1, sizeof(const void *));
     if (p->nodes == NULL) return no_room(err);
     LCSM_TRY(lcsm_graph_create(&p->g, model->ctx, model->params, err));
     LCSM_TRY(lcsm_model_build(p->g, &model->cfg, 1, (ptrdiff_t)steps, &want, &p->io, err));

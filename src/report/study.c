@@ -227,7 +227,7 @@ static bool any_finite(const double *values, size_t count)
 static lcsm_status read_paper(lcsm_study *s, lcsm_error *err)
 {
     const json_t *rows = json_object_get(json_object_get(s->doc.root, "paper"), "rows");
-    s->paper_valid     = malloc((3 * s->variant_count + 1) * sizeof *s->paper_valid);
+    s->paper_valid     = calloc(3 * s->variant_count + 1, sizeof *s->paper_valid);
     if (s->paper_valid == NULL) return no_room(err, s->name);
     s->paper_test       = s->paper_valid + s->variant_count;
     s->paper_parameters = s->paper_test + s->variant_count;
