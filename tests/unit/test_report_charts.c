@@ -174,21 +174,27 @@ TEST(names_of_points_that_are_near_do_not_cover_each_other)
     lcsm_strbuf_free(&s);
 }
 
+/* One row of values from 0.1 on. */
+static void put_map(lcsm_strbuf *out, const double *values, size_t count, double high)
+{
+    const char   *rows[] = {"l"};
+    lcsm_heat_map map    = {.title        = "t",
+                            .x_label      = "x",
+                            .value_label  = "v",
+                            .rows         = rows,
+                            .values       = values,
+                            .row_count    = 1,
+                            .column_count = count,
+                            .low          = 0.1,
+                            .high         = high};
+    lcsm_heat_map_svg(&map, out);
+}
+
 TEST(map_has_one_rectangle_for_neighbours_of_one_colour)
 {
-    const double  values[] = {100, 100, 100, NAN, 0.2, 0.2};
-    const char   *rows[]   = {"l"};
-    lcsm_strbuf   s        = {0};
-    lcsm_heat_map map      = {.title        = "t",
-                              .x_label      = "x",
-                              .value_label  = "v",
-                              .rows         = rows,
-                              .values       = values,
-                              .row_count    = 1,
-                              .column_count = 6,
-                              .low          = 0.1,
-                              .high         = 1000};
-    lcsm_heat_map_svg(&map, &s);
+    const double values[] = {100, 100, 100, NAN, 0.2, 0.2};
+    lcsm_strbuf  s        = {0};
+    put_map(&s, values, 6, 1000);
     assert_int_equal(count_of(lcsm_strbuf_text(&s), "class=\"cell "), 2 + LCSM_SVG_RAMP);
     lcsm_strbuf_free(&s);
 }
@@ -266,27 +272,17 @@ TEST(colours_of_the_ramp_get_lighter)
 TEST(colours_of_ordered_lines_and_maps_are_classes_of_the_style)
 {
     const double x[] = {1, 2}, values[] = {0.1, 10};
-    const char  *rows[]    = {"l"};
     lcsm_series  series[3] = {0};
     lcsm_strbuf  s         = {0};
     for (int j = 0; j < 3; j++) series[j] = (lcsm_series){.label = "a", .x = x, .y = x, .count = 2};
-    lcsm_chart    c   = {.title   = "t",
-                         .x_label = "x",
-                         .y_label = "y",
-                         .series  = series,
-                         .count   = 3,
-                         .ordered = true};
-    lcsm_heat_map map = {.title        = "t",
-                         .x_label      = "x",
-                         .value_label  = "v",
-                         .rows         = rows,
-                         .values       = values,
-                         .row_count    = 1,
-                         .column_count = 2,
-                         .low          = 0.1,
-                         .high         = 10};
+    lcsm_chart c = {.title   = "t",
+                    .x_label = "x",
+                    .y_label = "y",
+                    .series  = series,
+                    .count   = 3,
+                    .ordered = true};
     lcsm_chart_svg(&c, &s);
-    lcsm_heat_map_svg(&map, &s);
+    put_map(&s, values, 2, 10);
     assert_has(lcsm_strbuf_text(&s), "class=\"line r0\"");
     assert_has(lcsm_strbuf_text(&s), "class=\"line r15\"");
     assert_has(lcsm_strbuf_text(&s), "class=\"cell r0\"");
