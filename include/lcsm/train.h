@@ -44,6 +44,7 @@ typedef struct {
     double    lr, lr_last, lr_start;
     ptrdiff_t warmup;
     double    beta1, beta2, eps, weight_decay, clip;
+    bool      decay_all; /* weight decay also where a parameter says it wants none */
 
     bool carried, recompute;
 

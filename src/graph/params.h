@@ -49,7 +49,7 @@ static inline lcsm_init lcsm_init_uniform(double lo, double hi)
 }
 
 enum {
-    LCSM_PARAM_NO_DECAY = 1, /* weight decay leaves it alone */
+    LCSM_PARAM_NO_DECAY = 1, /* weight decay leaves it alone, unless it is for all */
     LCSM_PARAM_FROZEN   = 2, /* no gradient, no update; it still counts as a parameter */
     LCSM_PARAM_SLOW     = 4, /* its learning rate is at most 1e-3 */
 };

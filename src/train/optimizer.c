@@ -104,7 +104,7 @@ static void step_rows(const lcsm_optimizer *o, const lcsm_context *ctx, size_t f
     size_t             size = lcsm_dtype_size(ps->dtype), at = p->offset * size;
     lcsm_adamw_config  cfg = o->cfg;
     if ((p->flags & LCSM_PARAM_FROZEN) != 0) return;
-    if ((p->flags & LCSM_PARAM_NO_DECAY) != 0) cfg.weight_decay = 0;
+    if ((p->flags & LCSM_PARAM_NO_DECAY) != 0 && !cfg.decay_all) cfg.weight_decay = 0;
     if (p->lr_max > 0 && lr > p->lr_max) lr = p->lr_max;
     lcsm_adamw_step(ctx, ps->dtype, &cfg, o->steps, lr, grad_scale,
                     last->offset + last->count - p->offset, (const char *)ps->grads + at,

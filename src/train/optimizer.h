@@ -17,6 +17,7 @@ typedef enum { LCSM_ADAMW_TORCH, LCSM_ADAMW_FAIRSEQ, LCSM_ADAMW_COUNT } lcsm_ada
 typedef struct {
     lcsm_adamw_style style; /* where eps enters */
     double           beta1, beta2, eps, weight_decay;
+    bool             decay_all; /* also parameters with LCSM_PARAM_NO_DECAY */
 } lcsm_adamw_config;
 
 /* One step, the t-th (from 1), of n numbers of a type; p, m, v are updated. */

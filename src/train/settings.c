@@ -35,7 +35,8 @@ static const lcsm_key ROWS[] = {
     REAL("beta1",          beta1,          0, 1,       "0.9",  "of the first moment"),
     REAL("beta2",          beta2,          0, 1,       "0.98", "of the second moment"),
     REAL("eps",            eps,            0, 1,       "1e-8", "of the optimiser"),
-    REAL("weight_decay",   weight_decay,   0, 1e3,     "0.1",  "decoupled; some parameters of some methods have none"),
+    REAL("weight_decay",   weight_decay,   0, 1e3,     "0.1",  "decoupled; decays, angles and steps of a memory have none"),
+    BOOL("decay_all",      decay_all,      "false", "weight decay for every parameter, as in the paper"),
     REAL("clip",           clip,           0, 1e9,     "1",    "largest norm of the gradient; 0: none"),
     BOOL("carried",        carried,        "false", "carry the memory from block to block (truncated backpropagation)"),
     BOOL("recompute",      recompute,      "false", "compute blocks again in backward: less memory, more time"),
@@ -154,7 +155,8 @@ lcsm_adamw_config lcsm_train_adamw(const lcsm_train_config *cfg)
                                .beta1 = cfg->beta1,
                                .beta2 = cfg->beta2,
                                .eps   = cfg->eps,
-                               .weight_decay = cfg->weight_decay};
+                               .weight_decay = cfg->weight_decay,
+                               .decay_all    = cfg->decay_all};
 }
 
 lcsm_schedule lcsm_train_schedule(const lcsm_train_config *cfg, int64_t total, int64_t epoch)

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const lcsm_adamw_config TORCH   = {LCSM_ADAMW_TORCH, 0.9, 0.999, 1e-8, 0.1};
-static const lcsm_adamw_config FAIRSEQ = {LCSM_ADAMW_FAIRSEQ, 0.9, 0.98, 1e-8, 0.1};
+static const lcsm_adamw_config TORCH   = {LCSM_ADAMW_TORCH, 0.9, 0.999, 1e-8, 0.1, false};
+static const lcsm_adamw_config FAIRSEQ = {LCSM_ADAMW_FAIRSEQ, 0.9, 0.98, 1e-8, 0.1, false};
 
 static lcsm_context *context(int threads)
 {
@@ -95,22 +95,35 @@ static lcsm_params *four(void)
     return ps;
 }
 
-TEST(optimizer_step_respects_the_settings_of_each_parameter)
+/* Checks the values after one step of rate 1e-2 from gradients of 3. */
+static void expect_step(const lcsm_adamw_config *cfg, const double *want)
 {
     lcsm_params    *ps  = four();
     lcsm_context   *ctx = context(1);
     lcsm_optimizer *o   = NULL;
-    assert_int_equal(lcsm_optimizer_create(&o, ps, &TORCH, NULL), LCSM_OK);
+    assert_int_equal(lcsm_optimizer_create(&o, ps, cfg, NULL), LCSM_OK);
     assert_true(fabs(lcsm_optimizer_step(o, ctx, 1e-2, 0) - 6) <= 1e-14);
     assert_int_equal(o->steps, 1);
-
     /* The first step of Adam has length lr. eps and roundings stay below 1e-9. */
-    const double want[] = {2 * (1 - 1e-3) - 1e-2, 2 - 1e-2, 2, 2 * (1 - 1e-4) - 1e-3};
     for (int j = 0; j < 4; j++)
         assert_true(fabs(*(double *)lcsm_param_values(ps, j) - want[j]) <= 1e-9);
     lcsm_optimizer_free(o);
     lcsm_params_free(ps);
     lcsm_context_free(ctx);
+}
+
+TEST(optimizer_step_respects_the_settings_of_each_parameter)
+{
+    const double want[] = {2 * (1 - 1e-3) - 1e-2, 2 - 1e-2, 2, 2 * (1 - 1e-4) - 1e-3};
+    expect_step(&TORCH, want);
+}
+
+TEST(weight_decay_for_all_spares_only_frozen_parameters)
+{
+    lcsm_adamw_config all = TORCH;
+    const double want[] = {2 * (1 - 1e-3) - 1e-2, 2 * (1 - 1e-3) - 1e-2, 2, 2 * (1 - 1e-4) - 1e-3};
+    all.decay_all       = true;
+    expect_step(&all, want);
 }
 
 TEST(optimizer_step_clips_gradients_to_the_given_norm)
@@ -129,9 +142,9 @@ TEST(optimizer_step_clips_gradients_to_the_given_norm)
 TEST(optimizer_with_bad_settings_is_refused)
 {
     static const lcsm_adamw_config BAD[] = {
-        {LCSM_ADAMW_COUNT, 0.9, 0.9, 1e-8, 0},   {LCSM_ADAMW_TORCH, 1, 0.9, 1e-8, 0},
-        {LCSM_ADAMW_TORCH, 0.9, -1, 1e-8, 0},    {LCSM_ADAMW_TORCH, 0.9, 0.9, 0, 0},
-        {LCSM_ADAMW_TORCH, 0.9, 0.9, 1e-8, NAN},
+        {LCSM_ADAMW_COUNT, 0.9, 0.9, 1e-8, 0, false},   {LCSM_ADAMW_TORCH, 1, 0.9, 1e-8, 0, false},
+        {LCSM_ADAMW_TORCH, 0.9, -1, 1e-8, 0, false},    {LCSM_ADAMW_TORCH, 0.9, 0.9, 0, 0, false},
+        {LCSM_ADAMW_TORCH, 0.9, 0.9, 1e-8, NAN, false},
     };
     lcsm_params *ps = four();
     for (size_t j = 0; j < COUNT(BAD); j++) {
