@@ -112,8 +112,8 @@ static void show_plan(const lcsm_experiment_event *e)
 {
     char time[32];
     fprintf(stderr, "%zu runs", e->runs);
-    if (e->done + e->failed > 0)
-        fprintf(stderr, ", %zu done, %zu failed before", e->done, e->failed);
+    if (e->done > 0) fprintf(stderr, ", %zu done", e->done);
+    if (e->failed > 0) fprintf(stderr, ", %zu failed before", e->failed);
     if (e->flops > 0)
         fprintf(stderr, "; %.3g operations to do, about %s on this machine", e->flops,
                 duration(time, e->left));

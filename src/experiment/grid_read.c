@@ -341,19 +341,17 @@ lcsm_status lcsm_grid_read(lcsm_grid *g, lcsm_grid_source *out, const char *scal
     lcsm_status              st      = LCSM_OK;
     lcsm_json                root    = lcsm_json_root(&g->grid), fixed;
     size_t                   task    = 0;
-    g->about                         = "";
+    const lcsm_metric       *metric;
+    g->about = "";
     LCSM_TRY(lcsm_json_known_keys(&root, known, COUNT(known), err));
     LCSM_TRY(lcsm_json_get_text(&g->title, lcsm_json_need(&root, "title"), err));
     LCSM_TRY(lcsm_json_get_text(&g->about, lcsm_json_may(&root, "about"), err));
     LCSM_TRY(lcsm_json_get_choice(&task, lcsm_json_need(&root, "task"), tasks, COUNT(tasks), err));
-    LCSM_TRY(lcsm_json_get_text(&g->metric, lcsm_json_need(&root, "metric"), err));
+    LCSM_TRY(lcsm_metric_read(&metric, lcsm_json_need(&root, "metric"), err));
     LCSM_TRY(lcsm_json_get_bool(&g->serial, lcsm_json_may(&root, "serial"), err));
-    g->task = tasks[task];
-    if (lcsm_metric_find(g->metric) == NULL) {
-        lcsm_json v = lcsm_json_need(&root, "metric");
-        return lcsm_json_fail(&v, err, "perplexity, accuracy or another figure of a run");
-    }
-    fixed = lcsm_json_may(&root, "fixed");
+    g->task   = tasks[task];
+    g->metric = metric->name;
+    fixed     = lcsm_json_may(&root, "fixed");
     LCSM_TRY(lcsm_json_get_object(&fixed, fixed, err));
     LCSM_TRY(check_settings(&fixed, false, err));
     out->fixed = fixed.value;

@@ -92,7 +92,6 @@ static lcsm_command own_command(const lcsm_grid *g, const lcsm_experiment_option
         lcsm_strbuf_free(&rates);
     }
     add_count(&c, "--seeds", o->seeds);
-    add_count(&c, "--jobs", o->jobs > 0 ? (size_t)o->jobs : 0);
     if (o->only != NULL) lcsm_command_add_pair(&c, "--only", o->only);
     lcsm_command_add_pair(&c, "--out", o->out);
     return c;
@@ -110,7 +109,8 @@ static bool has_line(const char *text, const char *line)
     return false;
 }
 
-/* A line for each call that the folder has seen: together they repeat it. */
+/* A line for each call that the folder has seen: together they repeat it. --jobs is not in it,
+ * since no number depends on it. */
 static void put_calls(lcsm_json_writer *w, const lcsm_study *old, const lcsm_grid *g,
                       const lcsm_experiment_options *o)
 {

@@ -353,6 +353,16 @@ const lcsm_metric *lcsm_metric_find(const char *name)
     return NULL;
 }
 
+lcsm_status lcsm_metric_read(const lcsm_metric **out, lcsm_json name, lcsm_error *err)
+{
+    const char *names[COUNT(METRICS)];
+    size_t      row = 0;
+    for (size_t j = 0; j < COUNT(METRICS); j++) names[j] = METRICS[j].metric.name;
+    lcsm_status st = lcsm_json_get_choice(&row, name, names, COUNT(names), err);
+    *out           = &METRICS[row].metric;
+    return st;
+}
+
 static size_t row_of(const lcsm_metric *metric)
 {
     size_t j = 0;

@@ -66,6 +66,8 @@ typedef struct {
 /* perplexity, bits_per_byte, loss, accuracy, speed (tokens read in a second of training),
  * peak_memory_bytes, seconds, steps, tokens or parameters; NULL for another name. */
 const lcsm_metric *lcsm_metric_find(const char *name);
+/* That of a name in a file. */
+lcsm_status lcsm_metric_read(const lcsm_metric **out, lcsm_json name, lcsm_error *err);
 
 /* Its value for a run, NaN if the run does not have it: of perplexity, bits, loss and accuracy the
  * best evaluation on the validation set, or on the test set if there is no other. */

@@ -29,7 +29,7 @@ cleanup:
 static lcsm_status read_head(lcsm_study *s, const lcsm_json *root, lcsm_error *err)
 {
     lcsm_status st     = LCSM_OK;
-    const char *metric = NULL, *format = NULL;
+    const char *format = NULL;
     lcsm_json   axes, variants;
     LCSM_TRY(lcsm_json_get_text(&format, lcsm_json_need(root, "format"), err));
     if (strcmp(format, "lcsm-experiment") != 0) {
@@ -44,12 +44,7 @@ static lcsm_status read_head(lcsm_study *s, const lcsm_json *root, lcsm_error *e
     LCSM_TRY(lcsm_json_get_text(&s->out, lcsm_json_may(root, "out"), err));
     LCSM_TRY(lcsm_json_get_text(&s->task, lcsm_json_need(root, "task"), err));
     LCSM_TRY(lcsm_json_get_text(&s->scale, lcsm_json_need(root, "scale"), err));
-    LCSM_TRY(lcsm_json_get_text(&metric, lcsm_json_need(root, "metric"), err));
-    s->metric = lcsm_metric_find(metric);
-    if (s->metric == NULL) {
-        lcsm_json v = lcsm_json_need(root, "metric");
-        return lcsm_json_fail(&v, err, "perplexity, accuracy or another figure of a run");
-    }
+    LCSM_TRY(lcsm_metric_read(&s->metric, lcsm_json_need(root, "metric"), err));
     LCSM_TRY(lcsm_json_get_array(&axes, lcsm_json_need(root, "axes"), 0, LCSM_STUDY_AXES, err));
     LCSM_TRY(read_names(s->axes, &s->axis_count, LCSM_STUDY_AXES, &axes, err));
     LCSM_TRY(

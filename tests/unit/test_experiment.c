@@ -152,6 +152,9 @@ TEST(wrong_grids_are_refused_with_the_place)
          "valid_fraction does nothing in the task mqar"},
         {GRID("[{\"code\": \"1-1-1-0\"}]", "{}", ""), "variants[0].label is missing"},
         {GRID("[]", "{}", ""), "variants is"},
+        {"{\"title\": \"T\", \"task\": \"lm\", \"metric\": \"perplexty\"}",
+         "perhaps \"perplexity\""},
+        {"{\"title\": \"T\", \"task\": \"lm\", \"metric\": \"zzz\"}", "\"bits_per_byte\""},
         {GRID(TWO, "{}", ", \"axess\": {}"), "did you mean \"axes\"?"},
         {GRID(TWO, "{}", ", \"axes\": {\"d_model\": [\"x\"]}"), "scales.tiny.axes.d_model[0]"},
         {GRID(TWO, "{}", ", \"axes\": {\"d_model\": [{\"pairs\": 1}]}"), "d_model is missing"},
@@ -584,7 +587,7 @@ TEST(every_call_of_an_experiment_is_written_down_once)
     const char *second = strchr(s.command, '\n');
     assert_non_null(second);
     assert_null(strchr(second + 1, '\n'));
-    const char *only = strstr(s.command, "--jobs 1 --only b --out");
+    const char *only = strstr(s.command, "--scale tiny --only b --out");
     assert_true(only != NULL && only < second);
     assert_null(strstr(second, "--only"));
     lcsm_study_free(&s);
