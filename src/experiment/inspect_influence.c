@@ -96,19 +96,33 @@ static double change_at(const probe *p, size_t distance)
     return (1 - far) * p->change[j - 1] + far * p->change[j];
 }
 
+/* Of all distances of first or more. */
+static double influence_from(const probe *p, size_t first)
+{
+    double sum = 0;
+    for (size_t d = first; d <= p->window; d++) sum += change_at(p, d);
+    return sum;
+}
+
 /* The smallest distance such that nine tenths of the influence of all of them lie within it; 0 if
  * there is none. */
 static size_t effective_context(const probe *p)
 {
-    double total = 0, sum = 0;
+    double total = influence_from(p, 1), sum = 0;
     size_t d = 0;
-    for (size_t k = 1; k <= p->window; k++) total += change_at(p, k);
     while (d < p->window && sum < 0.9 * total) sum += change_at(p, ++d);
     return d;
 }
 
-/* A context of nine tenths of the window is that of an influence which does not fall off in it;
- * beyond: there are tokens before the window, of which nothing is known. */
+/* Whether the last fifth of the window has a twentieth of the influence or more: if it fell in a
+ * straight line to nothing, it would have less. */
+static bool goes_on(const probe *p)
+{
+    double total = influence_from(p, 1);
+    return total > 0 && influence_from(p, p->window - p->window / 5 + 1) >= total / 20;
+}
+
+/* beyond: there are tokens before the window, of which nothing is known. */
 static void put_result(lcsm_json_writer *w, const probe *p, bool beyond)
 {
     size_t context = effective_context(p);
@@ -122,7 +136,7 @@ static void put_result(lcsm_json_writer *w, const probe *p, bool beyond)
     lcsm_json_close(w);
     lcsm_json_close(w);
     lcsm_json_put_size(w, "effective_context", context);
-    lcsm_json_put_bool(w, "effective_context_open", beyond && 10 * context >= 9 * p->window);
+    lcsm_json_put_bool(w, "effective_context_open", beyond && goes_on(p));
 }
 
 /* Window j of those that are looked at: of a long text, or of one sequence of many. */

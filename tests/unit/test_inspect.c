@@ -16,6 +16,7 @@
 typedef struct {
     const char *name;
     double      first, second, step;
+    size_t      tokens; /* of the text; 0: 70 */
 } values;
 
 static void fill(lcsm_model *m, const values *v)
@@ -34,7 +35,8 @@ static json_t *try_inspect(const char *key, const char *value, const values *v, 
     lcsm_context        *ctx;
     lcsm_model          *model;
     lcsm_model_config    cfg;
-    lcsm_inspect_options o    = {.run = f.path, .tokens = 70, .save = true};
+    size_t               n    = v != NULL && v->tokens > 0 ? v->tokens : 70;
+    lcsm_inspect_options o    = {.run = f.path, .tokens = n, .save = true};
     char                *text = NULL;
     json_t              *root = NULL;
     lcsm_model_config_defaults(&cfg);
@@ -46,7 +48,7 @@ static json_t *try_inspect(const char *key, const char *value, const values *v, 
     assert_int_equal(lcsm_model_config_set(&cfg, key, value, NULL), LCSM_OK);
     assert_int_equal(lcsm_context_create(&ctx, NULL, NULL), LCSM_OK);
     assert_int_equal(lcsm_model_create(&model, ctx, &cfg, 1, NULL), LCSM_OK);
-    if (v != NULL) fill(model, v);
+    if (v != NULL && v->name != NULL) fill(model, v);
     assert_int_equal(lcsm_model_save(model, f.path, NULL), LCSM_OK);
     if (lcsm_inspect(ctx, &o, &text, err) == LCSM_OK) {
         size_t size;
@@ -85,7 +87,7 @@ static double number(const json_t *object, const char *key)
 
 TEST(half_lives_of_learned_gates_are_those_of_the_weights)
 {
-    json_t       *root  = inspect("code", "1-4-1-0", &(values){"layers.0.mixer.o_k", 100, 0, 0});
+    json_t       *root  = inspect("code", "1-4-1-0", &(values){"layers.0.mixer.o_k", 100, 0, 0, 0});
     const json_t *layer = layer_of(root), *list = json_object_get(layer, "half_life");
     assert_int_equal(json_array_size(list), 4);
     assert_true(json_is_null(json_array_get(list, 0))); /* a gate of one keeps all */
@@ -108,7 +110,7 @@ static double half_life(double z)
 TEST(half_lives_are_spread_as_the_entries_of_the_memory_are)
 {
     /* Gates of channels: every row has all of them, and the same median. */
-    json_t       *root  = inspect("code", "1-5-1-0", &(values){"layers.0.mixer.o_d", 0, 1, 1});
+    json_t       *root  = inspect("code", "1-5-1-0", &(values){"layers.0.mixer.o_d", 0, 1, 1, 0});
     const json_t *layer = layer_of(root), *list = json_object_get(layer, "half_life");
     double        middle = (half_life(3) + half_life(4)) / 2;
     assert_int_equal(json_array_size(list), 4);
@@ -123,7 +125,7 @@ TEST(half_lives_are_spread_as_the_entries_of_the_memory_are)
 
 TEST(the_median_half_life_lies_between_the_two_in_the_middle)
 {
-    json_t *root = inspect("code", "1-4-1-0", &(values){"layers.0.mixer.o_k", 0, 1, 1});
+    json_t *root = inspect("code", "1-4-1-0", &(values){"layers.0.mixer.o_k", 0, 1, 1, 0});
     assert_near(number(layer_of(root), "half_life_median"), (half_life(1) + half_life(2)) / 2,
                 1e-5);
     json_decref(root);
@@ -161,17 +163,39 @@ TEST(nine_tenths_of_the_influence_are_of_the_sum_over_all_distances)
     }
 }
 
+TEST(an_influence_that_does_not_fall_off_is_open)
+{
+    static const char O[] = "layers.0.mixer.o_k";
+    const struct {
+        const char *code;
+        values      v;
+        bool        open;
+    } cases[] = {
+        {"1-10-1-0", {.tokens = 2000}, true}, /* a memory of ones keeps all */
+        {"1-4-1-0", {O, 200, 200, 0, 2000}, true},
+        {"1-4-1-0", {O, 0, 0, 0, 2000}, false},
+    };
+    for (size_t j = 0; j < sizeof cases / sizeof cases[0]; j++) {
+        json_t *root = inspect("code", cases[j].code, &cases[j].v);
+        assert_true(number(json_object_get(root, "influence"), "window") < 2000);
+        assert_int_equal(json_is_true(json_object_get(root, "effective_context_open")),
+                         cases[j].open);
+        json_decref(root);
+    }
+}
+
 TEST(a_number_that_is_not_finite_names_its_layer)
 {
     lcsm_error err;
-    assert_null(try_inspect("code", "1-4-1-0", &(values){"layers.0.mixer.o_k", NAN, 0, 0}, &err));
+    assert_null(
+        try_inspect("code", "1-4-1-0", &(values){"layers.0.mixer.o_k", NAN, 0, 0, 0}, &err));
     assert_int_equal(err.status, LCSM_ERR_NUMBER);
     assert_non_null(strstr(err.text, "layers.0"));
 }
 
 TEST(a_memory_that_forgets_at_once_sees_one_token)
 {
-    json_t       *root = inspect("code", "1-4-1-0", &(values){"layers.0.mixer.o_k", -200, -200, 0});
+    json_t *root = inspect("code", "1-4-1-0", &(values){"layers.0.mixer.o_k", -200, -200, 0, 0});
     const json_t *influence = json_object_get(root, "influence");
     const json_t *change    = json_object_get(influence, "change");
     assert_true(json_number_value(json_array_get(change, 0)) > 1e-4);
@@ -181,7 +205,7 @@ TEST(a_memory_that_forgets_at_once_sees_one_token)
     assert_true(number(root, "effective_context") <= 2);
     json_decref(root);
 
-    root = inspect("code", "1-4-1-0", &(values){"layers.0.mixer.o_k", 200, 200, 0});
+    root = inspect("code", "1-4-1-0", &(values){"layers.0.mixer.o_k", 200, 200, 0, 0});
     assert_true(number(root, "effective_context") > 8);
     json_decref(root);
 }
