@@ -46,8 +46,8 @@ typedef struct {
     const char        *name;  /* of the list, or a folder with a grid.json */
     const char        *scale; /* "tiny", "small" or "paper" */
     const char        *out;
-    const char *const *data, *const *valid; /* text, for language models */
-    size_t        data_count, valid_count;
+    const char *const *data, *const *valid, *const *test; /* text, for language models */
+    size_t        data_count, valid_count, test_count;
     const char   *tokenizer; /* NULL: one that the scale asks for is trained, else bytes */
     const double *lr;        /* instead of the scale's learning rates */
     size_t        lr_count;

@@ -137,12 +137,13 @@ typedef struct {
     const lcsm_model_config *model;
     const lcsm_train_config *train;
     const char *const *data, *const *valid; /* files and folders of text */
-    size_t      data_count, valid_count;
-    const char *tokenizer; /* tokenizer.json or its folder; NULL: bytes */
-    const char *cache;     /* a folder for token files; NULL: in memory */
-    const char *out;       /* the run folder */
-    bool        resume;    /* go on in it; data that are not given are the run's own, and the model
-                            * must be, as lcsm_run_settings gives it */
+    const char *const *test; /* text on which the best model is evaluated at the end */
+    size_t             data_count, valid_count, test_count;
+    const char        *tokenizer; /* tokenizer.json or its folder; NULL: bytes */
+    const char        *cache;     /* a folder for token files; NULL: in memory */
+    const char        *out;       /* the run folder */
+    bool resume; /* go on in it; data that are not given are the run's own, and the model
+                  * must be, as lcsm_run_settings gives it */
 } lcsm_train_job;
 
 typedef enum {
@@ -182,6 +183,7 @@ typedef struct {
     double      loss;          /* of the last update */
     double      best_loss;     /* of evaluations; NAN: none */
     double      best_accuracy; /* NAN: none */
+    double      test_loss;     /* of the best model; NAN: no text for it */
     const char *reason;        /* why it ended: "steps", "signal", ... */
     bool        stopped;       /* by hooks->stop */
 } lcsm_train_result;

@@ -27,6 +27,7 @@ static const char HELP[] =
     "                    two processors; paper: the paper's grid, days and weeks. default tiny\n"
     "  --data PATH       text for language models; may be given several times\n"
     "  --valid PATH      text for their evaluation; without it the end of the data\n"
+    "  --test PATH       text on which the best model of each run is evaluated at its end\n"
     "  --tokenizer FILE  without it the scale's own: BPE trained on the data, or bytes\n"
     "  --lr-grid A,B     learning rates instead of the scale's; the best one counts\n"
     "  --seeds N         seeds 1 .. N instead of the scale's\n"
@@ -209,21 +210,16 @@ int cmd_experiment(int argc, char **argv)
     int                      words, seeds = 0;
     double                   rates[64];
     const char              *grid = NULL;
-    cli_list                 data = {0}, valid = {0};
+    cli_list                 data = {0}, valid = {0}, test = {0};
     lcsm_experiment_options  o         = {.scale = "tiny"};
-    const cli_option         options[] = {{"--help", CLI_FLAG, &help, 0, 0},
-                                          {"--json", CLI_FLAG, &json, 0, 0},
-                                          {"--quiet", CLI_FLAG, &quiet, 0, 0},
-                                          {"--scale", CLI_TEXT, &o.scale, 0, 0},
-                                          {"--data", CLI_LIST, &data, 0, 0},
-                                          {"--valid", CLI_LIST, &valid, 0, 0},
-                                          {"--tokenizer", CLI_TEXT, &o.tokenizer, 0, 0},
-                                          {"--lr-grid", CLI_TEXT, &grid, 0, 0},
-                                          {"--seeds", CLI_COUNT, &seeds, 1, 1000},
-                                          {"--jobs", CLI_COUNT, &o.jobs, 1, 256},
-                                          {"--only", CLI_TEXT, &o.only, 0, 0},
-                                          {"--out", CLI_TEXT, &o.out, 0, 0},
-                                          {NULL, CLI_FLAG, NULL, 0, 0}};
+    const cli_option         options[] = {
+                {"--help", CLI_FLAG, &help, 0, 0},      {"--json", CLI_FLAG, &json, 0, 0},
+                {"--quiet", CLI_FLAG, &quiet, 0, 0},    {"--scale", CLI_TEXT, &o.scale, 0, 0},
+                {"--data", CLI_LIST, &data, 0, 0},      {"--valid", CLI_LIST, &valid, 0, 0},
+                {"--test", CLI_LIST, &test, 0, 0},      {"--tokenizer", CLI_TEXT, &o.tokenizer, 0, 0},
+                {"--lr-grid", CLI_TEXT, &grid, 0, 0},   {"--seeds", CLI_COUNT, &seeds, 1, 1000},
+                {"--jobs", CLI_COUNT, &o.jobs, 1, 256}, {"--only", CLI_TEXT, &o.only, 0, 0},
+                {"--out", CLI_TEXT, &o.out, 0, 0},      {NULL, CLI_FLAG, NULL, 0, 0}};
     if (!cli_parse(argc, argv, options, &words)) return EXIT_USAGE;
     if (words > 0 && strcmp(argv[1], "run") != 0 && strcmp(argv[1], "list") != 0)
         return cli_unknown("experiment", "verb", argv[1], verbs);
@@ -246,5 +242,7 @@ int cmd_experiment(int argc, char **argv)
     o.data_count  = data.count;
     o.valid       = valid.items;
     o.valid_count = valid.count;
+    o.test        = test.items;
+    o.test_count  = test.count;
     return run(&o, quiet, json);
 }

@@ -21,6 +21,7 @@ static const char HELP[] =
     "\n"
     "  --data PATH       a text file, a .gz file or a folder of them; may be given several times\n"
     "  --valid PATH      text for evaluation; without it the end of the data is kept for that\n"
+    "  --test PATH       text for one evaluation of the best model at the end\n"
     "  --tokenizer FILE  tokenizer.json or its folder; without it every byte is a token\n"
     "  --out RUN         the run folder\n"
     "  --resume          go on in RUN; settings of training may be given anew, as more --steps,\n"
@@ -88,8 +89,10 @@ static void show_eval(screen *s, const lcsm_train_event *e)
 {
     double loss = e->tally.loss / (double)e->tally.count;
     close_line(s);
-    fprintf(stderr, "%s  %s at step %lld: loss %.4f", s->colour.bold, e->split,
-            (long long)e->update.step, loss);
+    fprintf(stderr, "%s  ", s->colour.bold);
+    if (strcmp(e->split, "test") == 0) fprintf(stderr, "test of the best model");
+    else fprintf(stderr, "%s at step %lld", e->split, (long long)e->update.step);
+    fprintf(stderr, ": loss %.4f", loss);
     if (s->cfg.task == LCSM_TASK_LM) fprintf(stderr, "  perplexity %.2f", exp(loss));
     if (isfinite(e->bits_per_byte)) fprintf(stderr, "  bits/byte %.3f", e->bits_per_byte);
     fprintf(stderr, "  accuracy %.1f %%%s%s\n",
@@ -129,7 +132,8 @@ static void on_event(void *user, const lcsm_train_event *e)
 {
     screen *s = user;
     if (e->kind == LCSM_TRAIN_START) cli_catch_signals(s->quiet ? NULL : STOPPING);
-    if (e->kind == LCSM_TRAIN_EVAL) keep_point(s, e->tally.loss / (double)e->tally.count);
+    if (e->kind == LCSM_TRAIN_EVAL && strcmp(e->split, "valid") == 0)
+        keep_point(s, e->tally.loss / (double)e->tally.count);
     if (s->quiet) return;
     switch (e->kind) {
     case LCSM_TRAIN_UPDATE: show_update(s, e); break;
@@ -158,6 +162,7 @@ static void print_json(const char *run, const lcsm_train_result *r)
     put_real(o, "loss", r->loss);
     put_real(o, "best_loss", r->best_loss);
     put_real(o, "best_accuracy", r->best_accuracy);
+    if (isfinite(r->test_loss)) put_real(o, "test_loss", r->test_loss);
     json_dumpf(o, stdout, JSON_INDENT(2));
     fputc('\n', stdout);
     json_decref(o);
@@ -171,6 +176,8 @@ static void print_result(const char *run, const lcsm_train_result *r, bool write
     if (isfinite(r->best_loss)) printf("best valid loss %.4f nats", r->best_loss);
     if (isfinite(r->best_accuracy)) printf(", accuracy %.1f %%", 100 * r->best_accuracy);
     printf("%s\n", isfinite(r->best_loss) ? "" : "no evaluation");
+    if (isfinite(r->test_loss))
+        printf("test loss %.4f nats, perplexity %.2f\n", r->test_loss, exp(r->test_loss));
     if (r->stopped) cli_hint("go on with:  lcsm train --resume --out ", run, "");
     else if (writes) cli_hint("try:  lcsm generate ", run, " --prompt \"...\"");
 }
@@ -181,7 +188,7 @@ typedef struct {
     bool        help, resume, quiet, json;
     int         threads;
     const char *out, *recipe, *config, *tokenizer, *cache;
-    cli_list    data, valid;
+    cli_list    data, valid, test;
 } flags;
 
 static int print_help(void)
@@ -292,19 +299,14 @@ int cmd_train(int argc, char **argv)
     int              words, code;
     settings         s, shared;
     lcsm_error       err;
-    const cli_option options[] = {{"--help", CLI_FLAG, &f.help, 0, 0},
-                                  {"--resume", CLI_FLAG, &f.resume, 0, 0},
-                                  {"--quiet", CLI_FLAG, &f.quiet, 0, 0},
-                                  {"--json", CLI_FLAG, &f.json, 0, 0},
-                                  {"--threads", CLI_COUNT, &f.threads, 1, 1024},
-                                  {"--out", CLI_TEXT, &f.out, 0, 0},
-                                  {"--recipe", CLI_TEXT, &f.recipe, 0, 0},
-                                  {"--config", CLI_TEXT, &f.config, 0, 0},
-                                  {"--tokenizer", CLI_TEXT, &f.tokenizer, 0, 0},
-                                  {"--cache", CLI_TEXT, &f.cache, 0, 0},
-                                  {"--data", CLI_LIST, &f.data, 0, 0},
-                                  {"--valid", CLI_LIST, &f.valid, 0, 0},
-                                  {NULL, CLI_SETTINGS, NULL, 0, 0}};
+    const cli_option options[] = {
+        {"--help", CLI_FLAG, &f.help, 0, 0},           {"--resume", CLI_FLAG, &f.resume, 0, 0},
+        {"--quiet", CLI_FLAG, &f.quiet, 0, 0},         {"--json", CLI_FLAG, &f.json, 0, 0},
+        {"--threads", CLI_COUNT, &f.threads, 1, 1024}, {"--out", CLI_TEXT, &f.out, 0, 0},
+        {"--recipe", CLI_TEXT, &f.recipe, 0, 0},       {"--config", CLI_TEXT, &f.config, 0, 0},
+        {"--tokenizer", CLI_TEXT, &f.tokenizer, 0, 0}, {"--cache", CLI_TEXT, &f.cache, 0, 0},
+        {"--data", CLI_LIST, &f.data, 0, 0},           {"--valid", CLI_LIST, &f.valid, 0, 0},
+        {"--test", CLI_LIST, &f.test, 0, 0},           {NULL, CLI_SETTINGS, NULL, 0, 0}};
     if (base_settings(argc, argv, &s, &shared, &err) != LCSM_OK) return cli_report("train", &err);
     if (!cli_take_settings(&argc, argv, &s.model, &s.train, &code)) return code;
     if (!cli_parse(argc, argv, options, &words)) return EXIT_USAGE;
@@ -323,6 +325,8 @@ int cmd_train(int argc, char **argv)
                           .data_count  = f.data.count,
                           .valid       = f.valid.items,
                           .valid_count = f.valid.count,
+                          .test        = f.test.items,
+                          .test_count  = f.test.count,
                           .tokenizer   = f.tokenizer,
                           .cache       = f.cache,
                           .out         = f.out,

@@ -25,6 +25,13 @@ static void add_setting(lcsm_command *c, const char *key, const json_t *value)
     lcsm_command_add_pair(c, flag, lcsm_setting_text(text, value));
 }
 
+static void add_texts(lcsm_command *c, const lcsm_experiment_options *o)
+{
+    for (size_t j = 0; j < o->data_count; j++) lcsm_command_add_pair(c, "--data", o->data[j]);
+    for (size_t j = 0; j < o->valid_count; j++) lcsm_command_add_pair(c, "--valid", o->valid[j]);
+    for (size_t j = 0; j < o->test_count; j++) lcsm_command_add_pair(c, "--test", o->test[j]);
+}
+
 lcsm_command lcsm_command_train(const lcsm_grid_run *r, const lcsm_experiment_options *options,
                                 const char *tokenizer, const char *folder)
 {
@@ -35,10 +42,7 @@ lcsm_command lcsm_command_train(const lcsm_grid_run *r, const lcsm_experiment_op
     lcsm_command_add(&c, "train");
     json_object_foreach(r->settings, key, value) add_setting(&c, key, value);
     if (r->train.task == LCSM_TASK_LM) {
-        for (size_t j = 0; j < options->data_count; j++)
-            lcsm_command_add_pair(&c, "--data", options->data[j]);
-        for (size_t j = 0; j < options->valid_count; j++)
-            lcsm_command_add_pair(&c, "--valid", options->valid[j]);
+        add_texts(&c, options);
         if (tokenizer != NULL) lcsm_command_add_pair(&c, "--tokenizer", tokenizer);
     }
     lcsm_command_add_pair(&c, "--out", folder);
@@ -81,8 +85,7 @@ static lcsm_command own_command(const lcsm_grid *g, const lcsm_experiment_option
     lcsm_command_add(&c, "run");
     lcsm_command_add(&c, o->name);
     lcsm_command_add_pair(&c, "--scale", g->scale);
-    for (size_t j = 0; j < o->data_count; j++) lcsm_command_add_pair(&c, "--data", o->data[j]);
-    for (size_t j = 0; j < o->valid_count; j++) lcsm_command_add_pair(&c, "--valid", o->valid[j]);
+    add_texts(&c, o);
     if (o->tokenizer != NULL) lcsm_command_add_pair(&c, "--tokenizer", o->tokenizer);
     if (o->lr_count > 0) {
         lcsm_strbuf rates = {0};
@@ -92,6 +95,7 @@ static lcsm_command own_command(const lcsm_grid *g, const lcsm_experiment_option
         lcsm_strbuf_free(&rates);
     }
     add_count(&c, "--seeds", o->seeds);
+    add_count(&c, "--jobs", o->jobs > 0 ? (size_t)o->jobs : 0);
     if (o->only != NULL) lcsm_command_add_pair(&c, "--only", o->only);
     lcsm_command_add_pair(&c, "--out", o->out);
     return c;
@@ -109,8 +113,7 @@ static bool has_line(const char *text, const char *line)
     return false;
 }
 
-/* A line for each call that the folder has seen: together they repeat it. --jobs is not in it,
- * since no number depends on it. */
+/* A line for each call that the folder has seen: together they repeat it. */
 static void put_calls(lcsm_json_writer *w, const lcsm_study *old, const lcsm_grid *g,
                       const lcsm_experiment_options *o)
 {

@@ -330,22 +330,46 @@ static lcsm_status check_files(const char *const *paths, size_t count, lcsm_erro
 }
 
 /* Language models need text, and recall has no use for it. */
+/* What a run cannot take from the data: the vocabulary that its settings name, and text for its
+ * evaluations if it keeps none of the data for them. */
+static lcsm_status check_needs(const runner *r, const lcsm_grid_run *run, lcsm_error *err)
+{
+    const lcsm_experiment_options *o = r->o;
+    if (run->model.vocab > 0 && o->tokenizer == NULL && r->grid.vocabulary == 0)
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT,
+                         "%s at scale %s has a vocabulary of %td: give it the tokenizer of that "
+                         "size (--tokenizer), which in the paper is GPT-2's",
+                         r->grid.name, r->grid.scale, run->model.vocab);
+    if (run->train.valid_fraction == 0 && o->valid_count == 0)
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT,
+                         "%s at scale %s trains on all of the data: give it other text for "
+                         "evaluations (--valid)",
+                         r->grid.name, r->grid.scale);
+    return LCSM_OK;
+}
+
 static lcsm_status check_text(const runner *r, lcsm_error *err)
 {
-    const lcsm_experiment_options *o  = r->o;
-    bool                           lm = strcmp(r->grid.task, "lm") == 0;
-    bool given                        = o->data_count + o->valid_count > 0 || o->tokenizer != NULL;
+    lcsm_status                    st    = LCSM_OK;
+    const lcsm_experiment_options *o     = r->o;
+    bool                           lm    = strcmp(r->grid.task, "lm") == 0;
+    size_t                         texts = o->data_count + o->valid_count + o->test_count;
     if (lm && o->data_count == 0)
         return lcsm_fail(err, LCSM_ERR_ARGUMENT, "%s trains language models: give it text (--data)",
                          r->grid.name);
-    if (!lm && given)
+    if (!lm && (texts > 0 || o->tokenizer != NULL))
         return lcsm_fail(
             err, LCSM_ERR_ARGUMENT,
-            "%s trains recall, which makes its own examples; data, valid and tokenizer "
+            "%s trains recall, which makes its own examples; data, valid, test and tokenizer "
             "are for experiments of the task lm",
             r->grid.name);
-    lcsm_status st = check_files(o->data, o->data_count, err);
-    return st == LCSM_OK ? check_files(o->valid, o->valid_count, err) : st;
+    for (size_t j = 0; lm && j < r->grid.run_count; j++)
+        LCSM_TRY(check_needs(r, &r->grid.runs[j], err));
+    LCSM_TRY(check_files(o->data, o->data_count, err));
+    LCSM_TRY(check_files(o->valid, o->valid_count, err));
+    LCSM_TRY(check_files(o->test, o->test_count, err));
+cleanup:
+    return st;
 }
 
 /* All that can be refused before something is written. */

@@ -16,8 +16,9 @@
 /* ---- config.json -------------------------------------------------------------------------- */
 
 /* Where the paths of the data stand, beside the keys of the two tables. */
-static const char *const PATHS[]  = {"data", "valid"};
-static const char *const OTHERS[] = {"model_type", "format_version", "data", "valid"};
+enum { DATA, VALID, TEST };
+static const char *const PATHS[]  = {[DATA] = "data", [VALID] = "valid", [TEST] = "test"};
+static const char *const OTHERS[] = {"model_type", "format_version", "data", "valid", "test"};
 
 /* The keys of both tables; NULL when there is no memory. */
 static json_t *settings_json(const lcsm_model_config *model, const lcsm_train_config *train)
@@ -132,15 +133,15 @@ static lcsm_status whole_paths(json_t **out, const char *const *list, size_t cou
 /* What is not given is read from the run that is resumed. */
 static lcsm_status find_paths(lcsm_job *j, const lcsm_train_job *want, lcsm_error *err)
 {
-    lcsm_json_doc doc = {0};
-    lcsm_status   st  = LCSM_OK;
+    const char *const *lists[]  = {want->data, want->valid, want->test};
+    const size_t       counts[] = {want->data_count, want->valid_count, want->test_count};
+    lcsm_json_doc      doc      = {0};
+    lcsm_status        st       = LCSM_OK;
     if (want->resume) LCSM_TRY(read_run(&doc, want->out, err));
-    if (want->data_count > 0)
-        LCSM_TRY(whole_paths(&j->paths[0], want->data, want->data_count, err));
-    if (want->valid_count > 0)
-        LCSM_TRY(whole_paths(&j->paths[1], want->valid, want->valid_count, err));
-    for (size_t k = 0; want->resume && k < COUNT(PATHS); k++)
-        if (j->paths[k] == NULL) j->paths[k] = json_incref(json_object_get(doc.root, PATHS[k]));
+    for (size_t k = 0; k < COUNT(PATHS); k++) {
+        if (counts[k] > 0) LCSM_TRY(whole_paths(&j->paths[k], lists[k], counts[k], err));
+        else if (want->resume) j->paths[k] = json_incref(json_object_get(doc.root, PATHS[k]));
+    }
 cleanup:
     lcsm_json_doc_free(&doc);
     return st;
@@ -233,21 +234,20 @@ static lcsm_status open_text(reader *r, lcsm_error *err)
 {
     lcsm_job   *j  = r->j;
     lcsm_status st = LCSM_OK;
-    if (j->paths[0] == NULL)
+    if (j->paths[DATA] == NULL)
         return lcsm_fail(err, LCSM_ERR_ARGUMENT, "no data; say which files or folders of text");
-    LCSM_TRY(open_paths(&j->text, r, j->paths[0], err));
-    const lcsm_dataset *train = j->text;
-    if (j->paths[1] != NULL) {
-        LCSM_TRY(open_paths(&j->valid_text, r, j->paths[1], err));
-        j->valid_data = j->valid_text;
-    } else if (j->cfg.valid_fraction > 0) {
+    for (size_t k = 0; k < COUNT(PATHS); k++)
+        if (j->paths[k] != NULL) LCSM_TRY(open_paths(&j->texts[k], r, j->paths[k], err));
+    const lcsm_dataset *train = j->texts[DATA], *valid = j->texts[VALID], *test = j->texts[TEST];
+    if (valid == NULL && j->cfg.valid_fraction > 0) {
         LCSM_TRY(
-            lcsm_dataset_split(j->text, 1 - j->cfg.valid_fraction, &j->part[0], &j->part[1], err));
-        train         = j->part[0];
-        j->valid_data = j->part[1];
+            lcsm_dataset_split(train, 1 - j->cfg.valid_fraction, &j->part[0], &j->part[1], err));
+        train = j->part[0];
+        valid = j->part[1];
     }
     j->train = lcsm_batches_text(&j->cfg, train, false);
-    if (j->valid_data != NULL) j->valid = lcsm_batches_text(&j->cfg, j->valid_data, true);
+    if (valid != NULL) j->valid = lcsm_batches_text(&j->cfg, valid, true);
+    if (test != NULL) j->test = lcsm_batches_text(&j->cfg, test, true);
     j->data = (int64_t)lcsm_dataset_tokens(train);
     j->hash = (int64_t)(lcsm_dataset_hash(train) >> 1);
 cleanup:
@@ -274,10 +274,11 @@ cleanup:
 
 static lcsm_status open_recall(lcsm_job *j, const lcsm_train_job *want, lcsm_error *err)
 {
-    if (want->data_count + want->valid_count > 0 || want->tokenizer != NULL || want->cache != NULL)
+    size_t texts = want->data_count + want->valid_count + want->test_count;
+    if (texts > 0 || want->tokenizer != NULL || want->cache != NULL)
         return lcsm_fail(err, LCSM_ERR_ARGUMENT,
-                         "recall makes its own examples; data, valid, tokenizer and cache are for "
-                         "the task lm");
+                         "recall makes its own examples; data, valid, test, tokenizer and cache "
+                         "are for the task lm");
     j->model_cfg.vocab = lcsm_model_config_vocab(&j->model_cfg, 0);
     j->train           = lcsm_batches_recall(&j->cfg, j->model_cfg.vocab, false);
     j->valid           = lcsm_batches_recall(&j->cfg, j->model_cfg.vocab, true);
@@ -383,12 +384,12 @@ void lcsm_job_close(lcsm_job *j)
 {
     lcsm_trainer_free(j->trainer);
     lcsm_model_free(j->model);
-    json_decref(j->paths[0]);
-    json_decref(j->paths[1]);
     lcsm_dataset_free(j->part[0]);
     lcsm_dataset_free(j->part[1]);
-    lcsm_dataset_free(j->valid_text);
-    lcsm_dataset_free(j->text);
+    for (size_t k = 0; k < COUNT(PATHS); k++) {
+        json_decref(j->paths[k]);
+        lcsm_dataset_free(j->texts[k]);
+    }
     lcsm_tokenizer_free(j->tok);
     lcsm_folder_unlock(j->lock);
     *j = (lcsm_job){.lock = -1};

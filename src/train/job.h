@@ -15,12 +15,12 @@ typedef struct {
     const char         *run;
     lcsm_model_config   model_cfg;
     lcsm_train_config   cfg;
-    json_t             *paths[2];       /* of data and valid; NULL: none */
-    lcsm_tokenizer     *tok;            /* NULL: no text */
-    lcsm_dataset       *text, *part[2]; /* the whole, and what it was split into */
-    lcsm_dataset       *valid_text;     /* given by itself */
-    lcsm_batches        train, valid;   /* valid.T is 0 if there is no evaluation */
-    const lcsm_dataset *valid_data;     /* NULL: no text to count bytes of */
+    json_t             *paths[3]; /* of data, valid and test; NULL: none */
+    lcsm_tokenizer     *tok;      /* NULL: no text */
+    lcsm_dataset       *texts[3]; /* as they are given */
+    lcsm_dataset       *part[2];  /* what the data were split into */
+    lcsm_batches        train;
+    lcsm_batches        valid, test; /* T is 0 if there is no such evaluation */
     lcsm_model         *model;
     lcsm_trainer       *trainer;
     int                 lock;  /* of the folder; -1: none */

@@ -114,14 +114,17 @@ bool lcsm_metrics_ended(const char *run)
     return ended;
 }
 
+/* A test belongs to the end of a run, and is made again with it. */
 static bool stays(const char *text, size_t size, int64_t step, int64_t evaluated)
 {
     json_t     *object = json_loadb(text, size, 0, NULL);
     json_t     *at     = json_object_get(object, "step");
     const char *word   = json_string_value(json_object_get(object, "kind"));
+    const char *split  = json_string_value(json_object_get(object, "split"));
     const char *kind   = word == NULL ? "" : word;
+    bool        end    = strcmp(kind, "end") == 0 || (split != NULL && strcmp(split, "test") == 0);
     int64_t     last   = strcmp(kind, "eval") == 0 ? evaluated : step;
-    bool keep = json_is_integer(at) && json_integer_value(at) <= last && strcmp(kind, "end") != 0;
+    bool        keep   = json_is_integer(at) && json_integer_value(at) <= last && !end;
     json_decref(object);
     return keep;
 }

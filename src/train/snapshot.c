@@ -193,7 +193,7 @@ cleanup:
     return st;
 }
 
-static lcsm_status load_model(lcsm_trainer *t, const char *folder, lcsm_error *err)
+lcsm_status lcsm_snapshot_take(lcsm_trainer *t, const char *folder, lcsm_error *err)
 {
     lcsm_weights weights = {0};
     lcsm_status  st      = LCSM_OK;
@@ -249,7 +249,7 @@ lcsm_status lcsm_snapshot_load(const char *run, lcsm_trainer *t, lcsm_progress *
     LCSM_TRY(load_optimizer(t, path, err));
     memcpy(folder, path, sizeof folder);
     *strrchr(folder, '/') = 0;
-    LCSM_TRY(load_model(t, folder, err));
+    LCSM_TRY(lcsm_snapshot_take(t, folder, err));
     t->optimizer->steps = p->step;
     t->tokens           = p->tokens;
     *found              = true;

@@ -26,6 +26,9 @@ typedef struct {
 lcsm_status lcsm_snapshot_save(const char *run, const lcsm_trainer *t, const lcsm_progress *p,
                                size_t keep, lcsm_error *err);
 
+/* The values of the model of a folder. */
+lcsm_status lcsm_snapshot_take(lcsm_trainer *t, const char *folder, lcsm_error *err);
+
 /* Is told what was passed over, and why. */
 typedef void lcsm_snapshot_note(void *user, const char *text);
 

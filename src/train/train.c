@@ -111,11 +111,12 @@ cleanup:
 
 /* ---- evaluation --------------------------------------------------------------------------- */
 
-/* Ends early when the run is asked to stop; the sums are of no use then. */
-static lcsm_status tally(run *r, lcsm_tally *sum, lcsm_error *err)
+/* Of so many blocks, or 0: all. Ends early when the run is asked to stop; the sums are of no use
+ * then. */
+static lcsm_status tally(run *r, const lcsm_batches *s, int64_t most, lcsm_tally *sum,
+                         lcsm_error *err)
 {
-    const lcsm_batches *s       = &r->job.valid;
-    int64_t             batches = lcsm_batches_count(s), most = r->job.cfg.eval_blocks;
+    int64_t batches = lcsm_batches_count(s);
     if (most > 0 && most < batches * s->B) batches = (most + s->B - 1) / s->B;
     *sum = (lcsm_tally){0};
     for (int64_t j = 0; j < batches && !asked_to_stop(r); j++) {
@@ -128,9 +129,8 @@ static lcsm_status tally(run *r, lcsm_tally *sum, lcsm_error *err)
 }
 
 /* Per byte and per word of the text that was read. */
-static void text_figures(const run *r, lcsm_train_event *e)
+static void text_figures(const lcsm_dataset *d, lcsm_train_event *e)
 {
-    const lcsm_dataset *d = r->job.valid_data;
     if (d == NULL || e->tally.count == 0) return;
     double part      = (double)e->tally.count / (double)lcsm_dataset_tokens(d);
     double bytes     = part * (double)lcsm_dataset_bytes(d);
@@ -159,7 +159,7 @@ static lcsm_status keep_evaluation(run *r, const lcsm_tally *sum, lcsm_error *er
     lcsm_status      st = LCSM_OK;
     lcsm_train_event e  = event_of(r, LCSM_TRAIN_EVAL);
     e.tally             = *sum;
-    text_figures(r, &e);
+    text_figures(r->job.valid.data, &e);
     e.best = better(r, lcsm_tally_loss(sum), lcsm_tally_accuracy(sum));
     if (e.best) LCSM_TRY(save_model(r, err));
     LCSM_TRY(lcsm_metrics_write(&r->metrics, &e, NULL, err));
@@ -176,13 +176,33 @@ static lcsm_status evaluate(run *r, lcsm_error *err)
     double      seconds = r->at.seconds;
     lcsm_tally  sum;
     if (r->job.valid.T > 0) {
-        LCSM_TRY(tally(r, &sum, err));
+        LCSM_TRY(tally(r, &r->job.valid, r->job.cfg.eval_blocks, &sum, err));
         if (r->result.stopped) return LCSM_OK;
         LCSM_TRY(keep_evaluation(r, &sum, err));
     }
     r->at.evaluated         = r->at.step;
     r->at.evaluated_seconds = seconds;
     r->fresh                = false;
+cleanup:
+    return st;
+}
+
+/* The best model, which takes the place of the last, on all of a text that chose nothing. */
+static lcsm_status test(run *r, lcsm_error *err)
+{
+    lcsm_status st = LCSM_OK;
+    lcsm_tally  sum;
+    if (r->job.test.T == 0) return LCSM_OK;
+    LCSM_TRY(lcsm_snapshot_take(r->job.trainer, r->job.run, err));
+    LCSM_TRY(tally(r, &r->job.test, 0, &sum, err));
+    if (r->result.stopped) return LCSM_OK;
+    lcsm_train_event e  = event_of(r, LCSM_TRAIN_EVAL);
+    e.split             = "test";
+    e.tally             = sum;
+    r->result.test_loss = lcsm_tally_loss(&sum);
+    text_figures(r->job.test.data, &e);
+    LCSM_TRY(lcsm_metrics_write(&r->metrics, &e, NULL, err));
+    tell(r, &e);
 cleanup:
     return st;
 }
@@ -270,9 +290,10 @@ static lcsm_status finish(run *r, const char *why, lcsm_error *err)
     lcsm_status      st = LCSM_OK;
     lcsm_train_event e;
     if (!r->result.stopped && r->at.step != r->at.evaluated) LCSM_TRY(evaluate(r, err));
-    if (r->result.stopped) why = "signal";
     LCSM_TRY(save(r, err));
     if (!has_model(r)) LCSM_TRY(save_model(r, err));
+    if (!r->result.stopped) LCSM_TRY(test(r, err));
+    if (r->result.stopped) why = "signal";
     r->result.reason        = why;
     r->result.best_loss     = r->at.best_loss;
     r->result.best_accuracy = r->at.best_accuracy;
@@ -400,7 +421,7 @@ lcsm_status lcsm_train(const lcsm_context *ctx, const lcsm_train_job *job,
 {
     static const lcsm_train_hooks silent = {0};
     lcsm_status                   st     = LCSM_OK;
-    run                           r      = {.hooks = hooks == NULL ? &silent : hooks};
+    run r = {.hooks = hooks == NULL ? &silent : hooks, .result = {.test_loss = NAN}};
     LCSM_TRY(lcsm_job_open(&r.job, ctx, job, r.hooks, err));
     LCSM_TRY(start(&r, job->resume, err));
     st = loop(&r, err);

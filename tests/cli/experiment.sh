@@ -36,7 +36,13 @@ echo "exit $?"
 echo "exit $?"
 "$LCSM" experiment run tau-lm --out x --data grid/grid.json --valid none.txt
 echo "exit $?"
-for flag in --data --valid --tokenizer; do
+"$LCSM" experiment run tau-lm --out x --data grid/grid.json --test none.txt
+echo "exit $?"
+"$LCSM" experiment run tau-lm --out x --data grid/grid.json --scale paper
+echo "exit $?"
+"$LCSM" experiment run tau-lm --out x --data grid/grid.json --scale paper --tokenizer none.json
+echo "exit $?"
+for flag in --data --valid --test --tokenizer; do
     "$LCSM" experiment run ./grid --out x $flag grid/grid.json --quiet
     echo "exit $?"
 done

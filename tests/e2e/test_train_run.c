@@ -18,6 +18,9 @@ typedef struct {
     const char       *data[1];
     char              text[512];
     int               stop_at, updates, evals, notes;
+    int               stop_evals; /* stop once there were so many evaluations; 0: never */
+    bool              tests;      /* the text is that of all three: data, valid and test */
+    double            valid_loss; /* of the last evaluation */
 } rig;
 
 static void write_text(const char *path)
@@ -55,13 +58,16 @@ static void on_event(void *user, const lcsm_train_event *e)
     rig *r = user;
     r->updates += e->kind == LCSM_TRAIN_UPDATE;
     r->evals += e->kind == LCSM_TRAIN_EVAL;
+    if (e->kind == LCSM_TRAIN_EVAL && strcmp(e->split, "valid") == 0)
+        r->valid_loss = e->tally.loss / (double)e->tally.count;
     r->notes += e->kind == LCSM_TRAIN_NOTE && strstr(e->text, "passed over") != NULL;
 }
 
 static bool on_stop(void *user)
 {
     const rig *r = user;
-    return r->stop_at > 0 && r->updates >= r->stop_at;
+    return (r->stop_at > 0 && r->updates >= r->stop_at)
+        || (r->stop_evals > 0 && r->evals >= r->stop_evals);
 }
 
 static lcsm_status go(rig *r, const char *name, bool resume, lcsm_train_result *out,
@@ -76,6 +82,8 @@ static lcsm_status go(rig *r, const char *name, bool resume, lcsm_train_result *
                           .data_count = resume || r->train.task == LCSM_TASK_MQAR ? 0 : 1,
                           .out        = path,
                           .resume     = resume};
+    job.valid = job.test = r->data;
+    job.valid_count = job.test_count = r->tests && !resume ? 1 : 0;
     r->updates = r->evals = r->notes = 0;
     return lcsm_train(r->ctx, &job, &hooks, out, err);
 }
@@ -150,6 +158,57 @@ TEST(train_resumed_with_more_steps_evaluates_again)
     r.train.eval_every = 100, r.train.steps = 23;
     assert_int_equal(go(&r, "a", true, &out, NULL), LCSM_OK);
     assert_int_equal(r.evals, 1);
+    rig_free(&r);
+}
+
+/* More updates, with a rate that ruins the model: the best one is not the last. */
+static void ruin(rig *r, const char *name, lcsm_train_result *out)
+{
+    r->train.steps = 12, r->train.lr = 3;
+    assert_int_equal(go(r, name, true, out, NULL), LCSM_OK);
+    assert_true(out->best_loss < r->valid_loss);
+}
+
+TEST(train_tests_the_best_model_once_at_its_end)
+{
+    rig               r;
+    lcsm_train_result out;
+    size_t            size;
+    rig_make(&r);
+    r.tests = true, r.train.steps = 10, r.train.schedule = 0;
+    assert_int_equal(go(&r, "a", false, &out, NULL), LCSM_OK);
+    assert_int_equal(r.evals, 3);
+    assert_true(out.test_loss == out.best_loss);
+    ruin(&r, "a", &out);
+    assert_int_equal(r.evals, 2);
+    assert_true(out.test_loss == out.best_loss);
+
+    /* Stopped in the test: it is made when the run goes on, on the run's own text. */
+    r.train.steps = 10, r.train.lr = 0.002, r.stop_evals = 2;
+    assert_int_equal(go(&r, "b", false, &out, NULL), LCSM_OK);
+    assert_string_equal(out.reason, "signal");
+    assert_true(isnan(out.test_loss));
+    r.stop_evals = 0;
+    for (int twice = 0; twice < 2; twice++) {
+        assert_int_equal(go(&r, "b", true, &out, NULL), LCSM_OK);
+        assert_int_equal(r.evals, 1);
+        assert_true(out.test_loss == out.best_loss);
+    }
+    char       *text = (char *)temp_read(&r.f, "b/metrics.jsonl", &size);
+    const char *line = strstr(text, "\"split\":\"test\"");
+    assert_non_null(line);
+    assert_null(strstr(line + 1, "\"split\":\"test\""));
+    free(text);
+    rig_free(&r);
+}
+
+TEST(train_without_a_text_for_it_tests_nothing)
+{
+    rig               r;
+    lcsm_train_result out;
+    rig_make(&r);
+    assert_int_equal(go(&r, "a", false, &out, NULL), LCSM_OK);
+    assert_true(isnan(out.test_loss));
     rig_free(&r);
 }
 

@@ -587,7 +587,7 @@ TEST(every_call_of_an_experiment_is_written_down_once)
     const char *second = strchr(s.command, '\n');
     assert_non_null(second);
     assert_null(strchr(second + 1, '\n'));
-    const char *only = strstr(s.command, "--scale tiny --only b --out");
+    const char *only = strstr(s.command, "--jobs 1 --only b --out");
     assert_true(only != NULL && only < second);
     assert_null(strstr(second, "--only"));
     lcsm_study_free(&s);
