@@ -183,7 +183,7 @@ typedef struct {
     double      loss;          /* of the last update */
     double      best_loss;     /* of evaluations; NAN: none */
     double      best_accuracy; /* NAN: none */
-    double      test_loss;     /* of the best model; NAN: no text for it */
+    double      test_loss;     /* of the best model; NAN: no test was made */
     const char *reason;        /* why it ended: "steps", "signal", ... */
     bool        stopped;       /* by hooks->stop */
 } lcsm_train_result;

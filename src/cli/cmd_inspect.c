@@ -68,7 +68,7 @@ static void print_context(const json_t *root)
     printf("\nnine tenths of all influence lie within %s%.0f of the last %.0f tokens%s\n",
            open ? "at least " : "", number(root, "effective_context"),
            number(json_object_get(root, "influence"), "window"),
-           open ? ": it does not fall off in them" : "");
+           open ? ": the farthest of them still count" : "");
 }
 
 /* A line of blocks, the tallest for the largest change. */

@@ -162,7 +162,7 @@ static void print_json(const char *run, const lcsm_train_result *r)
     put_real(o, "loss", r->loss);
     put_real(o, "best_loss", r->best_loss);
     put_real(o, "best_accuracy", r->best_accuracy);
-    if (isfinite(r->test_loss)) put_real(o, "test_loss", r->test_loss);
+    put_real(o, "test_loss", r->test_loss);
     json_dumpf(o, stdout, JSON_INDENT(2));
     fputc('\n', stdout);
     json_decref(o);

@@ -329,18 +329,20 @@ static lcsm_status check_files(const char *const *paths, size_t count, lcsm_erro
     return st;
 }
 
-/* Language models need text, and recall has no use for it. */
-/* What a run cannot take from the data: the vocabulary that its settings name, and text for its
- * evaluations if it keeps none of the data for them. */
+/* What a run cannot take from the data: a vocabulary that is more than bytes, and text for the
+ * evaluations that its figure comes from, if it keeps none of the data for them. */
 static lcsm_status check_needs(const runner *r, const lcsm_grid_run *run, lcsm_error *err)
 {
+    enum { BYTES = 256 };
     const lcsm_experiment_options *o = r->o;
-    if (run->model.vocab > 0 && o->tokenizer == NULL && r->grid.vocabulary == 0)
-        return lcsm_fail(err, LCSM_ERR_ARGUMENT,
-                         "%s at scale %s has a vocabulary of %td: give it the tokenizer of that "
-                         "size (--tokenizer), which in the paper is GPT-2's",
-                         r->grid.name, r->grid.scale, run->model.vocab);
-    if (run->train.valid_fraction == 0 && o->valid_count == 0)
+    if (run->model.vocab > BYTES && o->tokenizer == NULL && r->grid.vocabulary == 0)
+        return lcsm_fail(
+            err, LCSM_ERR_ARGUMENT,
+            "%s at scale %s has a vocabulary of %td: give it a tokenizer of about that "
+            "size (--tokenizer); the paper's is GPT-2's",
+            r->grid.name, r->grid.scale, run->model.vocab);
+    if (run->train.valid_fraction == 0 && o->valid_count == 0
+        && lcsm_metric_evaluated(lcsm_metric_find(r->grid.metric)))
         return lcsm_fail(err, LCSM_ERR_ARGUMENT,
                          "%s at scale %s trains on all of the data: give it other text for "
                          "evaluations (--valid)",
@@ -348,6 +350,7 @@ static lcsm_status check_needs(const runner *r, const lcsm_grid_run *run, lcsm_e
     return LCSM_OK;
 }
 
+/* Language models need text, and recall has no use for it. */
 static lcsm_status check_text(const runner *r, lcsm_error *err)
 {
     lcsm_status                    st    = LCSM_OK;

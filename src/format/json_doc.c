@@ -243,7 +243,7 @@ lcsm_status lcsm_json_get_text(const char **out, lcsm_json v, lcsm_error *err)
 /* "a", "b" or "c"; cut when it becomes long. */
 static void put_names(lcsm_strbuf *s, const char *const *names, size_t count)
 {
-    enum { ENOUGH = 100 };
+    enum { ENOUGH = 160 };
     for (size_t j = 0; j < count && s->size < ENOUGH; j++)
         lcsm_strbuf_printf(s, "%s\"%s\"", j == 0 ? "" : j + 1 == count ? " or " : ", ", names[j]);
     if (s->size >= ENOUGH) lcsm_strbuf_add(s, ", ...");

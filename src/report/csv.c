@@ -13,6 +13,9 @@ static const char *const FIGURES[] = {
     "loss",   "perplexity", "bits_per_byte", "accuracy",          "steps",
     "tokens", "speed",      "seconds",       "peak_memory_bytes", "parameters"};
 
+/* Of the evaluation on the test set. */
+static const char *const TESTS[][2] = {{"test_loss", "loss"}, {"test_perplexity", "perplexity"}};
+
 /* KEYS, and the axes that are none of them. */
 typedef struct {
     const char **names;
@@ -48,6 +51,7 @@ static void put_heads(lcsm_table *t, const keys *k)
     for (size_t j = 0; j < COUNT(FIRST); j++) lcsm_table_column(t, FIRST[j], LCSM_LEFT);
     for (size_t j = 0; j < k->count; j++) lcsm_table_column(t, k->names[j], LCSM_LEFT);
     for (size_t j = 0; j < COUNT(FIGURES); j++) lcsm_table_column(t, FIGURES[j], LCSM_RIGHT);
+    for (size_t j = 0; j < COUNT(TESTS); j++) lcsm_table_column(t, TESTS[j][0], LCSM_RIGHT);
 }
 
 static void number_cell(lcsm_table *t, double x)
@@ -84,6 +88,8 @@ static void put_values(lcsm_table *t, const keys *k, const lcsm_record *r, const
     }
     for (size_t j = 0; j < COUNT(FIGURES); j++)
         number_cell(t, lcsm_record_value(r, lcsm_metric_find(FIGURES[j])));
+    for (size_t j = 0; j < COUNT(TESTS); j++)
+        number_cell(t, lcsm_record_test(r, lcsm_metric_find(TESTS[j][1])));
 }
 
 static void put_run(lcsm_table *t, const keys *k, const lcsm_study *s, const lcsm_study_run *run)

@@ -370,6 +370,11 @@ static size_t row_of(const lcsm_metric *metric)
     return j;
 }
 
+bool lcsm_metric_evaluated(const lcsm_metric *metric)
+{
+    return METRICS[row_of(metric)].of_run == NULL;
+}
+
 static double best_eval(const lcsm_record *r, const lcsm_metric *metric, bool test)
 {
     size_t offset = METRICS[row_of(metric)].offset;

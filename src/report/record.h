@@ -16,7 +16,7 @@
 #define LCSM_RUN_INSPECT "inspect.json"
 
 /* Grows when a number of inspect.json gets another meaning. */
-enum { LCSM_INSPECT_VERSION = 2 };
+enum { LCSM_INSPECT_VERSION = 3 };
 
 /* Numbers that a line does not have are NaN. */
 typedef struct {
@@ -66,6 +66,8 @@ typedef struct {
 /* perplexity, bits_per_byte, loss, accuracy, speed (tokens read in a second of training),
  * peak_memory_bytes, seconds, steps, tokens or parameters; NULL for another name. */
 const lcsm_metric *lcsm_metric_find(const char *name);
+/* Whether it comes from evaluations, and not from the run as a whole. */
+bool lcsm_metric_evaluated(const lcsm_metric *metric);
 /* That of a name in a file. */
 lcsm_status lcsm_metric_read(const lcsm_metric **out, lcsm_json name, lcsm_error *err);
 

@@ -80,14 +80,23 @@ static void put_state(lcsm_table *t, const lcsm_record *r)
     lcsm_table_mark(t, marks[r->state]);
 }
 
+static bool has_tests(const lcsm_study *s)
+{
+    for (size_t j = 0; j < s->run_count; j++)
+        if (isfinite(lcsm_record_test(&s->runs[j].record, s->metric))) return true;
+    return false;
+}
+
 static void put_runs(lcsm_doc *d, const lcsm_study *s)
 {
-    lcsm_table         t    = {0};
-    const lcsm_metric *rate = lcsm_metric_find("speed");
+    bool               tests = has_tests(s);
+    lcsm_table         t     = {0};
+    const lcsm_metric *rate  = lcsm_metric_find("speed");
     char               text[96];
     lcsm_table_column(&t, "run", LCSM_LEFT);
     lcsm_table_column(&t, "state", LCSM_LEFT);
     lcsm_table_column(&t, s->metric->label, LCSM_RIGHT);
+    if (tests) lcsm_table_column(&t, "test", LCSM_RIGHT);
     lcsm_table_column(&t, "steps", LCSM_RIGHT);
     lcsm_table_column(&t, "tokens/s", LCSM_RIGHT);
     lcsm_table_column(&t, "time", LCSM_RIGHT);
@@ -96,6 +105,7 @@ static void put_runs(lcsm_doc *d, const lcsm_study *s)
         lcsm_table_cell(&t, "%s", s->runs[j].name);
         put_state(&t, r);
         lcsm_table_number(&t, s->metric->digits, lcsm_record_value(r, s->metric));
+        if (tests) lcsm_table_number(&t, s->metric->digits, lcsm_record_test(r, s->metric));
         lcsm_table_number(&t, 0, r->steps);
         lcsm_table_number(&t, 0, lcsm_record_value(r, rate));
         lcsm_table_cell(&t, "%s", lcsm_section_time(text, r->seconds));

@@ -114,23 +114,50 @@ bool lcsm_metrics_ended(const char *run)
     return ended;
 }
 
-/* A test belongs to the end of a run, and is made again with it. */
-static bool stays(const char *text, size_t size, int64_t step, int64_t evaluated)
+bool lcsm_score_better(const lcsm_score *a, const lcsm_score *b, lcsm_task task)
 {
-    json_t     *object = json_loadb(text, size, 0, NULL);
-    json_t     *at     = json_object_get(object, "step");
-    const char *word   = json_string_value(json_object_get(object, "kind"));
-    const char *split  = json_string_value(json_object_get(object, "split"));
-    const char *kind   = word == NULL ? "" : word;
-    bool        end    = strcmp(kind, "end") == 0 || (split != NULL && strcmp(split, "test") == 0);
-    int64_t     last   = strcmp(kind, "eval") == 0 ? evaluated : step;
-    bool        keep   = json_is_integer(at) && json_integer_value(at) <= last && !end;
-    json_decref(object);
-    return keep;
+    if (task == LCSM_TASK_MQAR && a->accuracy > b->accuracy) return true;
+    if (task == LCSM_TASK_MQAR && a->accuracy < b->accuracy) return false;
+    return !(a->loss >= b->loss);
 }
 
-lcsm_status lcsm_metrics_rewind(const char *run, int64_t step, int64_t evaluated, lcsm_error *err)
+static const char *text_of(const json_t *object, const char *key)
 {
+    const char *text = json_string_value(json_object_get(object, key));
+    return text == NULL ? "" : text;
+}
+
+static double number_of(const json_t *object, const char *key)
+{
+    const json_t *value = json_object_get(object, key);
+    return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+typedef struct {
+    int64_t    step, evaluated;
+    lcsm_task  task;
+    lcsm_score best;
+    bool       lost; /* an evaluation that is removed beats the best */
+} rewinding;
+
+/* A test belongs to the end of a run, and is made again with it. */
+static bool stays(rewinding *r, const json_t *object)
+{
+    const json_t *at   = json_object_get(object, "step");
+    bool          eval = strcmp(text_of(object, "kind"), "eval") == 0;
+    if (!json_is_integer(at) || strcmp(text_of(object, "kind"), "end") == 0
+        || strcmp(text_of(object, "split"), "test") == 0)
+        return false;
+    if (json_integer_value(at) <= (eval ? r->evaluated : r->step)) return true;
+    lcsm_score score = {number_of(object, "loss"), number_of(object, "accuracy")};
+    if (eval && lcsm_score_better(&score, &r->best, r->task)) r->lost = true;
+    return false;
+}
+
+lcsm_status lcsm_metrics_rewind(const char *run, int64_t step, int64_t evaluated, lcsm_task task,
+                                lcsm_score *best, lcsm_error *err)
+{
+    rewinding   r    = {step, evaluated, task, *best, false};
     lcsm_status st   = LCSM_OK;
     lcsm_file   file = {0};
     lcsm_strbuf kept = {0};
@@ -140,14 +167,16 @@ lcsm_status lcsm_metrics_rewind(const char *run, int64_t step, int64_t evaluated
     LCSM_TRY(lcsm_file_read(&file, path, (size_t)1 << 40, err));
     const char *text = (const char *)file.data;
     for (size_t at = 0; at < file.size;) {
-        const char *stop = memchr(text + at, '\n', file.size - at);
-        size_t      size = stop == NULL ? file.size - at : (size_t)(stop - text) - at;
-        if (stop != NULL && stays(text + at, size, step, evaluated))
-            lcsm_strbuf_bytes(&kept, text + at, size + 1);
+        const char *stop   = memchr(text + at, '\n', file.size - at);
+        size_t      size   = stop == NULL ? file.size - at : (size_t)(stop - text) - at;
+        json_t     *object = stop == NULL ? NULL : json_loadb(text + at, size, 0, NULL);
+        if (stays(&r, object)) lcsm_strbuf_bytes(&kept, text + at, size + 1);
+        json_decref(object);
         at += size + 1;
     }
     if (kept.failed) LCSM_TRY(lcsm_fail(err, LCSM_ERR_MEMORY, "no room for %s", path));
     LCSM_TRY(lcsm_file_write_atomic(path, lcsm_strbuf_text(&kept), kept.size, err));
+    if (r.lost) *best = (lcsm_score){NAN, NAN};
 cleanup:
     lcsm_strbuf_free(&kept);
     lcsm_file_close(&file);

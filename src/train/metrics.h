@@ -26,8 +26,18 @@ lcsm_status lcsm_metrics_write(const lcsm_metrics *m, const lcsm_train_event *e,
 /* Whether the last line is an end: the run was not killed. */
 bool lcsm_metrics_ended(const char *run);
 
+/* What an evaluation says of a model; NAN: nothing. */
+typedef struct {
+    double loss, accuracy;
+} lcsm_score;
+
+/* By the loss, and in recall by the accuracy first; anything is better than nothing. */
+bool lcsm_score_better(const lcsm_score *a, const lcsm_score *b, lcsm_task task);
+
 /* Removes the lines of updates after `step` and of evaluations after `evaluated`, which a resumed
- * run writes again, and ends. */
-lcsm_status lcsm_metrics_rewind(const char *run, int64_t step, int64_t evaluated, lcsm_error *err);
+ * run writes again, and ends and tests. The best score becomes nothing if one that is removed beats
+ * it: its model has taken the place of the best one. */
+lcsm_status lcsm_metrics_rewind(const char *run, int64_t step, int64_t evaluated, lcsm_task task,
+                                lcsm_score *best, lcsm_error *err);
 
 #endif

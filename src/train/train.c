@@ -139,18 +139,17 @@ static void text_figures(const lcsm_dataset *d, lcsm_train_event *e)
     if (words > 0) e->word_perplexity = exp(e->tally.loss / words);
 }
 
-/* True for the first, and for one that is better than all before: by its loss, and in recall by its
- * accuracy first. Both numbers are kept of the same evaluation. */
-static bool better(run *r, double loss, double accuracy)
+/* True for the first, and for one that is better than all before. Both numbers are kept of the same
+ * evaluation. */
+static bool better(run *r, const lcsm_tally *sum)
 {
-    bool recall = r->job.cfg.task == LCSM_TASK_MQAR;
-    bool best   = !(loss >= r->at.best_loss);
-    if (recall && accuracy > r->at.best_accuracy) best = true;
-    if (recall && accuracy < r->at.best_accuracy) best = false;
-    r->at.worse = best ? 0 : r->at.worse + 1;
-    if (!best) return false;
-    r->at.best_loss     = loss;
-    r->at.best_accuracy = accuracy;
+    lcsm_score now  = {lcsm_tally_loss(sum), lcsm_tally_accuracy(sum)};
+    lcsm_score best = {r->at.best_loss, r->at.best_accuracy};
+    bool       is   = lcsm_score_better(&now, &best, (lcsm_task)r->job.cfg.task);
+    r->at.worse     = is ? 0 : r->at.worse + 1;
+    if (!is) return false;
+    r->at.best_loss     = now.loss;
+    r->at.best_accuracy = now.accuracy;
     return true;
 }
 
@@ -160,7 +159,7 @@ static lcsm_status keep_evaluation(run *r, const lcsm_tally *sum, lcsm_error *er
     lcsm_train_event e  = event_of(r, LCSM_TRAIN_EVAL);
     e.tally             = *sum;
     text_figures(r->job.valid.data, &e);
-    e.best = better(r, lcsm_tally_loss(sum), lcsm_tally_accuracy(sum));
+    e.best = better(r, sum);
     if (e.best) LCSM_TRY(save_model(r, err));
     LCSM_TRY(lcsm_metrics_write(&r->metrics, &e, NULL, err));
     tell(r, &e);
@@ -205,6 +204,15 @@ static lcsm_status test(run *r, lcsm_error *err)
     tell(r, &e);
 cleanup:
     return st;
+}
+
+/* A run that came to its end is not lost with a test that has no number. */
+static lcsm_status test_if_finite(run *r, lcsm_error *err)
+{
+    lcsm_status st = test(r, err);
+    if (st != LCSM_ERR_NUMBER) return st;
+    note(r, "the test of the best model gave a number that is not finite; it is left out");
+    return LCSM_OK;
 }
 
 /* ---- the loop ----------------------------------------------------------------------------- */
@@ -292,7 +300,7 @@ static lcsm_status finish(run *r, const char *why, lcsm_error *err)
     if (!r->result.stopped && r->at.step != r->at.evaluated) LCSM_TRY(evaluate(r, err));
     LCSM_TRY(save(r, err));
     if (!has_model(r)) LCSM_TRY(save_model(r, err));
-    if (!r->result.stopped) LCSM_TRY(test(r, err));
+    if (!r->result.stopped) LCSM_TRY(test_if_finite(r, err));
     if (r->result.stopped) why = "signal";
     r->result.reason        = why;
     r->result.best_loss     = r->at.best_loss;
@@ -373,8 +381,18 @@ static lcsm_status go_on(run *r, lcsm_error *err)
     LCSM_TRY(lcsm_snapshot_load(r->job.run, r->job.trainer, &r->at, &found, note, r, err));
     LCSM_TRY(found ? check_data(r, err) : begin_again(r, err));
     r->last  = (lcsm_update){.step = r->at.step, .tokens = r->at.tokens, .loss = NAN};
-    r->fresh = found;
+    r->fresh = found && r->job.valid.T > 0; /* else the model may be older than the checkpoint */
 cleanup:
+    return st;
+}
+
+static lcsm_status rewind_metrics(run *r, lcsm_error *err)
+{
+    lcsm_score  best    = {r->at.best_loss, r->at.best_accuracy};
+    lcsm_status st      = lcsm_metrics_rewind(r->job.run, r->at.step, r->at.evaluated,
+                                              (lcsm_task)r->job.cfg.task, &best, err);
+    r->at.best_loss     = best.loss;
+    r->at.best_accuracy = best.accuracy;
     return st;
 }
 
@@ -387,7 +405,7 @@ static lcsm_status start(run *r, bool resume, lcsm_error *err)
     LCSM_TRY(reserve(r, err));
     if (resume) LCSM_TRY(go_on(r, err));
     LCSM_TRY(lcsm_job_store(&r->job, resume, err));
-    if (resume) LCSM_TRY(lcsm_metrics_rewind(r->job.run, r->at.step, r->at.evaluated, err));
+    if (resume) LCSM_TRY(rewind_metrics(r, err));
     r->at.data = r->job.data;
     r->at.hash = r->job.hash;
     if (r->job.cfg.tensorboard) LCSM_TRY(lcsm_tensorboard_open(&r->metrics.board, r->job.run, err));

@@ -202,6 +202,49 @@ TEST(train_tests_the_best_model_once_at_its_end)
     rig_free(&r);
 }
 
+/* The files of a killed run: a model that is newer than the checkpoint it goes on from. */
+TEST(train_resumed_after_a_kill_with_another_rate_tests_a_model_it_has_measured)
+{
+    rig               r;
+    lcsm_train_result out;
+    size_t            size;
+    rig_make(&r);
+    r.tests = true;
+    assert_int_equal(go(&r, "a", false, &out, NULL), LCSM_OK);
+    for (int step = 9; step <= 12; step += 3) {
+        char file[64];
+        snprintf(file, sizeof file, "a/checkpoints/step-%08d/model.safetensors", step);
+        unsigned char *data = temp_read(&r.f, file, &size);
+        data[size - 1] ^= 1;
+        temp_write(&r.f, file, data, size);
+        free(data);
+    }
+    r.train.lr = 3;
+    assert_int_equal(go(&r, "a", true, &out, NULL), LCSM_OK);
+    assert_int_equal(r.updates, 6);
+    assert_true(out.test_loss == out.best_loss);
+    rig_free(&r);
+}
+
+/* The files of a run without evaluations that was killed between its checkpoint and its model. */
+TEST(train_resumed_with_a_model_that_is_too_old_writes_it_again)
+{
+    rig               r;
+    lcsm_train_result out;
+    size_t            size;
+    rig_make(&r);
+    r.train.valid_fraction = 0;
+    assert_int_equal(go(&r, "whole", false, &out, NULL), LCSM_OK);
+    assert_int_equal(go(&r, "parts", false, &out, NULL), LCSM_OK);
+    unsigned char *old =
+        temp_read(&r.f, "parts/checkpoints/step-00000009/model.safetensors", &size);
+    temp_write(&r.f, "parts/model.safetensors", old, size);
+    assert_int_equal(go(&r, "parts", true, &out, NULL), LCSM_OK);
+    same_runs(&r);
+    free(old);
+    rig_free(&r);
+}
+
 TEST(train_without_a_text_for_it_tests_nothing)
 {
     rig               r;

@@ -184,7 +184,7 @@ TEST(decays_of_learned_gates_are_half_lives)
     assert_int_equal(lcsm_decays_read(&d, &r, NULL), LCSM_OK);
     assert_true(!d.from_inspect); /* its numbers have another meaning */
     lcsm_decays_free(&d);
-    put(&f, "run", "inspect.json", "{\"version\": 2, \"layers\": [{\"half_life\": [1, null, 3]}]}");
+    put(&f, "run", "inspect.json", "{\"version\": 3, \"layers\": [{\"half_life\": [1, null, 3]}]}");
     assert_int_equal(lcsm_decays_read(&d, &r, NULL), LCSM_OK);
     assert_true(d.from_inspect && isinf(d.half_life[0]));
     assert_near(d.half_life[2], 1, 0);
@@ -632,7 +632,7 @@ TEST(report_in_csv_has_metric_scale_and_axes)
                      "lr,seed,tau,loss,perplexity,bits_per_byte,accuracy,steps,tokens,speed,");
     assert_has(rows, "n,x,v,done,tiny,");
     assert_has(rows, "/study/runs/x,,,0,,8,,,16,,,,,4,40,16,");
-    assert_has(rows, "/study/runs/y,,,,,8,0.1,2,0.5,,,,,,,,,,\r\n");
+    assert_has(rows, "/study/runs/y,,,,,8,0.1,2,0.5,,,,,,,,,,,,\r\n");
     free(rows);
     temp_folder_remove(&f);
 }
