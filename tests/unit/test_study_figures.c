@@ -118,7 +118,7 @@ TEST(figures_of_a_speed_have_panels_too)
 TEST(figures_of_half_lives_say_whose_they_are_and_how_they_were_made)
 {
     static const double points[][2] = {{16, 1}, {32, 1}};
-    static const char   inspect[] = "{\"version\": 2, \"layers\": [{\"half_life\": [1, null, 3]}]}";
+    static const char   inspect[] = "{\"version\": 3, \"layers\": [{\"half_life\": [1, null, 3]}]}";
     temp_folder         f         = temp_folder_make();
     lcsm_record         r;
     sample              a;
