@@ -107,6 +107,12 @@ bool lcsm_json_has(const lcsm_json *object, const char *key)
     return value != NULL && !json_is_null(value);
 }
 
+double lcsm_json_number(const json_t *object, const char *key)
+{
+    const json_t *v = json_object_get(object, key);
+    return json_is_number(v) ? json_number_value(v) : NAN;
+}
+
 size_t lcsm_json_count(const lcsm_json *v)
 {
     return json_is_array(v->value) ? json_array_size(v->value) : json_object_size(v->value);

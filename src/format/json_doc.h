@@ -63,6 +63,9 @@ lcsm_json lcsm_json_item(const lcsm_json *array, size_t index);
 /* There, and not null. */
 bool lcsm_json_has(const lcsm_json *object, const char *key);
 
+/* A number of an object that may lack it, or be NULL; NAN: there is none. */
+double lcsm_json_number(const json_t *object, const char *key);
+
 /* Members or items; 0 for anything else. */
 size_t lcsm_json_count(const lcsm_json *v);
 

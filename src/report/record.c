@@ -36,16 +36,10 @@ static const field EVAL_FIELDS[] = {EVAL(step),    EVAL(tokens),     EVAL(second
                                     EVAL(loss),    EVAL(perplexity), EVAL(bits_per_byte),
                                     EVAL(accuracy)};
 
-static double number(const json_t *line, const char *key)
-{
-    const json_t *v = json_object_get(line, key);
-    return json_is_number(v) ? json_number_value(v) : NAN;
-}
-
 static void take_fields(void *to, const json_t *line, const field *fields, size_t count)
 {
     for (size_t j = 0; j < count; j++)
-        *(double *)(void *)((char *)to + fields[j].offset) = number(line, fields[j].key);
+        *(double *)(void *)((char *)to + fields[j].offset) = lcsm_json_number(line, fields[j].key);
 }
 
 /* Room for one more; count is a power of two when it is full. */
@@ -67,7 +61,7 @@ static void rewind_to(lcsm_record *r, double step)
 
 static void take_number(double *to, const json_t *line, const char *key)
 {
-    double v = number(line, key);
+    double v = lcsm_json_number(line, key);
     if (!isnan(v)) *to = v;
 }
 
@@ -290,7 +284,8 @@ static double speed_of(const lcsm_record *r)
     static const char *const factors[] = {"batch_size", "seq_len", "accumulate"};
     double                  *speeds = malloc((r->train_count + 1) * sizeof *speeds), update = 1;
     if (speeds == NULL) return NAN;
-    for (size_t j = 0; j < COUNT(factors); j++) update *= number(r->config.root, factors[j]);
+    for (size_t j = 0; j < COUNT(factors); j++)
+        update *= lcsm_json_number(r->config.root, factors[j]);
     size_t n      = piece_speeds(speeds, r);
     double factor = update;
     if (n == 0) {

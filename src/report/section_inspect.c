@@ -6,12 +6,6 @@
 #include "report/chart.h"
 #include "report/section.h"
 
-static double number(const json_t *object, const char *key)
-{
-    const json_t *v = json_object_get(object, key);
-    return json_is_number(v) ? json_number_value(v) : NAN;
-}
-
 /* ---- layers -------------------------------------------------------------------------------- */
 
 static const struct {
@@ -36,7 +30,7 @@ static void put_layer(lcsm_table *t, const json_t *layer)
         const json_t *v = json_object_get(layer, COLUMNS[c].key);
         if (c == 0 && why != NULL) lcsm_table_cell(t, "none: %s", why);
         else if (json_is_null(v)) lcsm_table_cell(t, "%s", "for ever");
-        else lcsm_table_number(t, COLUMNS[c].digits, number(layer, COLUMNS[c].key));
+        else lcsm_table_number(t, COLUMNS[c].digits, lcsm_json_number(layer, COLUMNS[c].key));
     }
 }
 
@@ -76,7 +70,7 @@ static bool take_list(lcsm_series *out, double **memory, const json_t *list, con
 static void put_norms(lcsm_doc *d, const json_t *root, const char *file)
 {
     const json_t *layers = json_object_get(root, "layers");
-    double        every  = number(root, "state_norm_every");
+    double        every  = lcsm_json_number(root, "state_norm_every");
     enum { MOST = 64 };
     lcsm_series series[MOST];
     double     *memory[MOST];
@@ -131,7 +125,7 @@ static void put_influence(lcsm_doc *d, const json_t *root, const char *file)
         "earlier token is another. Nine tenths of all influence lie within %s%.0f of the last %.0f "
         "tokens.",
         json_is_true(json_object_get(root, "effective_context_open")) ? "at least " : "",
-        number(root, "effective_context"), series.x[series.count - 1]);
+        lcsm_json_number(root, "effective_context"), series.x[series.count - 1]);
     free(memory);
 }
 

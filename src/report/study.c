@@ -206,12 +206,6 @@ static lcsm_status find_cells(lcsm_study *s, lcsm_error *err)
 
 /* ---- the paper's numbers ------------------------------------------------------------------- */
 
-static double printed(const json_t *row, const char *key)
-{
-    const json_t *v = json_object_get(row, key);
-    return json_is_number(v) ? json_number_value(v) : NAN;
-}
-
 static bool any_finite(const double *values, size_t count)
 {
     for (size_t j = 0; j < count; j++)
@@ -232,9 +226,9 @@ static lcsm_status read_paper(lcsm_study *s, lcsm_error *err)
         const char   *label = json_string_value(json_object_get(row, "label"));
         size_t        v     = label == NULL ? s->variant_count : lcsm_study_variant(s, label);
         if (v == s->variant_count) continue;
-        s->paper_valid[v]      = printed(row, "valid");
-        s->paper_test[v]       = printed(row, "test");
-        s->paper_parameters[v] = printed(row, "parameters");
+        s->paper_valid[v]      = lcsm_json_number(row, "valid");
+        s->paper_test[v]       = lcsm_json_number(row, "test");
+        s->paper_parameters[v] = lcsm_json_number(row, "parameters");
     }
     bool valid = any_finite(s->paper_valid, s->variant_count);
     bool test  = any_finite(s->paper_test, s->variant_count);

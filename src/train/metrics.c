@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "format/json_doc.h"
 #include "format/json_write.h"
 #include "format/run_folder.h"
 #include "train/trainer.h"
@@ -95,6 +96,12 @@ lcsm_status lcsm_metrics_write(const lcsm_metrics *m, const lcsm_train_event *e,
 
 /* ---- going back --------------------------------------------------------------------------- */
 
+static const char *text_of(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return text == NULL ? "" : text;
+}
+
 bool lcsm_metrics_ended(const char *run)
 {
     lcsm_file file = {0};
@@ -106,9 +113,8 @@ bool lcsm_metrics_ended(const char *run)
     const char *text = (const char *)file.data;
     size_t      stop = file.size > 0 ? file.size - 1 : 0, from = stop; /* of the last line */
     while (from > 0 && text[from - 1] != '\n') from--;
-    json_t     *object = json_loadb(text + from, stop - from, 0, NULL);
-    const char *kind   = json_string_value(json_object_get(object, "kind"));
-    ended              = kind != NULL && strcmp(kind, "end") == 0;
+    json_t *object = json_loadb(text + from, stop - from, 0, NULL);
+    ended          = strcmp(text_of(object, "kind"), "end") == 0;
     json_decref(object);
     lcsm_file_close(&file);
     return ended;
@@ -119,18 +125,6 @@ bool lcsm_score_better(const lcsm_score *a, const lcsm_score *b, lcsm_task task)
     if (task == LCSM_TASK_MQAR && a->accuracy > b->accuracy) return true;
     if (task == LCSM_TASK_MQAR && a->accuracy < b->accuracy) return false;
     return !(a->loss >= b->loss);
-}
-
-static const char *text_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text == NULL ? "" : text;
-}
-
-static double number_of(const json_t *object, const char *key)
-{
-    const json_t *value = json_object_get(object, key);
-    return json_is_number(value) ? json_number_value(value) : NAN;
 }
 
 typedef struct {
@@ -149,7 +143,7 @@ static bool stays(rewinding *r, const json_t *object)
         || strcmp(text_of(object, "split"), "test") == 0)
         return false;
     if (json_integer_value(at) <= (eval ? r->evaluated : r->step)) return true;
-    lcsm_score score = {number_of(object, "loss"), number_of(object, "accuracy")};
+    lcsm_score score = {lcsm_json_number(object, "loss"), lcsm_json_number(object, "accuracy")};
     if (eval && lcsm_score_better(&score, &r->best, r->task)) r->lost = true;
     return false;
 }
