@@ -1,5 +1,5 @@
 /*
- * train/snapshot.h - a checkpoint of a run: all that the next update depends on.
+ * train/run_checkpoint.h - a checkpoint of a run: all that the next update depends on.
  *
  *     model.safetensors       values
  *     optimizer.safetensors   m.NAME and v.NAME, and `memory` if it is carried
@@ -7,8 +7,8 @@
  *
  * A run that goes on from one ends with the same bits as one that was never interrupted.
  */
-#ifndef LCSM_TRAIN_SNAPSHOT_H
-#define LCSM_TRAIN_SNAPSHOT_H
+#ifndef LCSM_TRAIN_RUN_CHECKPOINT_H
+#define LCSM_TRAIN_RUN_CHECKPOINT_H
 #include "train/trainer.h"
 
 typedef struct {
@@ -23,18 +23,19 @@ typedef struct {
     double  best_accuracy;     /* NAN: no evaluation yet */
 } lcsm_progress;
 
-lcsm_status lcsm_snapshot_save(const char *run, const lcsm_trainer *t, const lcsm_progress *p,
-                               size_t keep, lcsm_error *err);
+lcsm_status lcsm_run_checkpoint_save(const char *run, const lcsm_trainer *t, const lcsm_progress *p,
+                                     size_t keep, lcsm_error *err);
 
 /* The values of the model of a folder. */
-lcsm_status lcsm_snapshot_take(lcsm_trainer *t, const char *folder, lcsm_error *err);
+lcsm_status lcsm_run_model_take(lcsm_trainer *t, const char *folder, lcsm_error *err);
 
 /* Is told what was passed over, and why. */
-typedef void lcsm_snapshot_note(void *user, const char *text);
+typedef void lcsm_run_checkpoint_note(void *user, const char *text);
 
 /* The newest checkpoint that verifies; *found is false, and nothing has changed, if there is none
  * at all. If there are some and none verifies, that is an error. */
-lcsm_status lcsm_snapshot_load(const char *run, lcsm_trainer *t, lcsm_progress *p, bool *found,
-                               lcsm_snapshot_note *note, void *user, lcsm_error *err);
+lcsm_status lcsm_run_checkpoint_load(const char *run, lcsm_trainer *t, lcsm_progress *p,
+                                     bool *found, lcsm_run_checkpoint_note *note, void *user,
+                                     lcsm_error *err);
 
 #endif

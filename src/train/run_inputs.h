@@ -1,9 +1,9 @@
 /*
- * train/job.h - what a run works with: settings, tokenizer, data, model, trainer; and how it is
- * written into config.json.
+ * train/run_inputs.h - what a run works with: settings, tokenizer, data, model, trainer; and how it
+ * is written into config.json.
  */
-#ifndef LCSM_TRAIN_JOB_H
-#define LCSM_TRAIN_JOB_H
+#ifndef LCSM_TRAIN_RUN_INPUTS_H
+#define LCSM_TRAIN_RUN_INPUTS_H
 #include <jansson.h>
 #include <lcsm/tokenizer.h>
 
@@ -27,14 +27,15 @@ typedef struct {
     int64_t             total; /* updates; 0: only time ends the run */
     int64_t             data;  /* tokens, or examples, of the training data */
     int64_t             hash;  /* of those tokens, without its last bit; 0: no text */
-} lcsm_job;
+} lcsm_run_inputs;
 
 /* Opens everything and writes nothing; the folder of a run that is resumed is locked. */
-lcsm_status lcsm_job_open(lcsm_job *j, const lcsm_context *ctx, const lcsm_train_job *want,
-                          const lcsm_train_hooks *hooks, lcsm_error *err);
-void        lcsm_job_close(lcsm_job *j);
+lcsm_status lcsm_run_inputs_open(lcsm_run_inputs *j, const lcsm_context *ctx,
+                                 const lcsm_train_job *want, const lcsm_train_hooks *hooks,
+                                 lcsm_error *err);
+void        lcsm_run_inputs_close(lcsm_run_inputs *j);
 
 /* Writes the settings; a new run gets its folder, locked, and its tokenizer too. */
-lcsm_status lcsm_job_store(lcsm_job *j, bool resume, lcsm_error *err);
+lcsm_status lcsm_run_inputs_store(lcsm_run_inputs *j, bool resume, lcsm_error *err);
 
 #endif

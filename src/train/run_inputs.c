@@ -1,5 +1,5 @@
-/* job.c - opens what a run works with. */
-#include "train/job.h"
+/* run_inputs.c - opens what a run works with, before its first step. */
+#include "train/run_inputs.h"
 
 #include <jansson.h>
 #include <stdlib.h>
@@ -29,7 +29,7 @@ static json_t *settings_json(const lcsm_model_config *model, const lcsm_train_co
     return NULL;
 }
 
-static lcsm_status write_config(const lcsm_job *j, bool resume, lcsm_error *err)
+static lcsm_status write_config(const lcsm_run_inputs *j, bool resume, lcsm_error *err)
 {
     lcsm_status st     = LCSM_OK;
     json_t     *object = settings_json(&j->model_cfg, &j->cfg);
@@ -93,7 +93,7 @@ static lcsm_status check_same(const char *key, json_t *want, json_t *have, lcsm_
 }
 
 /* A run that is resumed has the task and the model that it began with, and its vocabulary. */
-static lcsm_status check_resumed(lcsm_job *j, lcsm_error *err)
+static lcsm_status check_resumed(lcsm_run_inputs *j, lcsm_error *err)
 {
     lcsm_status       st   = LCSM_OK;
     json_t           *want = NULL, *have = NULL;
@@ -131,7 +131,7 @@ static lcsm_status whole_paths(json_t **out, const char *const *list, size_t cou
 }
 
 /* What is not given is read from the run that is resumed. */
-static lcsm_status find_paths(lcsm_job *j, const lcsm_train_job *want, lcsm_error *err)
+static lcsm_status find_paths(lcsm_run_inputs *j, const lcsm_train_job *want, lcsm_error *err)
 {
     const char *const *lists[]  = {want->data, want->valid, want->test};
     const size_t       counts[] = {want->data_count, want->valid_count, want->test_count};
@@ -149,7 +149,7 @@ cleanup:
 
 /* ---- text --------------------------------------------------------------------------------- */
 
-static lcsm_status check_tokenizer(const lcsm_job *j, const char *given, lcsm_error *err)
+static lcsm_status check_tokenizer(const lcsm_run_inputs *j, const char *given, lcsm_error *err)
 {
     lcsm_tokenizer *tok = NULL;
     lcsm_status     st  = lcsm_tokenizer_load(&tok, given, err);
@@ -163,7 +163,7 @@ static lcsm_status check_tokenizer(const lcsm_job *j, const char *given, lcsm_er
 }
 
 /* The run's own, once it has one. */
-static lcsm_status open_tokenizer(lcsm_job *j, const lcsm_train_job *want, lcsm_error *err)
+static lcsm_status open_tokenizer(lcsm_run_inputs *j, const lcsm_train_job *want, lcsm_error *err)
 {
     char        own[LCSM_PATH_MAX];
     lcsm_status st = lcsm_path_join(own, want->out, LCSM_RUN_TOKENIZER, err);
@@ -179,7 +179,7 @@ cleanup:
     return st;
 }
 
-static lcsm_status set_vocabulary(lcsm_job *j, bool resume, lcsm_error *err)
+static lcsm_status set_vocabulary(lcsm_run_inputs *j, bool resume, lcsm_error *err)
 {
     size_t     vocab = lcsm_tokenizer_vocab(j->tok);
     ptrdiff_t *own   = &j->model_cfg.vocab;
@@ -194,7 +194,7 @@ static lcsm_status set_vocabulary(lcsm_job *j, bool resume, lcsm_error *err)
 }
 
 typedef struct {
-    lcsm_job               *j;
+    lcsm_run_inputs        *j;
     const lcsm_train_hooks *hooks;
     lcsm_dataset_options    options;
     time_t                  said; /* when progress was last told */
@@ -232,8 +232,8 @@ static lcsm_status open_paths(lcsm_dataset **out, reader *r, const json_t *paths
 
 static lcsm_status open_text(reader *r, lcsm_error *err)
 {
-    lcsm_job   *j  = r->j;
-    lcsm_status st = LCSM_OK;
+    lcsm_run_inputs *j  = r->j;
+    lcsm_status      st = LCSM_OK;
     if (j->paths[DATA] == NULL)
         return lcsm_fail(err, LCSM_ERR_ARGUMENT, "no data; say which files or folders of text");
     for (size_t k = 0; k < COUNT(PATHS); k++)
@@ -255,8 +255,8 @@ cleanup:
 }
 
 /* The end-of-text token, if there is one, ends every line, as in the paper's data. */
-static lcsm_status open_lm(lcsm_job *j, const lcsm_train_job *want, const lcsm_train_hooks *hooks,
-                           lcsm_error *err)
+static lcsm_status open_lm(lcsm_run_inputs *j, const lcsm_train_job *want,
+                           const lcsm_train_hooks *hooks, lcsm_error *err)
 {
     lcsm_status st = LCSM_OK;
     LCSM_TRY(find_paths(j, want, err));
@@ -272,7 +272,7 @@ cleanup:
     return st;
 }
 
-static lcsm_status open_recall(lcsm_job *j, const lcsm_train_job *want, lcsm_error *err)
+static lcsm_status open_recall(lcsm_run_inputs *j, const lcsm_train_job *want, lcsm_error *err)
 {
     size_t texts = want->data_count + want->valid_count + want->test_count;
     if (texts > 0 || want->tokenizer != NULL || want->cache != NULL)
@@ -294,7 +294,7 @@ static int64_t least(int64_t a, int64_t b)
 }
 
 /* The smallest of the budgets, in updates. */
-static int64_t budget(const lcsm_job *j, int64_t epoch)
+static int64_t budget(const lcsm_run_inputs *j, int64_t epoch)
 {
     const lcsm_train_config *c      = &j->cfg;
     int64_t                  update = c->batch_size * c->seq_len * c->accumulate;
@@ -306,7 +306,7 @@ static int64_t budget(const lcsm_job *j, int64_t epoch)
     return total;
 }
 
-static lcsm_status open_trainer(lcsm_job *j, lcsm_error *err)
+static lcsm_status open_trainer(lcsm_run_inputs *j, lcsm_error *err)
 {
     lcsm_status st    = LCSM_OK;
     int64_t     epoch = lcsm_batches_count(&j->train) / j->cfg.accumulate;
@@ -320,7 +320,7 @@ cleanup:
 }
 
 /* Two that train in one folder would write over each other's files. */
-static lcsm_status lock_folder(lcsm_job *j, lcsm_error *err)
+static lcsm_status lock_folder(lcsm_run_inputs *j, lcsm_error *err)
 {
     lcsm_status st = lcsm_folder_lock(&j->lock, j->run, err);
     if (st == LCSM_OK && j->lock < 0)
@@ -330,7 +330,7 @@ static lcsm_status lock_folder(lcsm_job *j, lcsm_error *err)
     return st == LCSM_OK ? lcsm_file_sweep(j->run, err) : st;
 }
 
-lcsm_status lcsm_job_store(lcsm_job *j, bool resume, lcsm_error *err)
+lcsm_status lcsm_run_inputs_store(lcsm_run_inputs *j, bool resume, lcsm_error *err)
 {
     char        path[LCSM_PATH_MAX];
     lcsm_status st = LCSM_OK;
@@ -361,11 +361,12 @@ static lcsm_status check_folder(const lcsm_train_job *want, lcsm_error *err)
     return lcsm_fail(err, LCSM_ERR_IO, "%s is no run: it has no " LCSM_RUN_CONFIG, want->out);
 }
 
-lcsm_status lcsm_job_open(lcsm_job *j, const lcsm_context *ctx, const lcsm_train_job *want,
-                          const lcsm_train_hooks *hooks, lcsm_error *err)
+lcsm_status lcsm_run_inputs_open(lcsm_run_inputs *j, const lcsm_context *ctx,
+                                 const lcsm_train_job *want, const lcsm_train_hooks *hooks,
+                                 lcsm_error *err)
 {
     lcsm_status st = LCSM_OK;
-    *j             = (lcsm_job){
+    *j             = (lcsm_run_inputs){
                     .ctx = ctx, .run = want->out, .model_cfg = *want->model, .cfg = *want->train, .lock = -1};
     lcsm_train_wire(&j->cfg, &j->model_cfg);
     LCSM_TRY(check_folder(want, err));
@@ -380,7 +381,7 @@ cleanup:
     return st;
 }
 
-void lcsm_job_close(lcsm_job *j)
+void lcsm_run_inputs_close(lcsm_run_inputs *j)
 {
     lcsm_trainer_free(j->trainer);
     lcsm_model_free(j->model);
@@ -392,5 +393,5 @@ void lcsm_job_close(lcsm_job *j)
     }
     lcsm_tokenizer_free(j->tok);
     lcsm_folder_unlock(j->lock);
-    *j = (lcsm_job){.lock = -1};
+    *j = (lcsm_run_inputs){.lock = -1};
 }

@@ -1,4 +1,4 @@
-/* train.c - a whole run: updates, evaluations, checkpoints, and why it ends. */
+/* run_loop.c - a whole run: steps, evaluations, checkpoints, and why it ends. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,12 +6,12 @@
 #include "base/clock.h"
 #include "base/size.h"
 #include "format/run_folder.h"
-#include "train/job.h"
 #include "train/metrics.h"
-#include "train/snapshot.h"
+#include "train/run_checkpoint.h"
+#include "train/run_inputs.h"
 
 typedef struct {
-    lcsm_job                job;
+    lcsm_run_inputs         in;
     const lcsm_train_hooks *hooks;
     lcsm_metrics            metrics;
     lcsm_progress           at;
@@ -26,8 +26,8 @@ typedef struct {
 /* How much of the run is done at a step and a time, 0 .. 1. */
 static double fraction_at(const run *r, int64_t step, double seconds)
 {
-    double steps = 0, time = 0, minutes = r->job.cfg.minutes;
-    if (r->job.total > 0) steps = (double)step / (double)r->job.total;
+    double steps = 0, time = 0, minutes = r->in.cfg.minutes;
+    if (r->in.total > 0) steps = (double)step / (double)r->in.total;
     if (minutes > 0) time = seconds / (60 * minutes);
     return fmin(1, fmax(steps, time));
 }
@@ -58,7 +58,7 @@ static lcsm_train_event event_of(const run *r, lcsm_train_event_kind kind)
                               .seconds           = r->at.seconds,
                               .tokens_per_second = r->pace,
                               .left              = f > 0 ? r->at.seconds * (1 - f) / f : NAN,
-                              .bytes             = lcsm_trainer_bytes(r->job.trainer)};
+                              .bytes             = lcsm_trainer_bytes(r->in.trainer)};
 }
 
 static void tell(const run *r, const lcsm_train_event *e)
@@ -77,12 +77,12 @@ static void note(void *user, const char *text)
 
 static lcsm_status save_model(const run *r, lcsm_error *err)
 {
-    const lcsm_params *p      = r->job.model->params;
+    const lcsm_params *p      = r->in.model->params;
     lcsm_named_tensor *values = NULL;
     lcsm_status        st     = lcsm_model_tensors(&values, p, err);
     if (st == LCSM_OK)
         st = lcsm_run_store(
-            r->job.run,
+            r->in.run,
             &(lcsm_run_file){.name = LCSM_RUN_MODEL, .tensors = values, .count = p->count}, err);
     free(values);
     return st;
@@ -91,7 +91,7 @@ static lcsm_status save_model(const run *r, lcsm_error *err)
 static bool has_model(const run *r)
 {
     char path[LCSM_PATH_MAX];
-    return lcsm_path_join(path, r->job.run, LCSM_RUN_MODEL, NULL) == LCSM_OK
+    return lcsm_path_join(path, r->in.run, LCSM_RUN_MODEL, NULL) == LCSM_OK
         && lcsm_path_exists(path);
 }
 
@@ -101,8 +101,9 @@ static lcsm_status save(run *r, lcsm_error *err)
     lcsm_status      st = LCSM_OK;
     lcsm_train_event e  = event_of(r, LCSM_TRAIN_SAVE);
     if (r->fresh) return LCSM_OK;
-    LCSM_TRY(lcsm_snapshot_save(r->job.run, r->job.trainer, &r->at, (size_t)r->job.cfg.keep, err));
-    if (r->job.valid.T == 0) LCSM_TRY(save_model(r, err));
+    LCSM_TRY(
+        lcsm_run_checkpoint_save(r->in.run, r->in.trainer, &r->at, (size_t)r->in.cfg.keep, err));
+    if (r->in.valid.T == 0) LCSM_TRY(save_model(r, err));
     r->fresh = true;
     tell(r, &e);
 cleanup:
@@ -121,7 +122,7 @@ static lcsm_status tally(run *r, const lcsm_batches *s, int64_t most, lcsm_tally
     *sum = (lcsm_tally){0};
     for (int64_t j = 0; j < batches && !asked_to_stop(r); j++) {
         lcsm_batches_fill(s, j, r->tokens, r->targets, NULL);
-        lcsm_status st = lcsm_trainer_evaluate(r->job.trainer, r->tokens, r->targets, sum, err);
+        lcsm_status st = lcsm_trainer_evaluate(r->in.trainer, r->tokens, r->targets, sum, err);
         if (st != LCSM_OK) return st;
         r->at.seconds = lcsm_now() - r->began;
     }
@@ -145,7 +146,7 @@ static bool better(run *r, const lcsm_tally *sum)
 {
     lcsm_score now  = {lcsm_tally_loss(sum), lcsm_tally_accuracy(sum)};
     lcsm_score best = {r->at.best_loss, r->at.best_accuracy};
-    bool       is   = lcsm_score_better(&now, &best, (lcsm_task)r->job.cfg.task);
+    bool       is   = lcsm_score_better(&now, &best, (lcsm_task)r->in.cfg.task);
     r->at.worse     = is ? 0 : r->at.worse + 1;
     if (!is) return false;
     r->at.best_loss     = now.loss;
@@ -158,7 +159,7 @@ static lcsm_status keep_evaluation(run *r, const lcsm_tally *sum, lcsm_error *er
     lcsm_status      st = LCSM_OK;
     lcsm_train_event e  = event_of(r, LCSM_TRAIN_EVAL);
     e.tally             = *sum;
-    text_figures(r->job.valid.data, &e);
+    text_figures(r->in.valid.data, &e);
     e.best = better(r, sum);
     if (e.best) LCSM_TRY(save_model(r, err));
     LCSM_TRY(lcsm_metrics_write(&r->metrics, &e, NULL, err));
@@ -174,8 +175,8 @@ static lcsm_status evaluate(run *r, lcsm_error *err)
     lcsm_status st      = LCSM_OK;
     double      seconds = r->at.seconds;
     lcsm_tally  sum;
-    if (r->job.valid.T > 0) {
-        LCSM_TRY(tally(r, &r->job.valid, r->job.cfg.eval_blocks, &sum, err));
+    if (r->in.valid.T > 0) {
+        LCSM_TRY(tally(r, &r->in.valid, r->in.cfg.eval_blocks, &sum, err));
         if (r->result.stopped) return LCSM_OK;
         LCSM_TRY(keep_evaluation(r, &sum, err));
     }
@@ -191,15 +192,15 @@ static lcsm_status test(run *r, lcsm_error *err)
 {
     lcsm_status st = LCSM_OK;
     lcsm_tally  sum;
-    if (r->job.test.T == 0) return LCSM_OK;
-    LCSM_TRY(lcsm_snapshot_take(r->job.trainer, r->job.run, err));
-    LCSM_TRY(tally(r, &r->job.test, 0, &sum, err));
+    if (r->in.test.T == 0) return LCSM_OK;
+    LCSM_TRY(lcsm_run_model_take(r->in.trainer, r->in.run, err));
+    LCSM_TRY(tally(r, &r->in.test, 0, &sum, err));
     if (r->result.stopped) return LCSM_OK;
     lcsm_train_event e  = event_of(r, LCSM_TRAIN_EVAL);
     e.split             = "test";
     e.tally             = sum;
     r->result.test_loss = lcsm_tally_loss(&sum);
-    text_figures(r->job.test.data, &e);
+    text_figures(r->in.test.data, &e);
     LCSM_TRY(lcsm_metrics_write(&r->metrics, &e, NULL, err));
     tell(r, &e);
 cleanup:
@@ -232,21 +233,21 @@ static void keep_pace(run *r, int64_t tokens)
 static void follow_clock(run *r)
 {
     double f = fraction(r);
-    if (r->job.total == 0 && f > 0)
-        r->job.trainer->schedule.total =
-            (int64_t)ceil((double)r->at.step / f) + r->job.trainer->schedule.warmup + 1;
+    if (r->in.total == 0 && f > 0)
+        r->in.trainer->schedule.total =
+            (int64_t)ceil((double)r->at.step / f) + r->in.trainer->schedule.warmup + 1;
 }
 
 static lcsm_status update(run *r, lcsm_error *err)
 {
     lcsm_status              st = LCSM_OK;
-    const lcsm_train_config *c  = &r->job.cfg;
+    const lcsm_train_config *c  = &r->in.cfg;
     ptrdiff_t                n  = c->batch_size * c->seq_len;
     for (ptrdiff_t j = 0; j < c->accumulate; j++)
-        lcsm_batches_fill(&r->job.train, r->at.step * c->accumulate + j, r->tokens + j * n,
+        lcsm_batches_fill(&r->in.train, r->at.step * c->accumulate + j, r->tokens + j * n,
                           r->targets + j * n, r->reset + j * n);
     follow_clock(r);
-    LCSM_TRY(lcsm_trainer_step(r->job.trainer, r->tokens, r->targets, r->reset, &r->last, err));
+    LCSM_TRY(lcsm_trainer_step(r->in.trainer, r->tokens, r->targets, r->reset, &r->last, err));
     keep_pace(r, r->last.tokens - r->at.tokens);
     r->at.step         = r->last.step;
     r->at.tokens       = r->last.tokens;
@@ -262,7 +263,7 @@ cleanup:
 /* Every so many updates, or whenever a tenth of the run has passed, as long as the run is now. */
 static bool evaluation_is_due(const run *r)
 {
-    ptrdiff_t every = r->job.cfg.eval_every;
+    ptrdiff_t every = r->in.cfg.eval_every;
     if (r->at.step == r->at.evaluated) return false;
     if (every > 0) return r->at.step % every == 0;
     double before = fraction_at(r, r->at.evaluated, r->at.evaluated_seconds);
@@ -272,11 +273,11 @@ static bool evaluation_is_due(const run *r)
 /* Why the run is over, or NULL. */
 static const char *reason(run *r)
 {
-    const lcsm_train_config *c = &r->job.cfg;
+    const lcsm_train_config *c = &r->in.cfg;
     if (r->result.stopped) return "signal";
     if (c->stop_accuracy > 0 && r->at.best_accuracy > c->stop_accuracy) return "solved";
     if (c->patience > 0 && r->at.worse >= c->patience) return "early-stop";
-    if (r->job.total > 0 && r->at.step >= r->job.total) return "steps";
+    if (r->in.total > 0 && r->at.step >= r->in.total) return "steps";
     if (c->minutes > 0 && r->at.seconds >= 60 * c->minutes) return "time";
     return asked_to_stop(r) ? "signal" : NULL;
 }
@@ -284,7 +285,7 @@ static const char *reason(run *r)
 static lcsm_status between(run *r, lcsm_error *err)
 {
     lcsm_status              st  = LCSM_OK;
-    const lcsm_train_config *c   = &r->job.cfg;
+    const lcsm_train_config *c   = &r->in.cfg;
     bool                     due = evaluation_is_due(r);
     if (due) LCSM_TRY(evaluate(r, err));
     if (c->save_every > 0 ? r->at.step % c->save_every == 0 : due) LCSM_TRY(save(r, err));
@@ -334,7 +335,7 @@ cleanup:
 
 static lcsm_status reserve(run *r, lcsm_error *err)
 {
-    const lcsm_train_config *c = &r->job.cfg;
+    const lcsm_train_config *c = &r->in.cfg;
     size_t                   n;
     if (!lcsm_size_mul((size_t)c->batch_size, (size_t)c->seq_len, &n)
         || !lcsm_size_mul(n, (size_t)c->accumulate, &n))
@@ -350,11 +351,11 @@ static lcsm_status reserve(run *r, lcsm_error *err)
 
 static lcsm_status check_data(const run *r, lcsm_error *err)
 {
-    if (r->at.data != r->job.data)
+    if (r->at.data != r->in.data)
         return lcsm_fail(err, LCSM_ERR_ARGUMENT,
                          "the data have %lld tokens or examples, and the run began with %lld",
-                         (long long)r->job.data, (long long)r->at.data);
-    if (r->at.hash != 0 && r->at.hash != r->job.hash)
+                         (long long)r->in.data, (long long)r->at.data);
+    if (r->at.hash != 0 && r->at.hash != r->in.hash)
         return lcsm_fail(err, LCSM_ERR_ARGUMENT,
                          "the data are as long as those that the run began with, but they are not "
                          "the same");
@@ -365,11 +366,11 @@ static lcsm_status check_data(const run *r, lcsm_error *err)
  * had a checkpoint. */
 static lcsm_status begin_again(run *r, lcsm_error *err)
 {
-    if (has_model(r) && lcsm_metrics_ended(r->job.run))
+    if (has_model(r) && lcsm_metrics_ended(r->in.run))
         return lcsm_fail(err, LCSM_ERR_FORMAT,
                          "%s has a model, but no checkpoint to go on from; it stays as it is: "
                          "train in another folder",
-                         r->job.run);
+                         r->in.run);
     note(r, "the run has no checkpoint yet: it begins again");
     return LCSM_OK;
 }
@@ -378,10 +379,10 @@ static lcsm_status go_on(run *r, lcsm_error *err)
 {
     lcsm_status st = LCSM_OK;
     bool        found;
-    LCSM_TRY(lcsm_snapshot_load(r->job.run, r->job.trainer, &r->at, &found, note, r, err));
+    LCSM_TRY(lcsm_run_checkpoint_load(r->in.run, r->in.trainer, &r->at, &found, note, r, err));
     LCSM_TRY(found ? check_data(r, err) : begin_again(r, err));
     r->last  = (lcsm_update){.step = r->at.step, .tokens = r->at.tokens, .loss = NAN};
-    r->fresh = found && r->job.valid.T > 0; /* else the model may be older than the checkpoint */
+    r->fresh = found && r->in.valid.T > 0; /* else the model may be older than the checkpoint */
 cleanup:
     return st;
 }
@@ -389,8 +390,8 @@ cleanup:
 static lcsm_status rewind_metrics(run *r, lcsm_error *err)
 {
     lcsm_score  best    = {r->at.best_loss, r->at.best_accuracy};
-    lcsm_status st      = lcsm_metrics_rewind(r->job.run, r->at.step, r->at.evaluated,
-                                              (lcsm_task)r->job.cfg.task, &best, err);
+    lcsm_status st      = lcsm_metrics_rewind(r->in.run, r->at.step, r->at.evaluated,
+                                              (lcsm_task)r->in.cfg.task, &best, err);
     r->at.best_loss     = best.loss;
     r->at.best_accuracy = best.accuracy;
     return st;
@@ -401,22 +402,22 @@ static lcsm_status start(run *r, bool resume, lcsm_error *err)
 {
     lcsm_status st = LCSM_OK;
     r->at          = (lcsm_progress){.best_loss = NAN, .best_accuracy = NAN};
-    r->metrics     = (lcsm_metrics){.run = r->job.run};
+    r->metrics     = (lcsm_metrics){.run = r->in.run};
     LCSM_TRY(reserve(r, err));
     if (resume) LCSM_TRY(go_on(r, err));
-    LCSM_TRY(lcsm_job_store(&r->job, resume, err));
+    LCSM_TRY(lcsm_run_inputs_store(&r->in, resume, err));
     if (resume) LCSM_TRY(rewind_metrics(r, err));
-    r->at.data = r->job.data;
-    r->at.hash = r->job.hash;
-    if (r->job.cfg.tensorboard) LCSM_TRY(lcsm_tensorboard_open(&r->metrics.board, r->job.run, err));
+    r->at.data = r->in.data;
+    r->at.hash = r->in.hash;
+    if (r->in.cfg.tensorboard) LCSM_TRY(lcsm_tensorboard_open(&r->metrics.board, r->in.run, err));
     r->mark            = lcsm_now();
     r->began           = r->mark - r->at.seconds;
     lcsm_train_event e = event_of(r, LCSM_TRAIN_START);
     lcsm_strbuf      s = {0};
     lcsm_strbuf_printf(&s, "%zu parameters, %lld %s, %lld updates",
-                       lcsm_params_total(r->job.model->params), (long long)r->job.data,
-                       r->job.cfg.task == LCSM_TASK_LM ? "tokens" : "examples",
-                       (long long)r->job.total);
+                       lcsm_params_total(r->in.model->params), (long long)r->in.data,
+                       r->in.cfg.task == LCSM_TASK_LM ? "tokens" : "examples",
+                       (long long)r->in.total);
     e.text = lcsm_strbuf_text(&s);
     tell(r, &e);
     lcsm_strbuf_free(&s);
@@ -440,7 +441,7 @@ lcsm_status lcsm_train(const lcsm_context *ctx, const lcsm_train_job *job,
     static const lcsm_train_hooks silent = {0};
     lcsm_status                   st     = LCSM_OK;
     run r = {.hooks = hooks == NULL ? &silent : hooks, .result = {.test_loss = NAN}};
-    LCSM_TRY(lcsm_job_open(&r.job, ctx, job, r.hooks, err));
+    LCSM_TRY(lcsm_run_inputs_open(&r.in, ctx, job, r.hooks, err));
     LCSM_TRY(start(&r, job->resume, err));
     st = loop(&r, err);
     if (st == LCSM_ERR_NUMBER) broken(&r);
@@ -454,6 +455,6 @@ cleanup:
     free(r.tokens);
     free(r.targets);
     free(r.reset);
-    lcsm_job_close(&r.job);
+    lcsm_run_inputs_close(&r.in);
     return st;
 }

@@ -1,5 +1,5 @@
-/* snapshot.c - checkpoints of a run. */
-#include "train/snapshot.h"
+/* run_checkpoint.c - writes and reads the checkpoints of a run. */
+#include "train/run_checkpoint.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -122,8 +122,8 @@ failed:
     return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for the list of a checkpoint's tensors");
 }
 
-lcsm_status lcsm_snapshot_save(const char *run, const lcsm_trainer *t, const lcsm_progress *p,
-                               size_t keep, lcsm_error *err)
+lcsm_status lcsm_run_checkpoint_save(const char *run, const lcsm_trainer *t, const lcsm_progress *p,
+                                     size_t keep, lcsm_error *err)
 {
     lcsm_status        st       = LCSM_OK;
     lcsm_named_tensor *values   = NULL;
@@ -193,7 +193,7 @@ cleanup:
     return st;
 }
 
-lcsm_status lcsm_snapshot_take(lcsm_trainer *t, const char *folder, lcsm_error *err)
+lcsm_status lcsm_run_model_take(lcsm_trainer *t, const char *folder, lcsm_error *err)
 {
     lcsm_weights weights = {0};
     lcsm_status  st      = LCSM_OK;
@@ -205,8 +205,8 @@ cleanup:
 }
 
 typedef struct {
-    lcsm_snapshot_note *note;
-    void               *user;
+    lcsm_run_checkpoint_note *note;
+    void                     *user;
 } listener;
 
 static void passed_over(void *arg, const char *name, const char *reason)
@@ -233,8 +233,9 @@ static lcsm_status check_none(const char *run, lcsm_error *err)
     return st;
 }
 
-lcsm_status lcsm_snapshot_load(const char *run, lcsm_trainer *t, lcsm_progress *p, bool *found,
-                               lcsm_snapshot_note *note, void *user, lcsm_error *err)
+lcsm_status lcsm_run_checkpoint_load(const char *run, lcsm_trainer *t, lcsm_progress *p,
+                                     bool *found, lcsm_run_checkpoint_note *note, void *user,
+                                     lcsm_error *err)
 {
     lcsm_status     st = LCSM_OK;
     lcsm_checkpoint c;
@@ -249,7 +250,7 @@ lcsm_status lcsm_snapshot_load(const char *run, lcsm_trainer *t, lcsm_progress *
     LCSM_TRY(load_optimizer(t, path, err));
     memcpy(folder, path, sizeof folder);
     *strrchr(folder, '/') = 0;
-    LCSM_TRY(lcsm_snapshot_take(t, folder, err));
+    LCSM_TRY(lcsm_run_model_take(t, folder, err));
     t->optimizer->steps = p->step;
     t->tokens           = p->tokens;
     *found              = true;
