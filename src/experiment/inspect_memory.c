@@ -57,7 +57,7 @@ typedef struct {
 
 /* ---- decays of the EOS operator ------------------------------------------------------------ */
 
-/* Where the numbers of a token and head are in an operand, as graph/ops/eos_op.c lays it out. */
+/* Where the numbers of a token and head are in an operand, as graph/ops/op_eos.c lays it out. */
 static const float *operand(const lcsm_node *n, int j, const lcsm_eos_operand *o, ptrdiff_t inner,
                             ptrdiff_t t, ptrdiff_t h)
 {

@@ -1,4 +1,4 @@
-/* repeat.c - every row so many times, one after the other: heads of keys or values that several
+/* op_repeat.c - every row so many times, one after the other: heads of keys or values that several
  * heads share, x (..., G, C) -> (..., G times, C). */
 #include "graph/ops/pieces.h"
 

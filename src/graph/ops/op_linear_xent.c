@@ -1,5 +1,5 @@
 /*
- * linear_cross_entropy.c - cross-entropy of x w^T (x (..., D), w [V, D]) that never holds all
+ * op_linear_xent.c - cross-entropy of x w^T (x (..., D), w [V, D]) that never holds all
  * logits; loss.h has the meaning.
  *
  * Rows that do not count are dropped first and cost nothing. The others are taken in stages. Of a

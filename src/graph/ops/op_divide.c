@@ -1,5 +1,5 @@
 /*
- * divide.c - y = x / q, q = den + eps or max(den, eps); den (..., 1) for x (..., C), or as x.
+ * op_divide.c - y = x / q, q = den + eps or max(den, eps); den (..., 1) for x (..., C), or as x.
  *
  *     g_x = g_y / q          g_den = -(g_y . y) / q, or 0 where den is below eps
  */

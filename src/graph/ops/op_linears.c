@@ -1,5 +1,5 @@
 /*
- * linears.c - several linear maps of one input: y_j = x w_j^T, w_j [out, in].
+ * op_linears.c - several linear maps of one input: y_j = x w_j^T, w_j [out, in].
  *
  *     g_x = sum of g_y_j w_j        g_w_j = g_y_j^T x
  */

@@ -1,4 +1,4 @@
-/* add.c - y = a + b; b has the shape of a or is a vector for every row. */
+/* op_add.c - y = a + b; b has the shape of a or is a vector for every row. */
 #include "graph/ops/ops.h"
 #include "graph/ops/reduce.h"
 

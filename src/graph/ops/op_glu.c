@@ -1,4 +1,4 @@
-/* glu.c - y = f(a) b, f a row of the activation table. */
+/* op_glu.c - y = f(a) b, f a row of the activation table. */
 #include "graph/ops/pieces.h"
 
 enum { A, B };

@@ -1,5 +1,6 @@
 /*
- * dpfp.c - the deterministic feature map of fast weight programmers, x (..., k) -> (..., 2 k nu):
+ * op_dpfp.c - the deterministic feature map of fast weight programmers, x (..., k) -> (..., 2 k
+ * nu):
  *
  *     r = relu([x, -x])           y = [r * roll(r, 1), ..., r * roll(r, nu)]
  *

@@ -1,4 +1,4 @@
-/* scale_rows.c - y = s x with one number s for each row: x (..., C), s (..., 1). */
+/* op_scale_rows.c - y = s x with one number s for each row: x (..., C), s (..., 1). */
 #include "graph/ops/column.h"
 
 enum { X, S };

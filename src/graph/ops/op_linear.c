@@ -1,5 +1,5 @@
 /*
- * linear.c - y = x w^T + b, w [out, in].
+ * op_linear.c - y = x w^T + b, w [out, in].
  *
  *     g_x = g_y w        g_w = g_y^T x        g_b = column sums of g_y
  */

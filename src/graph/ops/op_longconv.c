@@ -1,5 +1,5 @@
 /*
- * long_conv.c - causal convolution over whole sequences: u (..., T, D), kernel [L, D] -> (..., T,
+ * op_longconv.c - causal convolution over whole sequences: u (..., T, D), kernel [L, D] -> (..., T,
  * D).
  *
  * A work item is some channels of all sequences, so that the kernel's gradient is one sum; without

@@ -1,5 +1,5 @@
 /*
- * softmax_attention.c - softmax attention: q, k (..., T, H K), v (..., T, H D) -> (..., T, H D).
+ * op_attention.c - softmax attention: q, k (..., T, H K), v (..., T, H D) -> (..., T, H D).
  *
  * A query sees the keys of its own sequence: all of them, or with `causal` those up to its step.
  * Carried state of a causal one with a cache: keys and values of all steps so far, how many there

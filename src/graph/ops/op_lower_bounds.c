@@ -1,5 +1,5 @@
 /*
- * lower_bounds.c - HGRN's lower bounds of the gates of all layers: gamma [L, D] -> [L, D],
+ * op_lower_bounds.c - HGRN's lower bounds of the gates of all layers: gamma [L, D] -> [L, D],
  *
  *     p = softmax of gamma over the layers        y_l = p_1 + ... + p_l, y_0 = 0
  *

@@ -1,4 +1,4 @@
-/* embed.c - rows of a table, picked by tokens and scaled; backward adds them up again. */
+/* op_embed.c - rows of a table, picked by tokens and scaled; backward adds them up again. */
 #include "graph/ops/ops.h"
 
 enum { TOKENS, TABLE };

@@ -1,5 +1,5 @@
 /*
- * rotation.c - rotation of features by position: x (..., T, H K) with angles position * theta.
+ * op_rotate.c - rotation of features by position: x (..., T, H K) with angles position * theta.
  *
  * theta is [J], shared by the heads, or [H J]; J is K/2 for pairs and halves, K for doubled
  * features. Carried state: the position of each sequence, counted from where it began. A range of

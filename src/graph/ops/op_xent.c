@@ -1,5 +1,4 @@
-/* cross_entropy.c - cross-entropy from logits (..., V) and targets (...); loss.h has the meaning.
- */
+/* op_xent.c - cross-entropy from logits (..., V) and targets (...); loss.h has the meaning. */
 #include "graph/ops/loss.h"
 
 enum { LOGITS, TARGETS };

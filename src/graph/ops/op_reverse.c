@@ -1,4 +1,4 @@
-/* reverse.c - a sequence (B, T, C) with time running backwards. */
+/* op_reverse.c - a sequence (B, T, C) with time running backwards. */
 #include "graph/ops/ops.h"
 
 static lcsm_status shape(lcsm_node *n, lcsm_error *err)

@@ -1,4 +1,4 @@
-/* sum.c - the sum or the mean of all numbers. */
+/* op_sum.c - the sum or the mean of all numbers. */
 #include "graph/ops/ops.h"
 
 static lcsm_status shape(lcsm_node *n, lcsm_error *err)

@@ -1,5 +1,5 @@
 /*
- * dropout.c - zero with probability rate, else times 1 / (1 - rate); the identity in evaluation.
+ * op_dropout.c - zero with probability rate, else times 1 / (1 - rate); the identity in evaluation.
  *
  * Whether element j is kept is a function of (seed, node, j), so backward and a second forward
  * make the same choice without a mask in memory.

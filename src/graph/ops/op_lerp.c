@@ -1,5 +1,5 @@
 /*
- * lerp.c - y = a + w (b - a); w has the shape of a or is a vector for every row.
+ * op_lerp.c - y = a + w (b - a); w has the shape of a or is a vector for every row.
  *
  *     g_a = g_y (1 - w)      g_b = g_y w      g_w = g_y (b - a)
  */

@@ -1,5 +1,5 @@
 /*
- * concat.c - tensors side by side along the last axis.
+ * op_concat.c - tensors side by side along the last axis.
  *
  * An input that the planner put into its place in the output needs no copy, and neither does its
  * gradient.

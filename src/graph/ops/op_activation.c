@@ -1,4 +1,4 @@
-/* activate.c - y = scale f(x), f a row of the activation table. */
+/* op_activation.c - y = scale f(x), f a row of the activation table. */
 #include "graph/ops/pieces.h"
 
 static lcsm_status shape(lcsm_node *n, lcsm_error *err)

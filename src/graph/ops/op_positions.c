@@ -1,4 +1,5 @@
-/* positions.c - a linear map of positions: y [n, C], y_l = (first + step l) w + b, w and b [C]. */
+/* op_positions.c - a linear map of positions: y [n, C], y_l = (first + step l) w + b, w and b [C].
+ */
 #include "graph/ops/reduce.h"
 
 enum { W, B };

@@ -1,5 +1,5 @@
 /*
- * eos_op.c - the EOS recurrence as an op: tensors become operands of kernel/eos.
+ * op_eos.c - the EOS recurrence as an op: tensors become operands of kernel/eos.
  *
  * What is carried is the memory; it is not an input then, so no gradient flows into it. The tape
  * (the memory at chunk borders) is what forward saves for backward. Where only some steps are read,

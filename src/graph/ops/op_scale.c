@@ -1,4 +1,4 @@
-/* scale.c - row r times factor gamma^r: a multiple, or the lags of a decaying kernel. */
+/* op_scale.c - row r times factor gamma^r: a multiple, or the lags of a decaying kernel. */
 #include "graph/ops/ops.h"
 
 static lcsm_status shape(lcsm_node *n, lcsm_error *err)

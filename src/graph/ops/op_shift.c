@@ -1,5 +1,5 @@
 /*
- * token_shift.c - token shift: y_t = x_{t-1} + mu (x_t - x_{t-1}).
+ * op_shift.c - token shift: y_t = x_{t-1} + mu (x_t - x_{t-1}).
  *
  * Carried state: the last token of each sequence. Reversed time has none.
  */

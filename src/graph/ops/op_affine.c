@@ -1,4 +1,4 @@
-/* affine.c - y = a x + b with numbers a and b, as in 1 - x. */
+/* op_affine.c - y = a x + b with numbers a and b, as in 1 - x. */
 #include "graph/ops/pieces.h"
 
 static lcsm_status shape(lcsm_node *n, lcsm_error *err)

@@ -1,5 +1,5 @@
 /*
- * bilinear.c - a dense state space in steps of D sizes: A [N, N], B [N], log_dt [D] ->
+ * op_bilinear.c - a dense state space in steps of D sizes: A [N, N], B [N], log_dt [D] ->
  * A_bar [D, N, N], B_bar [D, N],
  *
  *     M A_bar = I + dt/2 A        M B_bar = dt B        M = I - dt/2 A

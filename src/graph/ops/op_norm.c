@@ -1,4 +1,4 @@
-/* normalize.c - normalisation of the last axis, whole or in heads, with an optional affine map. */
+/* op_norm.c - normalisation of the last axis, whole or in heads, with an optional affine map. */
 #include "graph/ops/pieces.h"
 
 enum { X, W, B };

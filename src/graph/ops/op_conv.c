@@ -1,5 +1,5 @@
 /*
- * short_conv.c - short causal convolution, depthwise: y_t = b + sum_j w[:, j] x_{t-W+1+j}, then
+ * op_conv.c - short causal convolution, depthwise: y_t = b + sum_j w[:, j] x_{t-W+1+j}, then
  * silu or not.
  *
  * Carried state: the last W - 1 inputs of each sequence, oldest first. Reversed time has none.
