@@ -36,6 +36,10 @@ LCSM_API lcsm_status lcsm_session_create(lcsm_session **out, const lcsm_model *m
                                          const lcsm_session_options *options, lcsm_error *err);
 LCSM_API void        lcsm_session_free(lcsm_session *s);
 
+/* A session that continues from the same point, bit-identically and independently: for several
+ * continuations of one prompt. */
+LCSM_API lcsm_status lcsm_session_clone(lcsm_session **out, const lcsm_session *s, lcsm_error *err);
+
 LCSM_API const lcsm_model *lcsm_session_model(const lcsm_session *s);
 LCSM_API size_t            lcsm_session_batch(const lcsm_session *s);
 
@@ -59,6 +63,15 @@ LCSM_API void lcsm_session_reset(lcsm_session *s);
 LCSM_API lcsm_status lcsm_session_save_state(const lcsm_session *s, const char *path,
                                              lcsm_error *err);
 LCSM_API lcsm_status lcsm_session_load_state(lcsm_session *s, const char *path, lcsm_error *err);
+
+/* The same bytes in memory. With a NULL buffer *size becomes the number of bytes needed; otherwise
+ * it is the room in the buffer and becomes the number of bytes written. A buffer that is too small,
+ * damaged or of another model is refused like such a file. Writing and reading hash all weights of
+ * the model; to branch within one program, clone. */
+LCSM_API lcsm_status lcsm_session_write_state(const lcsm_session *s, void *buffer, size_t *size,
+                                              lcsm_error *err);
+LCSM_API lcsm_status lcsm_session_read_state(lcsm_session *s, const void *buffer, size_t size,
+                                             lcsm_error *err);
 
 LCSM_END_DECLS
 #endif

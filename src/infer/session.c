@@ -104,6 +104,24 @@ void lcsm_session_free(lcsm_session *s)
     free(s);
 }
 
+lcsm_status lcsm_session_clone(lcsm_session **out, const lcsm_session *s, lcsm_error *err)
+{
+    lcsm_session_options options = {.batch = s->batch, .chunk = s->chunk};
+    lcsm_session        *copy    = NULL;
+    lcsm_status          st;
+    *out = NULL;
+    LCSM_TRY(lcsm_session_create(&copy, s->model, &options, err));
+    LCSM_TRY(lcsm_state_copy(copy->state, s->state, err));
+    memcpy(copy->logits, s->logits, s->batch * s->vocab * sizeof *s->logits);
+    memcpy(copy->recent, s->recent, s->batch * LCSM_SESSION_RECENT * sizeof *s->recent);
+    copy->position = s->position;
+    *out           = copy;
+    copy           = NULL;
+cleanup:
+    lcsm_session_free(copy);
+    return st;
+}
+
 /* ---- reading ---------------------------------------------------------------------------- */
 
 static lcsm_status check_tokens(const lcsm_session *s, const int32_t *tokens, size_t n,

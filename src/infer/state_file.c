@@ -1,5 +1,5 @@
 /*
- * state_file.c - the memory of a session as a safetensors file.
+ * state_file.c - the memory of a session as a safetensors file, or as the bytes of one.
  *
  *     tensors    "memory.NAME" for each carried state, "logits" (B, V), "recent" (B, 64)
  *     metadata   lcsm_state_version "2", lcsm_model_sha256, lcsm_position, lcsm_state_xxh3
@@ -96,21 +96,62 @@ static void sum_state(char text[SUM_TEXT], const state_list *l, uint64_t positio
 
 /* ---- saving ----------------------------------------------------------------------------- */
 
-lcsm_status lcsm_session_save_state(const lcsm_session *s, const char *path, lcsm_error *err)
+/* Where the bytes of a state go. With a NULL `to` they are only counted. */
+typedef struct {
+    unsigned char *to;
+    size_t         used, room;
+} memory;
+
+static lcsm_status to_memory(void *user, const void *data, size_t size, lcsm_error *err)
+{
+    memory *m = user;
+    (void)err;
+    if (m->to != NULL && size > 0 && m->used + size <= m->room) memcpy(m->to + m->used, data, size);
+    m->used += size;
+    return LCSM_OK;
+}
+
+/* To a file, or with a NULL path to memory. Where bytes are only counted, nothing is hashed: the
+ * checksums have the same length whatever they are. */
+static lcsm_status store(const lcsm_session *s, const char *path, memory *m, lcsm_error *err)
 {
     lcsm_status st;
-    state_list  l = {0};
+    state_list  l     = {0};
+    bool        count = path == NULL && m->to == NULL;
     char        model[LCSM_SHA256_TEXT], position[24], sum[SUM_TEXT];
     LCSM_TRY(list_state(&l, s, err));
-    LCSM_TRY(lcsm_model_sha256(model, s->model, err));
+    (void)snprintf(model, sizeof model, "%0*d", LCSM_SHA256_TEXT - 1, 0);
+    if (!count) LCSM_TRY(lcsm_model_sha256(model, s->model, err));
     (void)snprintf(position, sizeof position, "%" PRIu64, s->position);
-    sum_state(sum, &l, s->position, NULL);
+    (void)snprintf(sum, sizeof sum, "%0*d", SUM_TEXT - 1, 0);
+    if (!count) sum_state(sum, &l, s->position, NULL);
     lcsm_safetensors_pair pairs[] = {
         {VERSION_KEY, VERSION}, {MODEL_KEY, model}, {POSITION_KEY, position}, {SUM_KEY, sum}};
-    LCSM_TRY(lcsm_safetensors_save(path, l.list, l.count, pairs, COUNT(pairs), err));
+    LCSM_TRY(path != NULL
+                 ? lcsm_safetensors_save(path, l.list, l.count, pairs, COUNT(pairs), err)
+                 : lcsm_safetensors_write(to_memory, m, l.list, l.count, pairs, COUNT(pairs), err));
 cleanup:
     state_list_free(&l);
     return st;
+}
+
+lcsm_status lcsm_session_save_state(const lcsm_session *s, const char *path, lcsm_error *err)
+{
+    return store(s, path, NULL, err);
+}
+
+lcsm_status lcsm_session_write_state(const lcsm_session *s, void *buffer, size_t *size,
+                                     lcsm_error *err)
+{
+    memory      need = {0}, m = {.to = buffer, .room = *size};
+    lcsm_status st = store(s, NULL, &need, err);
+    if (st != LCSM_OK) return st;
+    *size = need.used;
+    if (buffer == NULL) return LCSM_OK;
+    if (m.room < need.used)
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "the buffer has %zu bytes, the state needs %zu",
+                         m.room, need.used);
+    return store(s, NULL, &m, err);
 }
 
 /* ---- loading ---------------------------------------------------------------------------- */
@@ -212,23 +253,40 @@ static void take(const lcsm_safetensors *f, const lcsm_named_tensor *own, void *
     memcpy(to, t.data, bytes);
 }
 
-lcsm_status lcsm_session_load_state(lcsm_session *s, const char *path, lcsm_error *err)
+/* All or nothing. */
+static lcsm_status restore(lcsm_session *s, const lcsm_safetensors *f, lcsm_error *err)
 {
-    lcsm_status      st;
-    lcsm_safetensors f        = {0};
-    state_list       l        = {0};
-    uint64_t         position = 0;
-    LCSM_TRY(lcsm_safetensors_open(&f, path, 0, err));
+    lcsm_status st;
+    state_list  l        = {0};
+    uint64_t    position = 0;
     LCSM_TRY(list_state(&l, s, err));
-    LCSM_TRY(check_file(&f, s, &l, err));
-    LCSM_TRY(read_position(&position, &f, err));
-    LCSM_TRY(check_sum(&f, &l, position, err));
-    for (size_t j = 0; j < s->state->count; j++) take(&f, &l.list[j], lcsm_state_data(s->state, j));
-    take(&f, &l.list[l.count - 2], s->logits);
-    take(&f, &l.list[l.count - 1], s->recent);
+    LCSM_TRY(check_file(f, s, &l, err));
+    LCSM_TRY(read_position(&position, f, err));
+    LCSM_TRY(check_sum(f, &l, position, err));
+    for (size_t j = 0; j < s->state->count; j++) take(f, &l.list[j], lcsm_state_data(s->state, j));
+    take(f, &l.list[l.count - 2], s->logits);
+    take(f, &l.list[l.count - 1], s->recent);
     s->position = position;
 cleanup:
     state_list_free(&l);
+    return st;
+}
+
+lcsm_status lcsm_session_load_state(lcsm_session *s, const char *path, lcsm_error *err)
+{
+    lcsm_safetensors f  = {0};
+    lcsm_status      st = lcsm_safetensors_open(&f, path, 0, err);
+    if (st == LCSM_OK) st = restore(s, &f, err);
+    lcsm_safetensors_close(&f);
+    return st;
+}
+
+lcsm_status lcsm_session_read_state(lcsm_session *s, const void *buffer, size_t size,
+                                    lcsm_error *err)
+{
+    lcsm_safetensors f  = {0};
+    lcsm_status      st = lcsm_safetensors_parse(&f, "the buffer", buffer, size, 0, err);
+    if (st == LCSM_OK) st = restore(s, &f, err);
     lcsm_safetensors_close(&f);
     return st;
 }

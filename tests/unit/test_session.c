@@ -202,6 +202,123 @@ TEST(session_state_with_a_flipped_bit_is_refused)
     lcsm_context_free(ctx);
 }
 
+TEST(session_clone_continues_bit_for_bit_and_alone)
+{
+    lcsm_context *ctx = context();
+    for (size_t j = 0; j < lcsm_method_count(); j++) {
+        lcsm_model   *m = model_of(ctx, lcsm_method_at(j).name, 3);
+        lcsm_session *a = session_of(m), *b = NULL, *fresh = NULL;
+        lcsm_error    err = {0};
+        float         at_7[B * V], at_13[B * V];
+        assert_int_equal(lcsm_session_clone(&fresh, a, NULL), LCSM_OK);
+        assert_null(lcsm_session_logits(fresh));
+        feed(a, 0, 7, NULL);
+        if (lcsm_session_clone(&b, a, &err) != LCSM_OK) fail_msg("%s", err.text);
+        memcpy(at_7, lcsm_session_logits(a), sizeof at_7);
+        feed(a, 7, 6, NULL);
+        memcpy(at_13, lcsm_session_logits(a), sizeof at_13);
+        lcsm_session_free(a);
+        assert_int_equal(lcsm_session_position(b), 7);
+        assert_int_equal(lcsm_session_batch(b), B);
+        assert_memory_equal(lcsm_session_logits(b), at_7, sizeof at_7);
+        feed(b, 7, 6, NULL);
+        assert_memory_equal(lcsm_session_logits(b), at_13, sizeof at_13);
+        feed(fresh, 0, 7, NULL);
+        assert_memory_equal(lcsm_session_logits(fresh), at_7, sizeof at_7);
+        lcsm_session_free(b);
+        lcsm_session_free(fresh);
+        lcsm_model_free(m);
+    }
+    lcsm_context_free(ctx);
+}
+
+/* The state of a session in memory that the caller frees. */
+static unsigned char *state_of(const lcsm_session *s, size_t *size)
+{
+    lcsm_error     err = {0};
+    size_t         need;
+    unsigned char *bytes;
+    *size = 0;
+    assert_int_equal(lcsm_session_write_state(s, NULL, size, NULL), LCSM_OK);
+    need  = *size;
+    bytes = malloc(need);
+    if (lcsm_session_write_state(s, bytes, size, &err) != LCSM_OK) fail_msg("%s", err.text);
+    assert_int_equal(*size, need);
+    return bytes;
+}
+
+TEST(session_state_in_memory_is_that_of_the_file)
+{
+    lcsm_context *ctx = context();
+    temp_folder   f   = temp_folder_make();
+    for (size_t j = 0; j < lcsm_method_count(); j++) {
+        lcsm_model    *m = model_of(ctx, lcsm_method_at(j).name, 3);
+        lcsm_session  *a = session_of(m), *b = session_of(m);
+        size_t         in_file, size;
+        unsigned char *odd;
+        feed(a, 0, 11, NULL);
+        assert_int_equal(lcsm_session_save_state(a, temp_path(&f, "state"), NULL), LCSM_OK);
+        unsigned char *file = temp_read(&f, "state", &in_file), *bytes = state_of(a, &size);
+        assert_int_equal(size, in_file);
+        assert_memory_equal(bytes, file, size);
+        odd = malloc(size + 1); /* no alignment is asked for */
+        memcpy(odd + 1, bytes, size);
+        assert_int_equal(lcsm_session_read_state(b, odd + 1, size, NULL), LCSM_OK);
+        assert_int_equal(lcsm_session_position(b), 11);
+        feed(a, 11, 5, NULL);
+        feed(b, 11, 5, NULL);
+        assert_memory_equal(lcsm_session_logits(a), lcsm_session_logits(b), B * V * sizeof(float));
+        free(file);
+        free(bytes);
+        free(odd);
+        lcsm_session_free(a);
+        lcsm_session_free(b);
+        lcsm_model_free(m);
+    }
+    temp_folder_remove(&f);
+    lcsm_context_free(ctx);
+}
+
+static void assert_bytes_refused(lcsm_session *s, const unsigned char *bytes, size_t size)
+{
+    lcsm_error err = {0};
+    float      kept[B * V];
+    memcpy(kept, lcsm_session_logits(s), sizeof kept);
+    assert_int_not_equal(lcsm_session_read_state(s, bytes, size, &err), LCSM_OK);
+    assert_true(strlen(err.text) > 0);
+    assert_int_equal(lcsm_session_position(s), 3);
+    assert_memory_equal(lcsm_session_logits(s), kept, sizeof kept);
+}
+
+TEST(session_state_in_a_bad_buffer_is_refused)
+{
+    lcsm_context *ctx = context();
+    lcsm_model   *m = model_of(ctx, "attention", 3), *other = model_of(ctx, "attention", 4);
+    lcsm_session *s = session_of(m), *o = session_of(other);
+    lcsm_error    err = {0};
+    size_t        size, room;
+    feed(s, 0, 3, NULL);
+    feed(o, 0, 3, NULL);
+    unsigned char *bytes = state_of(s, &size);
+    assert_bytes_refused(o, bytes, size);
+    for (size_t cut = 0; cut < size; cut += 1 + size / 50) assert_bytes_refused(s, bytes, cut);
+    for (size_t at = 0; at < size; at += 1 + size / 200) {
+        bytes[at] ^= 0x11;
+        if (at < 8 || at >= size / 2) assert_bytes_refused(s, bytes, size);
+        bytes[at] ^= 0x11;
+    }
+    room = size - 1;
+    assert_int_equal(lcsm_session_write_state(s, bytes, &room, &err), LCSM_ERR_ARGUMENT);
+    assert_int_equal(room, size);
+    assert_non_null(strstr(err.text, "the buffer has"));
+    free(bytes);
+    lcsm_session_free(s);
+    lcsm_session_free(o);
+    lcsm_model_free(m);
+    lcsm_model_free(other);
+    lcsm_context_free(ctx);
+}
+
 TEST(session_token_out_of_range_leaves_it_as_it_was)
 {
     lcsm_context *ctx = context();
