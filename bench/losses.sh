@@ -59,7 +59,7 @@ wikitext2)
 *) usage ;;
 esac
 mkdir -p "$out"
-echo '| model | parameters | updates | seconds | nats a token | bits a byte | perplexity a word |'
+echo '| model | parameters | steps | seconds | loss (nats per token) | bits per byte | perplexity per word |'
 echo '|---|---|---|---|---|---|---|'
 
 if [ "$what" = shakespeare ]; then

@@ -113,11 +113,12 @@ foreach(script ${scripts})
     lcsm_test_labels(cli/${name})
 endforeach()
 
-# tests/tools/<name>.sh checks a tool; its argument is the source folder.
+# tests/tools/<name>.sh checks a tool or a text; its arguments are the source folder and the program.
 lcsm_glob(scripts tests/tools/*.sh)
 foreach(script ${scripts})
     cmake_path(GET script STEM name)
-    add_test(NAME tools/${name} COMMAND ${script} ${PROJECT_SOURCE_DIR})
+    add_test(NAME tools/${name} COMMAND ${script} ${PROJECT_SOURCE_DIR}
+                                        $<TARGET_FILE:lcsm_program>)
     lcsm_test_labels(tools/${name})
 endforeach()
 
