@@ -50,6 +50,7 @@ typedef struct {
     char        name[16];  /* i, e, s, and the parts of o: row, col, full, their phases ... */
     char        shape[64]; /* "[T, 4, 32]": T steps, heads, numbers of a head */
     const char *from;      /* "data", "learned" or "fixed" */
+    const char *meaning;   /* "input", "log of o, per memory row" ... */
 } lcsm_state_info;
 
 enum { LCSM_STATES_MOST = 16 };
@@ -64,6 +65,7 @@ typedef struct {
     size_t layers;
     char   form[16], reason[96]; /* of the recurrence of layer 0; "" if it has none */
     char   op[16];               /* eos, or what a method has in its place */
+    char   equations[640];       /* the recurrence with its states, one equation a line */
     size_t state_count;
     lcsm_state_info states[LCSM_STATES_MOST];
 } lcsm_model_summary;

@@ -38,5 +38,12 @@ typedef struct {
 LCSM_API lcsm_status lcsm_report_write(const lcsm_report_options *options, lcsm_report_summary *out,
                                        lcsm_error *err);
 
+/* A run folder in a few lines: section is "training" (a setting) or "scores", name and value are
+ * text. A run that was imported and never trained has none. */
+typedef void lcsm_run_fact_fn(void *user, const char *section, const char *name, const char *value);
+
+LCSM_API lcsm_status lcsm_run_facts(const char *folder, lcsm_run_fact_fn *each, void *user,
+                                    lcsm_error *err);
+
 LCSM_END_DECLS
 #endif

@@ -1,6 +1,7 @@
 /* cmd_describe.c - lcsm describe: what one model is. */
 #include <jansson.h>
 #include <lcsm/model.h>
+#include <lcsm/report.h>
 #include <lcsm/train.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,32 +9,35 @@
 #include "cli.h"
 
 static const char HELP[] =
-    "lcsm describe - one model: states, parameters, memory, cost\n"
+    "lcsm describe - one model: equations, states, parameters, memory, cost\n"
     "\n"
-    "usage: lcsm describe METHOD|CODE [--recipe NAME] [--KEY VALUE...] [--size SIZE] [--seq-len "
-    "N]\n"
-    "                     [--json]\n"
+    "usage: lcsm describe METHOD|CODE [--recipe NAME] [--KEY VALUE...] [--size SIZE] [--json]\n"
+    "       lcsm describe RUN [--json]\n"
     "\n"
-    "Any key of a model may be given: --d-model 512 --layers 10 --expand 128 --vocab 50265 "
-    "--flavour\n"
-    "bare ... The cost of training is that at --seq-len (512).\n"
+    "METHOD is a name from lcsm methods, CODE a code e-o-s-a of the paper or 0 for the SSM. Any\n"
+    "model setting may be added: --d-model 512 --layers 10 --expand 128 --vocab 50265 ... (lcsm\n"
+    "train --help lists them). RUN is a run folder: its settings are used, and how it was trained\n"
+    "and what it scored is printed too. A folder whose name is also a method needs a slash: "
+    "./gla.\n"
     "\n"
-    "  --recipe    settings from recipes/NAME.json or a file, before all others; wikitext103 is "
-    "the\n"
-    "              paper's language model, whose depth depends on the code\n"
-    "  --size      1m 3m 10m 30m 50m 100m 300m 1b: the width of that size, and the depth that "
-    "comes\n"
-    "              nearest to so many parameters\n"
-    "  --json      {\"name\", \"parameters\", \"memory_floats\", \"flops_per_token\", ...}\n"
+    "  --recipe NAME  start from recipes/NAME.json or from a file; wikitext103 is the paper's\n"
+    "                 language model, whose depth depends on the code\n"
+    "  --size SIZE    1m 3m 10m 30m 50m 100m 300m 1b: the width of that size, and the depth that\n"
+    "                 comes closest to that many parameters\n"
+    "  --seq-len N    sequence length for which the training cost is counted (default: 512)\n"
+    "  --json         {\"name\", \"parameters\", \"memory_floats\", \"flops_per_token\", ...}\n"
     "\n"
-    "  lcsm describe gla --d-model 512 --layers 6\n"
+    "  lcsm describe 1-9-1-4\n"
     "  lcsm describe 1-1-1-0 --recipe wikitext103\n"
-    "  lcsm describe mamba --size 10m\n";
+    "  lcsm describe mamba --size 10m\n"
+    "  lcsm describe runs/book\n";
 
 typedef struct {
     const char *name;
+    const char *run; /* the folder, or NULL */
     bool        json;
-    json_t     *rows;
+    json_t     *rows, *facts;
+    const char *section; /* the one that is being printed */
     int         shown;
 } show;
 
@@ -48,57 +52,106 @@ static void take_parameter(void *user, const lcsm_parameter_info *p)
     printf("  %-36s %-18s %12zu%s\n", p->name, p->shape, p->count, p->frozen ? "  frozen" : "");
 }
 
-static void print_states(const char *name, const lcsm_model_summary *about)
+static void print_equations(const char *text)
 {
-    for (size_t j = 0; j < lcsm_method_count(); j++) {
-        lcsm_method_info m = lcsm_method_at(j);
-        if (strcmp(m.name, name) != 0) continue;
-        printf("%s (%s)\n  m_t = %s + e_t i_t^T,  y_t = m_t^T s_t\n", m.name, m.family,
-               m.psi[0] == '@' ? "o_t m_{t-1}" : "o_t * m_{t-1}");
-        printf("  i = %s,  e = %s,  o = %s,  s = %s,  memory %s\n\n", m.input, m.expand,
-               m.oscillation, m.shrink, m.memory);
+    while (*text != 0) {
+        int size = (int)strcspn(text, "\n");
+        printf("  %.*s\n", size, text);
+        text += size + (text[size] != 0);
     }
-    printf("states of layer 0 (%s)\n", about->op);
+    putchar('\n');
+}
+
+/* "" for a name that is not a method. */
+static const char *family_of(const char *method)
+{
+    for (size_t j = 0; j < lcsm_method_count(); j++)
+        if (strcmp(lcsm_method_at(j).name, method) == 0) return lcsm_method_at(j).family;
+    return "";
+}
+
+static void print_states(const lcsm_model_config *cfg, const lcsm_model_summary *about)
+{
+    bool code = cfg->code[0] != 0;
+    printf("%s%s (%s)\n", code ? "code " : "", code ? cfg->code : cfg->method,
+           family_of(code ? "code" : cfg->method));
+    print_equations(about->equations);
+    printf("states of layer 0 (op %s): name, shape (T: per token), origin, meaning\n", about->op);
     for (size_t j = 0; j < about->state_count; j++)
-        printf("  %-12s %-24s %s\n", about->states[j].name, about->states[j].shape,
-               about->states[j].from);
+        printf("  %-10s %-16s %-8s %s\n", about->states[j].name, about->states[j].shape,
+               about->states[j].from, about->states[j].meaning);
     putchar('\n');
 }
 
 static json_t *states_json(const lcsm_model_summary *m)
 {
     json_t *list = json_array();
-    for (size_t j = 0; j < m->state_count; j++)
-        json_array_append_new(list, json_pack("{s:s, s:s, s:s}", "name", m->states[j].name, "shape",
-                                              m->states[j].shape, "from", m->states[j].from));
+    for (size_t j = 0; j < m->state_count; j++) {
+        const lcsm_state_info *s = &m->states[j];
+        json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:s}", "name", s->name, "shape",
+                                              s->shape, "from", s->from, "meaning", s->meaning));
+    }
     return list;
 }
 
-static void print_summary(const show *s, const lcsm_model_summary *m)
+static void print_json(const show *s, const lcsm_model_summary *m)
+{
+    size_t  total = m->parameters + m->reference_frozen, frozen = m->frozen + m->reference_frozen;
+    json_t *all =
+        json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:f, s:f, s:s, s:s, s:s, s:o, s:O}", "name",
+                  s->name, "equations", m->equations, "parameters", (json_int_t)total, "frozen",
+                  (json_int_t)frozen, "stored", (json_int_t)m->parameters, "memory_floats",
+                  (json_int_t)m->memory_floats, "flops_per_token", m->train_flops,
+                  "decode_flops_per_token", m->decode_flops, "form", m->form, "reason", m->reason,
+                  "op", m->op, "states", states_json(m), "parameter_list", s->rows);
+    if (s->run != NULL) json_object_update(all, s->facts);
+    json_dumpf(all, stdout, JSON_INDENT(2));
+    fputc('\n', stdout);
+    json_decref(all);
+}
+
+static void print_summary(const lcsm_model_summary *m)
 {
     size_t total = m->parameters + m->reference_frozen, frozen = m->frozen + m->reference_frozen;
-    if (s->json) {
-        json_t *all =
-            json_pack("{s:s, s:I, s:I, s:I, s:I, s:f, s:f, s:s, s:s, s:s, s:o, s:O}", "name",
-                      s->name, "parameters", (json_int_t)total, "frozen", (json_int_t)frozen,
-                      "stored", (json_int_t)m->parameters, "memory_floats",
-                      (json_int_t)m->memory_floats, "flops_per_token", m->train_flops,
-                      "decode_flops_per_token", m->decode_flops, "form", m->form, "reason",
-                      m->reason, "op", m->op, "states", states_json(m), "parameter_list", s->rows);
-        json_dumpf(all, stdout, JSON_INDENT(2));
-        fputc('\n', stdout);
-        json_decref(all);
-        return;
-    }
     printf("\n  parameters       %12zu", total);
-    if (frozen > 0)
-        printf("  (%zu frozen, %zu of them constants that only the paper's layer stores)", frozen,
-               m->reference_frozen);
-    printf("\n  memory           %12zu  floats a sequence, whatever its length\n",
-           m->memory_floats);
-    printf("  training         %12.4g  flops a token\n", m->train_flops);
-    printf("  decoding         %12.4g  flops a token\n", m->decode_flops);
+    if (frozen > 0) printf("  %zu of them frozen", frozen);
+    if (m->reference_frozen > 0)
+        printf(" (%zu are constants that only the paper's layer stores)", m->reference_frozen);
+    printf("\n  memory           %12zu  floats per sequence, %s\n", m->memory_floats,
+           strcmp(m->op, "attention") == 0 ? "at max_length tokens" : "at any length");
+    printf("  training         %12.4g  flops per token\n", m->train_flops);
+    printf("  decoding         %12.4g  flops per token\n", m->decode_flops);
     if (m->form[0] != 0) printf("  form             %12s  %s\n", m->form, m->reason);
+}
+
+/* ---- runs ------------------------------------------------------------------------------- */
+
+/* Numbers as numbers, a name that comes again as a list. */
+static void keep_fact(json_t *section, const char *name, const char *value)
+{
+    char   *end;
+    double  number = strtod(value, &end);
+    json_t *old = json_object_get(section, name), *item = json_string(value);
+    if (*end == 0 && *value != 0) {
+        bool whole = number == (double)(json_int_t)number;
+        json_decref(item);
+        item = whole ? json_integer((json_int_t)number) : json_real(number);
+    }
+    if (old == NULL) json_object_set_new(section, name, item);
+    else if (json_is_array(old)) json_array_append_new(old, item);
+    else json_object_set_new(section, name, json_pack("[O, o]", old, item));
+}
+
+static void take_fact(void *user, const char *section, const char *name, const char *value)
+{
+    show *s = user;
+    if (json_object_get(s->facts, section) == NULL)
+        json_object_set_new(s->facts, section, json_object());
+    keep_fact(json_object_get(s->facts, section), name, value);
+    if (s->json) return;
+    if (s->section == NULL || strcmp(s->section, section) != 0) printf("\n%s\n", section);
+    s->section = section;
+    printf("  %-18s %s\n", name, value);
 }
 
 /* ---- settings --------------------------------------------------------------------------- */
@@ -148,28 +201,66 @@ static lcsm_status describe_with(const lcsm_context *ctx, lcsm_model_config *cfg
     if (size != NULL) st = lcsm_model_config_size(cfg, ctx, size, err);
     if (st == LCSM_OK) st = lcsm_model_describe(ctx, cfg, length, &m, NULL, NULL, err);
     if (st != LCSM_OK) return st;
-    if (!s->json) print_states(cfg->code[0] != 0 ? "code" : cfg->method, &m);
+    if (!s->json) print_states(cfg, &m);
     st = lcsm_model_describe(ctx, cfg, length, &m, take_parameter, s, err);
-    if (st == LCSM_OK) print_summary(s, &m);
+    if (st == LCSM_OK && !s->json) print_summary(&m);
+    if (st == LCSM_OK && s->run != NULL) st = lcsm_run_facts(s->run, take_fact, s, err);
+    if (st == LCSM_OK && s->json) print_json(s, &m);
     return st;
 }
 
-static int describe(lcsm_model_config *cfg, const lcsm_model_config *recipe, show *s, int length,
-                    const char *size)
+static int describe(lcsm_model_config *cfg, show *s, int length, const char *size)
 {
     lcsm_context *ctx;
     lcsm_error    err;
-    bool          code = (s->name[0] >= '0' && s->name[0] <= '9') || strcmp(s->name, "ssm") == 0;
+    if (lcsm_context_create(&ctx, NULL, &err) != LCSM_OK) return cli_report("describe", &err);
+    s->rows        = json_array();
+    s->facts       = json_object();
+    lcsm_status st = describe_with(ctx, cfg, s, length, size, &err);
+    json_decref(s->rows);
+    json_decref(s->facts);
+    lcsm_context_free(ctx);
+    return st == LCSM_OK ? EXIT_OK : cli_report("describe", &err);
+}
+
+static int describe_name(lcsm_model_config *cfg, const lcsm_model_config *recipe, show *s,
+                         int length, const char *size)
+{
+    lcsm_error err;
+    bool       code = (s->name[0] >= '0' && s->name[0] <= '9') || strcmp(s->name, "ssm") == 0;
     if (!code && !cli_is_method("describe", s->name)) return EXIT_USAGE;
     if (lcsm_model_config_set(cfg, code ? "code" : "method", s->name, &err) != LCSM_OK
         || lcsm_model_config_unused(cfg, recipe, &err) != LCSM_OK)
         return cli_report("describe", &err);
-    if (lcsm_context_create(&ctx, NULL, &err) != LCSM_OK) return cli_report("describe", &err);
-    s->rows        = json_array();
-    lcsm_status st = describe_with(ctx, cfg, s, length, size, &err);
-    json_decref(s->rows);
-    lcsm_context_free(ctx);
-    return st == LCSM_OK ? EXIT_OK : cli_report("describe", &err);
+    return describe(cfg, s, length, size);
+}
+
+/* A path is one; a word is one unless a method has that name. */
+static bool is_folder(const char *name)
+{
+    return strchr(name, '/') != NULL || (cli_is_run(name) && family_of(name)[0] == 0);
+}
+
+/* A run has its settings: others would describe another model. */
+static int describe_run(show *s, int length, bool more)
+{
+    lcsm_error        err;
+    lcsm_model_config cfg;
+    if (more) {
+        fprintf(stderr, "lcsm describe: %s is a run folder and has its own settings; omit others\n",
+                s->name);
+        return EXIT_USAGE;
+    }
+    if (!cli_is_run(s->name)) {
+        fprintf(stderr,
+                "lcsm describe: %s is not a run folder; expected config.json and model.safetensors "
+                "in it\n",
+                s->name);
+        return EXIT_INPUT;
+    }
+    s->run = s->name;
+    if (lcsm_model_config_load(&cfg, s->name, &err) != LCSM_OK) return cli_report("describe", &err);
+    return describe(&cfg, s, length, NULL);
 }
 
 int cmd_describe(int argc, char **argv)
@@ -188,22 +279,28 @@ int cmd_describe(int argc, char **argv)
     const char       *second    = second_name(argc, argv);
     lcsm_model_config_defaults(&cfg);
     if ((code = take_recipe(argc, argv, &cfg)) != EXIT_OK) return code;
-    base = cfg;
+    base       = cfg;
+    int before = argc;
     if (!cli_take_settings(&argc, argv, &cfg, NULL, &code)) return code;
+    bool settings = argc < before;
     if (!cli_parse(argc, argv, options, &count)) return EXIT_USAGE;
     if (help) {
         fputs(HELP, stdout);
         return EXIT_OK;
     }
     if (count != 1) {
-        fputs("lcsm describe: want one method or code; lcsm methods lists them\n", stderr);
+        fputs("lcsm describe: expected one method, code or run folder; lcsm methods lists methods "
+              "and codes\n",
+              stderr);
         return EXIT_USAGE;
     }
     if (second != NULL) {
-        fprintf(stderr, "lcsm describe: %s and %s both name a model, want one of them, as a word\n",
-                argv[1], second);
+        fprintf(stderr, "lcsm describe: %s and %s both name a model; omit %s\n", argv[1], second,
+                second);
         return EXIT_USAGE;
     }
     s.name = argv[1];
-    return describe(&cfg, &base, &s, length, size);
+    if (is_folder(s.name))
+        return describe_run(&s, length, settings || recipe != NULL || size != NULL);
+    return describe_name(&cfg, &base, &s, length, size);
 }

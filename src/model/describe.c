@@ -3,8 +3,10 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "eos/code.h"
+#include "eos/equation.h"
 #include "eos/method.h"
 #include "graph/internal.h"
 #include "kernel/eos/eos_plan.h"
@@ -76,6 +78,59 @@ static const lcsm_node *mixing_node(const lcsm_graph *g)
     return NULL;
 }
 
+/* What the inputs of the mixing ops are, in words. */
+static const struct {
+    const char *op, *input, *meaning;
+} MEANINGS[] = {
+    {"eos", "i", "input"},
+    {"eos", "e", "expand"},
+    {"eos", "s", "shrink"},
+    {"eos", "row", "log of o, per memory row"},
+    {"eos", "col", "log of o, per channel"},
+    {"eos", "full", "log of o, per row and channel"},
+    {"eos", "row_phase", "angle of o, per memory row"},
+    {"eos", "col_phase", "angle of o, per channel"},
+    {"eos", "full_phase", "angle of o, per row and channel"},
+    {"eos", "dense", "o as a matrix"},
+    {"eos", "erase", "b: o = I - e b^T"},
+    {"eos", "m0", "initial memory"},
+    {"cscan", "x", "input, already expanded (complex pairs)"},
+    {"cscan", "log", "log of o, per channel"},
+    {"cscan", "phase", "angle of o, per channel"},
+    {"dplr", "u", "input"},
+    {"dplr", "lambda", "A: diagonal part"},
+    {"dplr", "P", "A: low-rank part"},
+    {"dplr", "B", "expand"},
+    {"dplr", "C", "shrink"},
+    {"dplr", "log_dt", "log of the step size"},
+    {"wkv", "k", "key: expand is exp(k)"},
+    {"wkv", "v", "value: input"},
+    {"wkv", "decay", "decay: o = exp(-exp(decay))"},
+    {"wkv", "first", "bonus of the current token"},
+    {"longconv", "u", "input"},
+    {"longconv", "kernel", "convolution kernel"},
+    {"attention", "q", "query"},
+    {"attention", "k", "key"},
+    {"attention", "v", "value"},
+};
+
+/* Of u and w, from which o is generated. */
+static const char *const GENERATED[] = {[LCSM_GEN_NONE]       = "",
+                                        [LCSM_GEN_EXP]        = "factor: o = exp(u w)",
+                                        [LCSM_GEN_GATE]       = "factor: o = sigmoid(u w)^(1/tau)",
+                                        [LCSM_GEN_COMPLEMENT] = "factor: o = 1 - u w"};
+
+static const char *meaning_of(const lcsm_node *n, const char *input)
+{
+    bool factor = strcmp(input, "u") == 0 || strcmp(input, "w") == 0;
+    if (factor && n->op == lcsm_op_row(LCSM_OP_eos, LCSM_F32))
+        return GENERATED[((const lcsm_eos_attr *)n->attr)->desc.gen];
+    for (size_t j = 0; j < COUNT(MEANINGS); j++)
+        if (strcmp(MEANINGS[j].op, n->op->name) == 0 && strcmp(MEANINGS[j].input, input) == 0)
+            return MEANINGS[j].meaning;
+    return "";
+}
+
 /* [T, H, K, D] without the axes that the operand does not have. */
 static void operand_shape(char text[64], const lcsm_eos_desc *d, unsigned axes)
 {
@@ -117,7 +172,8 @@ static void list_states(const lcsm_graph *g, lcsm_model_summary *out)
         else
             (void)snprintf(s->shape, sizeof s->shape, "%.60s",
                            lcsm_shape_text(shape, &n->in[j]->shape));
-        s->from = source_name(from[lcsm_tensor_root(n->in[j], NULL)->index]);
+        s->meaning = meaning_of(n, s->name);
+        s->from    = source_name(from[lcsm_tensor_root(n->in[j], NULL)->index]);
     }
     free(from);
 }
@@ -183,6 +239,41 @@ static void list_parameters(const lcsm_params *p, lcsm_model_summary *out, lcsm_
     }
 }
 
+/* ---- equations -------------------------------------------------------------------------- */
+
+/* A row of the table has names of states, and softmax attention no recurrence. */
+static void method_equations(lcsm_strbuf *text, const char *name)
+{
+    const lcsm_method *m = lcsm_method_find(name);
+    if (m == NULL) return;
+    if (m->psi[0] == '-') {
+        lcsm_strbuf_add(text, "y_t = sum_j softmax_j(q_t . k_j / sqrt(d)) v_j over all j <= t\n");
+        return;
+    }
+    lcsm_strbuf_printf(text, "m_t = o_t %sm_{t-1} + e_t i_t^T\ny_t = m_t^T s_t\n",
+                       m->psi[0] == '@' ? "" : "* ");
+    lcsm_strbuf_printf(text, "i_t = %s,  e_t = %s,  o_t = %s,  s_t = %s\n", m->input, m->expand,
+                       m->oscillation, m->shrink);
+}
+
+static bool by_code(const char *name)
+{
+    const lcsm_method *m = lcsm_method_find(name);
+    return m != NULL && m->states == lcsm_code_build;
+}
+
+static void list_equations(const lcsm_model_config *cfg, lcsm_model_summary *out)
+{
+    lcsm_strbuf      text = {0};
+    lcsm_code_states c;
+    bool             eos = cfg->code[0] != 0 || by_code(cfg->method);
+    if (eos && lcsm_code_of_config(cfg, &c, NULL) == LCSM_OK)
+        lcsm_code_equations(&text, &c, cfg->tau);
+    else method_equations(&text, cfg->method);
+    (void)snprintf(out->equations, sizeof out->equations, "%s", lcsm_strbuf_text(&text));
+    lcsm_strbuf_free(&text);
+}
+
 lcsm_status lcsm_model_describe(const lcsm_context *ctx, const lcsm_model_config *cfg,
                                 ptrdiff_t length, lcsm_model_summary *out, lcsm_parameter_fn *each,
                                 void *user, lcsm_error *err)
@@ -201,6 +292,7 @@ lcsm_status lcsm_model_describe(const lcsm_context *ctx, const lcsm_model_config
     out->memory_floats = memory_of(one);
     plan_of(g, ctx, length, out);
     list_states(g, out);
+    list_equations(cfg, out);
     if (cfg->code[0] != 0 && lcsm_code_parse(cfg->code, &c, NULL) == LCSM_OK)
         out->reference_frozen =
             (size_t)(lcsm_model_config_layers(cfg)
