@@ -153,9 +153,7 @@ lcsm_operand lcsm_mix_ones(const lcsm_mixer *m, lcsm_tensor *like)
 {
     if (like == NULL) return (lcsm_operand){0};
     ptrdiff_t K = like->shape.dim[0];
-    if (like->shape.rank == 2) like = lcsm_slice(m->g, like, 1, 0, 1);
-    lcsm_tensor *one = lcsm_affine(m->g, like, 0, 1);
-    return lcsm_static(lcsm_reshape(m->g, one, lcsm_dims(1, K)), LCSM_AXIS_K);
+    return lcsm_static(lcsm_constant(m->g, lcsm_dims(1, K), 1), LCSM_AXIS_K);
 }
 
 /* ---- both directions -------------------------------------------------------------------- */
@@ -163,28 +161,27 @@ lcsm_operand lcsm_mix_ones(const lcsm_mixer *m, lcsm_tensor *like)
 /* s . e i, the term of the step itself: the recurrence of an o that forgets everything. */
 static lcsm_tensor *self_term(const lcsm_mixer *m, const lcsm_states *s)
 {
-    lcsm_states  only = {.H         = s->H,
-                         .K         = s->K,
-                         .D         = s->D,
-                         .i         = s->i,
-                         .e         = s->e,
-                         .s         = s->s,
-                         .complex_e = s->complex_e,
-                         .complex_s = s->complex_s,
-                         .scale     = s->scale};
-    lcsm_tensor *none = lcsm_mix_param(m, "nothing_before", lcsm_dims(s->H),
-                                       lcsm_init_constant(-1e30), LCSM_PARAM_FROZEN);
-    only.row          = lcsm_static(none, 0);
+    lcsm_states only = {.H         = s->H,
+                        .K         = s->K,
+                        .D         = s->D,
+                        .i         = s->i,
+                        .e         = s->e,
+                        .s         = s->s,
+                        .complex_e = s->complex_e,
+                        .complex_s = s->complex_s,
+                        .scale     = s->scale};
+    only.row         = lcsm_static(lcsm_constant(m->g, lcsm_dims(s->H), -1e30), 0);
     return lcsm_recurrence(m->g, &only, NULL);
 }
 
 /* The input replaced by ones of one column a head. */
 static void take_ones(const lcsm_mixer *m, lcsm_states *s)
 {
-    lcsm_tensor *head =
-        lcsm_slice(m->g, s->i.x, s->i.x == NULL ? 0 : s->i.x->shape.rank - 1, 0, s->H);
-    s->i = lcsm_per_token_d(lcsm_affine(m->g, head, 0, 1));
-    s->D = 1;
+    if (s->i.x == NULL) return; /* the graph has failed */
+    lcsm_shape shape          = s->i.x->shape;
+    shape.dim[shape.rank - 1] = s->H;
+    s->i                      = lcsm_per_token_d(lcsm_constant(m->g, shape, 1));
+    s->D                      = 1;
 }
 
 bool lcsm_mix_both_ways(const lcsm_mixer *m)

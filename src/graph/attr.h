@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "graph/tensor.h"
 #include "kernel/kinds.h"
 
 typedef struct {
@@ -109,6 +110,11 @@ typedef struct {
 typedef struct {
     double a, b;
 } lcsm_affine_attr;
+
+typedef struct {
+    lcsm_shape shape;
+    double     value;
+} lcsm_constant_attr;
 
 typedef struct {
     double eps;

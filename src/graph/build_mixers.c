@@ -76,6 +76,12 @@ lcsm_discrete lcsm_toeplitz(lcsm_graph *g, lcsm_tensor *t, double gamma)
     return discrete_of(lcsm_graph_add(g, LCSM_OP_toeplitz, &(lcsm_toeplitz_attr){gamma}, &t, 1));
 }
 
+lcsm_tensor *lcsm_constant(lcsm_graph *g, lcsm_shape shape, double value)
+{
+    const lcsm_constant_attr a = {shape, value};
+    return first_of(lcsm_graph_add(g, LCSM_OP_constant, &a, NULL, 0));
+}
+
 lcsm_tensor *lcsm_affine(lcsm_graph *g, lcsm_tensor *x, double a, double b)
 {
     return first_of(lcsm_graph_add(g, LCSM_OP_affine, &(lcsm_affine_attr){a, b}, &x, 1));

@@ -61,6 +61,8 @@ lcsm_discrete lcsm_toeplitz(lcsm_graph *g, lcsm_tensor *t, double gamma);
 
 /* ---- small ones ---- */
 
+/* The same number everywhere; it has no gradient. */
+lcsm_tensor *lcsm_constant(lcsm_graph *g, lcsm_shape shape, double value);
 /* a x + b. */
 lcsm_tensor *lcsm_affine(lcsm_graph *g, lcsm_tensor *x, double a, double b);
 /* x / (den + eps), or x / max(den, eps) if clamp; den as x or (..., 1). */

@@ -82,6 +82,14 @@ static lcsm_status check_row(const lcsm_params *params, size_t row, const lcsm_w
     return LCSM_OK;
 }
 
+/* Models of both directions of time used to store a constant of the graph. */
+static bool was_constant(const char *name)
+{
+    static const char END[] = ".mixer.nothing_before";
+    size_t            n     = strlen(name);
+    return n >= sizeof END && strcmp(name + n - (sizeof END - 1), END) == 0;
+}
+
 /* Names and shapes, before anything of their size is allocated. */
 static lcsm_status check_weights(const lcsm_params *params, const lcsm_weights *w, lcsm_error *err)
 {
@@ -89,7 +97,7 @@ static lcsm_status check_weights(const lcsm_params *params, const lcsm_weights *
     for (size_t j = 0; j < params->count && st == LCSM_OK; j++) st = check_row(params, j, w, err);
     for (size_t j = 0; j < w->count && st == LCSM_OK; j++) {
         lcsm_named_tensor t = lcsm_weights_at(w, j);
-        if (lcsm_params_find(params, t.name) < 0)
+        if (lcsm_params_find(params, t.name) < 0 && !was_constant(t.name))
             st = lcsm_fail(err, LCSM_ERR_FORMAT,
                            "%s: tensor %.80s is not one of this model's %zu parameters",
                            label_of(w), t.name, params->count);

@@ -349,14 +349,14 @@ TEST(ops_with_carried_state_give_the_same_for_any_split)
 
 /* ---- the table ---- */
 
-TEST(ops_every_row_has_a_name_inputs_a_rule_forward_and_cases)
+TEST(ops_every_row_has_a_name_a_rule_forward_and_cases)
 {
     for (int op = 0; op < LCSM_OP_COUNT; op++) {
         const lcsm_op *f32 = lcsm_op_row((lcsm_op_id)op, LCSM_F32);
         const lcsm_op *f64 = lcsm_op_row((lcsm_op_id)op, LCSM_F64);
         assert_non_null(f32->name);
         assert_string_equal(f32->name, f64->name);
-        assert_non_null(f32->in[0]);
+        assert_true(f32->in[0] != NULL || f32->backward == NULL);
         assert_non_null(f32->shape);
         assert_non_null(f32->forward);
         assert_true(f32->n_cases > 0);
