@@ -26,17 +26,9 @@ if(LCSM_FUZZ)
     target_link_options(lcsm_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
-add_library(lcsm_deps INTERFACE)
-target_link_libraries(lcsm_deps INTERFACE m PkgConfig::JANSSON PkgConfig::XXHASH PkgConfig::ZLIB
-                      PkgConfig::PCRE2 PkgConfig::UTF8PROC)
+set(THREADS_PREFER_PTHREAD_FLAG ON)
+find_package(Threads REQUIRED)
 
-if(LCSM_THREADS STREQUAL "openmp")
-    find_package(OpenMP REQUIRED COMPONENTS C)
-    target_link_libraries(lcsm_deps INTERFACE ${OpenMP_C_LIBRARIES})
-elseif(LCSM_THREADS STREQUAL "pthread")
-    set(THREADS_PREFER_PTHREAD_FLAG ON)
-    find_package(Threads REQUIRED)
-    target_link_libraries(lcsm_deps INTERFACE Threads::Threads)
-else()
-    message(FATAL_ERROR "LCSM_THREADS is ${LCSM_THREADS}, want openmp or pthread")
-endif()
+add_library(lcsm_deps INTERFACE)
+target_link_libraries(lcsm_deps INTERFACE m Threads::Threads PkgConfig::JANSSON PkgConfig::XXHASH
+                      PkgConfig::ZLIB PkgConfig::PCRE2 PkgConfig::UTF8PROC)

@@ -82,20 +82,13 @@ lcsm_glob(ops src/graph/ops/*.c src/check/*_drive.c)
 lcsm_variant(f32_op SOURCES ${kernel_drive} ${kernel_api} ${ops} FLAGS ${plain})
 lcsm_variant(f64_op SOURCES ${kernel_drive} ${ops} FLAGS ${plain})
 
-# Everything else, once. Of the files that do the same job, one.
+# Everything else, once.
 lcsm_glob(once src/*/*.c src/*/*/*.c)
-lcsm_glob(not_once src/kernel/*.c src/kernel/*/*.c src/graph/ops/*.c src/check/*_drive.c src/cli/*.c
-          src/base/thread_*.c)
+lcsm_glob(not_once src/kernel/*.c src/kernel/*/*.c src/graph/ops/*.c src/check/*_drive.c src/cli/*.c)
 list(REMOVE_ITEM once ${not_once})
 list(APPEND once ${kernel_once})
-if(LCSM_THREADS STREQUAL "openmp")
-    set(thread_file ${PROJECT_SOURCE_DIR}/src/base/thread_omp.c)
-    set_source_files_properties(${thread_file} PROPERTIES COMPILE_OPTIONS "${OpenMP_C_FLAGS}")
-else()
-    set(thread_file ${PROJECT_SOURCE_DIR}/src/base/thread_pthread.c)
-endif()
 include(cmake/experiments.cmake)
-lcsm_compile(lcsm_once SOURCES ${once} ${thread_file} ${experiments_file} FLAGS ${plain})
+lcsm_compile(lcsm_once SOURCES ${once} ${experiments_file} FLAGS ${plain})
 
 add_library(lcsm SHARED ${lcsm_objects})
 add_library(lcsm_static STATIC ${lcsm_objects})

@@ -38,14 +38,14 @@ static lcsm_status timed(lcsm_session *s, size_t n, size_t piece, double *second
 }
 
 /* The best of each over so many seconds, all three in turn. */
-static lcsm_status measure(lcsm_session *s, lcsm_probe_bench *probe, double seconds,
-                           lcsm_bench_decode *out, lcsm_error *err)
+static lcsm_status measure(lcsm_session *s, lcsm_probe_bench *probe, lcsm_pool *pool,
+                           double seconds, lcsm_bench_decode *out, lcsm_error *err)
 {
     double      begin = lcsm_now(), step, prefill;
     int         reps  = 0;
     lcsm_status st;
     for (; reps < MIN_REPS || lcsm_now() - begin < seconds; reps++) {
-        out->read_rate = fmax(out->read_rate, lcsm_probe_rate(probe, LCSM_RATE_READ, out->threads));
+        out->read_rate = fmax(out->read_rate, lcsm_probe_rate(probe, LCSM_RATE_READ, pool));
         lcsm_session_reset(s); /* caches of attention and tables of positions have an end */
         LCSM_TRY(timed(s, DECODE_STEPS, 1, &step, err));
         lcsm_session_reset(s);
@@ -72,7 +72,7 @@ lcsm_status lcsm_bench_decode_model(const lcsm_model *model, double seconds, lcs
     LCSM_TRY(lcsm_session_create(&s, model, NULL, err));
     LCSM_TRY(lcsm_probe_create(&probe, model->ctx, 1e-3, err));
     out->state_bytes = s->state->bytes;
-    LCSM_TRY(measure(s, probe, seconds > 0 ? seconds : 2, out, err));
+    LCSM_TRY(measure(s, probe, model->ctx->pool, seconds > 0 ? seconds : 2, out, err));
     out->bound = out->read_rate / (double)out->weight_bytes;
 cleanup:
     lcsm_probe_free(probe);

@@ -112,7 +112,7 @@ static void look_at_peak(bench *b)
 {
     double from = lcsm_now(), rate, took;
     if (from < b->looked_at + LOOK_EVERY) return;
-    rate         = lcsm_probe_rate(b->probe, LCSM_RATE_FMA, b->out->threads);
+    rate         = lcsm_probe_rate(b->probe, LCSM_RATE_FMA, b->ctx->pool);
     b->looked_at = lcsm_now();
     took         = b->looked_at - from;
     b->looks += took;
@@ -160,8 +160,9 @@ static void probe(bench *b)
     lcsm_bench_update *o = b->out;
     for (int j = 0; j < 5; j++) {
         o->peak_gflops =
-            fmax(o->peak_gflops, lcsm_probe_rate(b->probe, LCSM_RATE_FMA, o->threads) * 1e-9);
-        o->gb_read = fmax(o->gb_read, lcsm_probe_rate(b->probe, LCSM_RATE_READ, o->threads) * 1e-9);
+            fmax(o->peak_gflops, lcsm_probe_rate(b->probe, LCSM_RATE_FMA, b->ctx->pool) * 1e-9);
+        o->gb_read =
+            fmax(o->gb_read, lcsm_probe_rate(b->probe, LCSM_RATE_READ, b->ctx->pool) * 1e-9);
     }
 }
 
@@ -269,7 +270,7 @@ static lcsm_status open_bench(bench *b, const lcsm_bench_options *options,
     lcsm_context_options o  = {.threads = options->threads, .isa = options->isa};
     lcsm_status          st = LCSM_OK;
     LCSM_TRY(lcsm_context_create(&b->ctx, &o, err));
-    b->out->threads = b->ctx->threads;
+    b->out->threads = lcsm_context_threads(b->ctx);
     b->out->isa     = lcsm_context_isa_name(b->ctx);
     LCSM_TRY(lcsm_model_create(&b->model, b->ctx, model, (uint64_t)train->seed, err));
     LCSM_TRY(lcsm_trainer_create(&b->trainer, b->model, train, 0, err));

@@ -30,7 +30,7 @@ size_t lcsm_eos_run_bytes(const lcsm_eos_desc *desc, bool grads)
 {
     lcsm_eos_plan p;
     size_t        bytes = 0;
-    if (lcsm_eos_plan_make(&p, 1, desc, NULL) != LCSM_OK) return 0;
+    if (lcsm_eos_plan_make(&p, NULL, desc, NULL) != LCSM_OK) return 0;
     for (int j = 0; j < EOS_OPERANDS; j++) bytes += padded(operand_size(&p, j));
     bytes += padded((size_t)(p.B * p.T * p.H * p.D));
     return grads ? 2 * bytes : bytes;
@@ -107,7 +107,7 @@ lcsm_status lcsm_eos_run_make(lcsm_eos_run *out, const lcsm_eos_case *c, const l
     lcsm_eos_plan    p;
     lcsm_eos_problem from;
     size_t           bytes = lcsm_eos_run_bytes(desc, grads);
-    lcsm_status      st    = lcsm_eos_plan_make(&p, 1, desc, err);
+    lcsm_status      st    = lcsm_eos_plan_make(&p, NULL, desc, err);
     *out                   = (lcsm_eos_run){.desc = *desc};
     if (st == LCSM_OK)
         st = lcsm_eos_problem_make(&from, c, (lcsm_eos_sizes){1, SHORT, p.H, p.K, p.D}, &SETTING,

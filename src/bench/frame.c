@@ -54,7 +54,7 @@ void lcsm_bench_close(lcsm_bench_frame *b)
 
 static void probe(lcsm_bench_frame *b, int run, lcsm_rate rate)
 {
-    double now         = lcsm_probe_rate(b->probe, rate, b->threads[run]);
+    double now         = lcsm_probe_rate(b->probe, rate, b->ctx[run]->pool);
     b->best[run][rate] = fmax(b->best[run][rate], now);
 }
 

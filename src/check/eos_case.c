@@ -177,7 +177,7 @@ lcsm_status lcsm_eos_problem_make(lcsm_eos_problem *out, const lcsm_eos_case *c,
 {
     lcsm_eos_problem p = {0};
     describe(c, n, set, &p.desc);
-    lcsm_status st = lcsm_eos_plan_make(&p.plan, 1, &p.desc, err);
+    lcsm_status st = lcsm_eos_plan_make(&p.plan, NULL, &p.desc, err);
     if (st != LCSM_OK) return st;
 
     p.y_size     = (size_t)((p.desc.reads > 0 ? p.desc.reads : n.B * n.T) * n.H * n.D);

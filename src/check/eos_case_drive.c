@@ -78,7 +78,7 @@ lcsm_status R_(lcsm_eos_case_run)(const lcsm_context *ctx, const lcsm_eos_proble
     lcsm_status             st;
     desc.form  = form;
     desc.chunk = chunk;
-    LCSM_TRY(lcsm_eos_plan_make(&plan, ctx->threads, &desc, err));
+    LCSM_TRY(lcsm_eos_plan_make(&plan, ctx->pool, &desc, err));
     size_t fwd = R_(lcsm_eos_fwd_bytes)(&plan, k), bwd = R_(lcsm_eos_bwd_bytes)(&plan, k);
     LCSM_TRY(make(&a, p, R_(lcsm_eos_tape_bytes)(&plan), fwd > bwd ? fwd : bwd, err));
 

@@ -162,7 +162,7 @@ static bool serves(const lcsm_eos_problem *p, lcsm_eos_form form)
     lcsm_eos_plan plan;
     lcsm_eos_desc desc = p->desc;
     desc.form          = form;
-    return lcsm_eos_plan_make(&plan, 1, &desc, NULL) == LCSM_OK;
+    return lcsm_eos_plan_make(&plan, NULL, &desc, NULL) == LCSM_OK;
 }
 
 static lcsm_status check_forms(const checker *c, const lcsm_eos_case *k, lcsm_eos_sizes n,

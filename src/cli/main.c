@@ -92,33 +92,6 @@ static int version(int argc, char **argv)
     return EXIT_OK;
 }
 
-/*
- * Lets idle threads sleep after some 30 microseconds. GCC's OpenMP runtime lets them spin for
- * several milliseconds, and Clang's for 200, which takes the processor from whoever has work: with
- * two busy neighbours on two processors, a loop of 3 us took 632 us; with this limit 35 us.
- * Sleeping at once would cost a quiet machine 40 us for each loop.
- *
- * The runtimes read their settings while the program is loaded, before main(), so the only way is
- * to start once more. A user who chose a value keeps it, and the value that is set here is what
- * tells the second start from the first.
- */
-static void limit_spinning(char **argv)
-{
-    if (getenv("OMP_WAIT_POLICY") != NULL || getenv("GOMP_SPINCOUNT") != NULL) return;
-    if (setenv("GOMP_SPINCOUNT", "1000", 0) != 0 || setenv("KMP_BLOCKTIME", "0", 0) != 0) return;
-    (void)execv("/proc/self/exe", argv); /* returns if it cannot, and then all works as before */
-}
-
-/* The name that ps and killall know. A program that was started by /proc/self/exe, as here and by
- * an experiment, would be called exe. */
-static void name_process(void)
-{
-    int fd = open("/proc/self/comm", O_WRONLY);
-    if (fd < 0) return;
-    (void)!write(fd, "lcsm", 4);
-    (void)close(fd);
-}
-
 /* A closed stdin, stdout or stderr would be the number of the next file that is opened, which then
  * takes what is printed. Nothing can be written to what stands in its place. */
 static void fill_standard_files(void)
@@ -140,8 +113,6 @@ static int check_output(const char *name, int code)
 int main(int argc, char **argv)
 {
     fill_standard_files();
-    limit_spinning(argv);
-    name_process();
     if (argc < 2) {
         print_help(stderr);
         return EXIT_USAGE;

@@ -5,12 +5,15 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 #if defined(__linux__)
 #include <sys/prctl.h>
 #endif
+
+#include "base/folder.h"
 
 enum { NO_PROGRAM = 127 };
 
@@ -29,12 +32,28 @@ static void become(const char *program, char *const *words, int log, pid_t paren
     _exit(NO_PROGRAM);
 }
 
+/* The file of this program: by its name, which the process then has too, as ps and killall see it.
+ * If something else has that name by now, the link leads to what is running, and the process is
+ * called exe. */
+static const char *this_program(char path[LCSM_PATH_MAX])
+{
+    static const char self[] = "/proc/self/exe";
+    struct stat       running, named;
+    ssize_t           n = readlink(self, path, LCSM_PATH_MAX - 1);
+    if (n <= 0) return self;
+    path[n] = '\0';
+    if (stat(self, &running) != 0 || stat(path, &named) != 0) return self;
+    return running.st_dev == named.st_dev && running.st_ino == named.st_ino ? path : self;
+}
+
 lcsm_status lcsm_process_start(pid_t *out, const char *program, char *const *words, const char *log,
                                lcsm_error *err)
 {
+    char  path[LCSM_PATH_MAX];
     pid_t parent = getpid();
     int   fd     = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     if (fd < 0) return lcsm_fail(err, LCSM_ERR_IO, "%s: cannot open: %s", log, strerror(errno));
+    if (program == NULL) program = this_program(path);
     *out = fork();
     if (*out == 0) become(program, words, fd, parent);
     (void)close(fd);

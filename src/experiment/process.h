@@ -6,9 +6,9 @@
 
 #include "base/error.h"
 
-/* Starts `program` with these words (the last is NULL) in a process group of its own, so that a
- * signal from the terminal goes to this process alone. Both of its streams are appended to the
- * file log. The child gets SIGTERM if this process dies. */
+/* Starts `program`, or this one (NULL), with these words (the last is NULL) in a process group of
+ * its own, so that a signal from the terminal goes to this process alone. Both of its streams are
+ * appended to the file log. The child gets SIGTERM if this process dies. */
 lcsm_status lcsm_process_start(pid_t *out, const char *program, char *const *words, const char *log,
                                lcsm_error *err);
 

@@ -113,8 +113,7 @@ static lcsm_status start_run(runner *r, size_t run, lcsm_error *err)
     lcsm_command_add_pair(&c, "--threads", threads);
     if (c.failed) LCSM_TRY(lcsm_fail(err, LCSM_ERR_MEMORY, "no room for a command"));
     *j = (job){.run = run, .start = lcsm_now()};
-    LCSM_TRY(lcsm_process_start(&j->pid, r->o->program != NULL ? r->o->program : "/proc/self/exe",
-                                c.words, log, err));
+    LCSM_TRY(lcsm_process_start(&j->pid, r->o->program, c.words, log, err));
     r->running++;
     tell(r, LCSM_EXPERIMENT_START, g->name, "", resumed);
 cleanup:

@@ -9,7 +9,7 @@
  *
  * and is named in LCSM_OP_LIST; its attributes are a struct in graph/attr.h and its builder a few
  * lines in graph/build_*.c. Forward and backward call kernels through c->run->kernels and run
- * loops by lcsm_parallel_for with c->run->threads. Nothing may be allocated there.
+ * loops by lcsm_parallel_for with c->run->pool. Nothing may be allocated there.
  *
  * Every op honours `ld` of every operand, and sizes of 0 in any axis.
  */
@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/thread.h"
 #include "graph/tensor.h"
 
 /* clang-format off */
@@ -53,7 +54,8 @@ typedef struct lcsm_node {
     int                   index;   /* in the graph */
     int                   ordinal; /* among the nodes of its op: the purpose of random numbers */
     int                   block;   /* of lcsm_block_begin, or -1 */
-    int                   threads;
+    lcsm_pool            *pool;
+    int                   threads; /* of the pool */
     const void           *kernels; /* R_(lcsm_kernels) of the graph's number type */
     const char           *scope;   /* where it was built, as in "layers.0.mixer" */
     int                   n_in;
@@ -82,7 +84,7 @@ typedef struct {
 
 /* What is the same for all ops of a run. */
 typedef struct {
-    int         threads;
+    lcsm_pool  *pool;
     const void *kernels;  /* R_(lcsm_kernels) of the graph's number type */
     bool        training; /* dropout is on */
     uint64_t    seed;     /* of this run's random numbers: lcsm_rng(seed, node->ordinal, element) */

@@ -317,7 +317,7 @@ lcsm_status lcsm_graph_plan(lcsm_graph *g, const lcsm_plan_options *opt, lcsm_er
 
     LCSM_TRY(lcsm_params_reserve(g->params, opt->train, err));
     LCSM_TRY(lcsm_plan_alloc(&p, g, opt, err));
-    g->run.threads = g->ctx->threads;
+    g->run.pool    = g->ctx->pool;
     g->run.kernels = g->kernels;
     lcsm_plan_schedule(p);
     lcsm_plan_lives(p);

@@ -3,14 +3,11 @@
 
 #include <stdlib.h>
 
-#include "base/thread.h"
 #include "kernel/cpu.h"
 
 /* The tables are types of their own variants; here they are only made and freed. */
 struct lcsm_kernels_f32 *lcsm_kernels_new_f32(unsigned cpu);
 struct lcsm_kernels_f64 *lcsm_kernels_new_f64(unsigned cpu);
-
-enum { MAX_THREADS = 1024 };
 
 static const char *const ISA_NAMES[] = {
     [LCSM_ISA_AUTO] = "auto", [LCSM_ISA_REFERENCE] = "reference", [LCSM_ISA_PORTABLE] = "portable",
@@ -36,9 +33,9 @@ static lcsm_isa fastest(void)
 
 static lcsm_status check(const lcsm_context_options *o, lcsm_error *err)
 {
-    if (o->threads < 0 || o->threads > MAX_THREADS)
+    if (o->threads < 0 || o->threads > LCSM_THREADS_MAX)
         return lcsm_fail(err, LCSM_ERR_ARGUMENT, "threads is %d, want 0..%d (0: all processors)",
-                         o->threads, MAX_THREADS);
+                         o->threads, LCSM_THREADS_MAX);
     if ((unsigned)o->isa >= COUNT(ISA_NAMES))
         return lcsm_fail(err, LCSM_ERR_ARGUMENT, "isa is %d, want 0..%d", (int)o->isa,
                          (int)COUNT(ISA_NAMES) - 1);
@@ -59,15 +56,15 @@ lcsm_status lcsm_context_create(lcsm_context **out, const lcsm_context_options *
     lcsm_context *ctx = malloc(sizeof *ctx);
     if (ctx == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for a context");
     *ctx = (lcsm_context){
-        .threads = o.threads > 0 ? o.threads : lcsm_thread_limit(),
-        .isa     = o.isa == LCSM_ISA_AUTO ? fastest() : o.isa,
-        .log     = {.fn = o.log, .user = o.log_user},
+        .pool = lcsm_pool_create(o.threads > 0 ? o.threads : lcsm_thread_limit()),
+        .isa  = o.isa == LCSM_ISA_AUTO ? fastest() : o.isa,
+        .log  = {.fn = o.log, .user = o.log_user},
     };
     ctx->f32 = lcsm_kernels_new_f32(ISA_BITS[ctx->isa]);
     ctx->f64 = lcsm_kernels_new_f64(ISA_BITS[ctx->isa]);
-    if (ctx->f32 == NULL || ctx->f64 == NULL) {
+    if (ctx->pool == NULL || ctx->f32 == NULL || ctx->f64 == NULL) {
         lcsm_context_free(ctx);
-        return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for the kernel tables");
+        return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for the kernel tables and the threads");
     }
     *out = ctx;
     return LCSM_OK;
@@ -76,6 +73,7 @@ lcsm_status lcsm_context_create(lcsm_context **out, const lcsm_context_options *
 void lcsm_context_free(lcsm_context *ctx)
 {
     if (ctx == NULL) return;
+    lcsm_pool_free(ctx->pool);
     free(ctx->f32);
     free(ctx->f64);
     free(ctx);
@@ -83,7 +81,7 @@ void lcsm_context_free(lcsm_context *ctx)
 
 int lcsm_context_threads(const lcsm_context *ctx)
 {
-    return ctx->threads;
+    return lcsm_pool_threads(ctx->pool);
 }
 
 lcsm_isa lcsm_context_isa(const lcsm_context *ctx)

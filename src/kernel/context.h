@@ -4,12 +4,13 @@
 #include <lcsm/context.h>
 
 #include "base/log.h"
+#include "base/thread.h"
 
 struct lcsm_kernels_f32;
 struct lcsm_kernels_f64;
 
 struct lcsm_context {
-    int                      threads;
+    lcsm_pool               *pool;
     lcsm_isa                 isa;
     lcsm_log_sink            log;
     struct lcsm_kernels_f32 *f32; /* the chosen kernels (kernel/kernels.h) */

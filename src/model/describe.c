@@ -209,8 +209,7 @@ static size_t memory_of(const lcsm_graph *g)
 }
 
 /* The form that the planner takes for the first recurrence. */
-static void plan_of(const lcsm_graph *g, const lcsm_context *ctx, ptrdiff_t T,
-                    lcsm_model_summary *out)
+static void plan_of(const lcsm_graph *g, ptrdiff_t T, lcsm_model_summary *out)
 {
     for (int j = 0; j < g->node_list.count; j++) {
         const lcsm_node *n = lcsm_node_at(g, j);
@@ -219,7 +218,7 @@ static void plan_of(const lcsm_graph *g, const lcsm_context *ctx, ptrdiff_t T,
         lcsm_eos_plan plan;
         desc.B = 1;
         desc.T = T;
-        if (lcsm_eos_plan_make(&plan, lcsm_context_threads(ctx), &desc, NULL) != LCSM_OK) return;
+        if (lcsm_eos_plan_make(&plan, n->pool, &desc, NULL) != LCSM_OK) return;
         (void)snprintf(out->form, sizeof out->form, "%s", lcsm_eos_form_name(plan.form));
         (void)snprintf(out->reason, sizeof out->reason, "%s", plan.reason);
         return;
@@ -290,7 +289,7 @@ lcsm_status lcsm_model_describe(const lcsm_context *ctx, const lcsm_model_config
     out->train_flops   = 3 * flops_of(g, false) / (double)length;
     out->decode_flops  = flops_of(one, true);
     out->memory_floats = memory_of(one);
-    plan_of(g, ctx, length, out);
+    plan_of(g, length, out);
     list_states(g, out);
     list_equations(cfg, out);
     if (cfg->code[0] != 0 && lcsm_code_parse(cfg->code, &c, NULL) == LCSM_OK)

@@ -29,14 +29,14 @@ void lcsm_adamw_step(const lcsm_context *ctx, lcsm_dtype dtype, const lcsm_adamw
                      void *m, void *v)
 {
     lcsm_adamw_rates r = rates(cfg, t, lr, grad_scale);
-    if (dtype == LCSM_F64) lcsm_adamw_run_f64(ctx->f64, ctx->threads, &r, n, g, p, m, v);
-    else lcsm_adamw_run_f32(ctx->f32, ctx->threads, &r, n, g, p, m, v);
+    if (dtype == LCSM_F64) lcsm_adamw_run_f64(ctx->f64, ctx->pool, &r, n, g, p, m, v);
+    else lcsm_adamw_run_f32(ctx->f32, ctx->pool, &r, n, g, p, m, v);
 }
 
 double lcsm_norm2(const lcsm_context *ctx, lcsm_dtype dtype, size_t n, const void *x)
 {
-    return sqrt(dtype == LCSM_F64 ? lcsm_squares_run_f64(ctx->f64, ctx->threads, n, x)
-                                  : lcsm_squares_run_f32(ctx->f32, ctx->threads, n, x));
+    return sqrt(dtype == LCSM_F64 ? lcsm_squares_run_f64(ctx->f64, ctx->pool, n, x)
+                                  : lcsm_squares_run_f32(ctx->f32, ctx->pool, n, x));
 }
 
 static lcsm_status check(const lcsm_adamw_config *c, lcsm_error *err)

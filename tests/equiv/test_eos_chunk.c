@@ -118,7 +118,7 @@ static int compare_reads(const lcsm_eos_case *c, lcsm_eos_sizes n, const lcsm_eo
     lcsm_eos_plan          plan;
     assert_int_equal(lcsm_eos_problem_make(&p, c, n, set, NULL), LCSM_OK);
     p.desc.form = LCSM_FORM_AUTO;
-    assert_int_equal(lcsm_eos_plan_make(&plan, 1, &p.desc, NULL), LCSM_OK);
+    assert_int_equal(lcsm_eos_plan_make(&plan, NULL, &p.desc, NULL), LCSM_OK);
     int count = eos_compare(&p, plan.form, chunks, c->name);
     *chunked += plan.form == LCSM_FORM_CHUNKED;
     lcsm_eos_problem_free(&p);

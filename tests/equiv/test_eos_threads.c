@@ -2,6 +2,7 @@
 #include <lcsm/check.h>
 
 #include "eos_compare.h"
+#include "kernel/context.h"
 #include "test.h"
 
 static void count_failures(void *user, const lcsm_check_row *row)
@@ -63,7 +64,7 @@ static void prove_tiles(const char *name, ptrdiff_t T, lcsm_eos_setting set)
     lcsm_eos_desc desc = p.desc;
     desc.form          = LCSM_FORM_AUTO;
     desc.chunk         = 8;
-    assert_int_equal(lcsm_eos_plan_make(&plan, 3, &desc, &err), LCSM_OK);
+    assert_int_equal(lcsm_eos_plan_make(&plan, three->pool, &desc, &err), LCSM_OK);
     assert_true(plan.tiles > 1 && plan.span < plan.T && plan.span % plan.chunk == 0);
     assert_int_equal(lcsm_eos_result_make(&want, &p, &err), LCSM_OK);
     assert_int_equal(lcsm_eos_result_make(&got, &p, &err), LCSM_OK);

@@ -93,7 +93,7 @@ bool eos_form_serves(const lcsm_eos_case *c, lcsm_eos_form form)
     if (lcsm_eos_problem_make(&p, c, (lcsm_eos_sizes){1, 1, 1, 2, 2}, &set, NULL) != LCSM_OK)
         return false;
     p.desc.form    = form;
-    lcsm_status st = lcsm_eos_plan_make(&plan, 1, &p.desc, NULL);
+    lcsm_status st = lcsm_eos_plan_make(&plan, NULL, &p.desc, NULL);
     lcsm_eos_problem_free(&p);
     return st == LCSM_OK;
 }

@@ -51,12 +51,12 @@ static void backward_rows(const void *arg, ptrdiff_t first, ptrdiff_t count)
 
 static void forward(const lcsm_call *c)
 {
-    lcsm_parallel_rows(c->run->threads, c->in[0].rows, c->in[0].cols, forward_rows, c);
+    lcsm_parallel_rows(c->run->pool, c->in[0].rows, c->in[0].cols, forward_rows, c);
 }
 
 static void backward(const lcsm_call *c)
 {
-    lcsm_parallel_rows(c->run->threads, c->in[0].rows, c->in[0].cols, backward_rows, c);
+    lcsm_parallel_rows(c->run->pool, c->in[0].rows, c->in[0].cols, backward_rows, c);
 }
 
 /* Ten, as a polynomial and a division are. */

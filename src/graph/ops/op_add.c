@@ -24,7 +24,7 @@ static void forward_rows(const void *arg, ptrdiff_t first, ptrdiff_t count)
 
 static void forward(const lcsm_call *c)
 {
-    lcsm_parallel_rows(c->run->threads, c->out[0].rows, c->out[0].cols, forward_rows, c);
+    lcsm_parallel_rows(c->run->pool, c->out[0].rows, c->out[0].cols, forward_rows, c);
 }
 
 /* The gradient of an input of the output's shape is that of the output. */
@@ -53,7 +53,7 @@ static void backward(const lcsm_call *c)
         const lcsm_mat *to = &c->g_in[j];
         if (to->data == NULL || to->data == c->g_out[0].data) continue;
         if (is_row_vector(c->node->in[j], c->node->in[A])) R_(lcsm_sum_rows)(c, &c->g_out[0], to);
-        else lcsm_parallel_rows(c->run->threads, to->rows, to->cols, pass[j], c);
+        else lcsm_parallel_rows(c->run->pool, to->rows, to->cols, pass[j], c);
     }
 }
 

@@ -35,12 +35,12 @@ static void backward_rows(const void *arg, ptrdiff_t first, ptrdiff_t count)
 
 static void forward(const lcsm_call *c)
 {
-    lcsm_parallel_rows(c->run->threads, c->in[0].rows, c->in[0].cols, forward_rows, c);
+    lcsm_parallel_rows(c->run->pool, c->in[0].rows, c->in[0].cols, forward_rows, c);
 }
 
 static void backward(const lcsm_call *c)
 {
-    lcsm_parallel_rows(c->run->threads, c->g_in[0].rows, c->g_in[0].cols, backward_rows, c);
+    lcsm_parallel_rows(c->run->pool, c->g_in[0].rows, c->g_in[0].cols, backward_rows, c);
 }
 
 static double flops(const lcsm_node *n)

@@ -224,7 +224,7 @@ static void forward(const lcsm_call *c)
     layout_saved(c->saved != NULL ? &saved : &scratch, &j);
     if (!has_room(&j)) return;
     for (ptrdiff_t b = 0; b < j.B; b++) ranges(&j, b);
-    lcsm_parallel_for(c->run->threads, (size_t)(j.B * j.H), forward_head, &j);
+    lcsm_parallel_for(c->run->pool, (size_t)(j.B * j.H), forward_head, &j);
     if (c->state_out[KEYS] != NULL) carry(&j);
 }
 
@@ -260,7 +260,7 @@ static void backward(const lcsm_call *c)
     j.c      = c;
     layout_scratch(&scratch, c->node, &j);
     layout_saved(&saved, &j);
-    lcsm_parallel_for(c->run->threads, (size_t)(j.B * j.H), backward_head, &j);
+    lcsm_parallel_for(c->run->pool, (size_t)(j.B * j.H), backward_head, &j);
 }
 
 static double flops(const lcsm_node *n)

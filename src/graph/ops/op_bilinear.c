@@ -132,7 +132,7 @@ static void forward(const lcsm_call *c)
     job    j = job_of(c->node);
     j.c      = c;
     layout(&p, c->node, false, &j);
-    lcsm_parallel_for(c->run->threads, (size_t)j.D, forward_channel, &j);
+    lcsm_parallel_for(c->run->pool, (size_t)j.D, forward_channel, &j);
     for (ptrdiff_t d = 0; d < j.D; d++)
         if (j.singular[d]) {
             lcsm_call_fail(c, "I - dt/2 A is singular for channel %td, dt = %g", d, step_at(&j, d));
@@ -209,7 +209,7 @@ static void backward(const lcsm_call *c)
     job    j = job_of(c->node);
     j.c      = c;
     layout(&p, c->node, true, &j);
-    lcsm_parallel_for(c->run->threads, (size_t)j.blocks, backward_block, &j);
+    lcsm_parallel_for(c->run->pool, (size_t)j.blocks, backward_block, &j);
     for (ptrdiff_t i = 0; i < j.N; i++) {
         for (ptrdiff_t k = 0; k < j.N && c->g_in[A].data != NULL; k++)
             row_of(&c->g_in[A], i)[k] += (real)sum_at(&j, i, k);

@@ -107,7 +107,7 @@ static void forward(const lcsm_call *c)
     pieces a = {.base = c->scratch};
     job    j = {.c = c, .s = sequences_of(c->node->in[X])};
     layout(&a, c->node, false, &j);
-    lcsm_parallel_for(c->run->threads, (size_t)(j.s.B * j.s.ranges), forward_range, &j);
+    lcsm_parallel_for(c->run->pool, (size_t)(j.s.B * j.s.ranges), forward_range, &j);
     for (ptrdiff_t b = 0; b < j.s.B && c->state_out[0] != NULL; b++) carry(&j, b);
 }
 
@@ -147,7 +147,7 @@ static void backward(const lcsm_call *c)
     layout(&a, c->node, true, &j);
     if (c->g_in[W].data == NULL) j.g_w = NULL;
     if (c->g_in[B].data == NULL) j.g_b = NULL;
-    lcsm_parallel_for(c->run->threads, (size_t)items, backward_range, &j);
+    lcsm_parallel_for(c->run->pool, (size_t)items, backward_range, &j);
     if (j.g_w != NULL) sum_filters(&j, items);
     sum_partials(c, j.g_b, items, &c->g_in[B]);
 }

@@ -162,7 +162,7 @@ static void forward_tile(void *arg, size_t item, int worker)
 static void forward(const lcsm_call *c)
 {
     job j = start(c, false);
-    lcsm_parallel_for(c->run->threads, (size_t)(j.s.B * j.tiles), forward_tile, &j);
+    lcsm_parallel_for(c->run->pool, (size_t)(j.s.B * j.tiles), forward_tile, &j);
 }
 
 static void backward_tile(void *arg, size_t item, int worker)
@@ -185,7 +185,7 @@ static void backward_tile(void *arg, size_t item, int worker)
 static void backward(const lcsm_call *c)
 {
     job j = start(c, true);
-    lcsm_parallel_for(c->run->threads, (size_t)(j.s.B * j.tiles), backward_tile, &j);
+    lcsm_parallel_for(c->run->pool, (size_t)(j.s.B * j.tiles), backward_tile, &j);
     if (is_static(c->node, LOG)) sum_partials(c, j.g_log, j.s.B, &c->g_in[LOG]);
     if (is_static(c->node, PHASE)) sum_partials(c, j.g_phase, j.s.B, &c->g_in[PHASE]);
 }

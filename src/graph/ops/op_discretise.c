@@ -384,8 +384,8 @@ static void forward(const lcsm_call *c)
 {
     const lcsm_discretise_attr *a = c->node->attr;
     job                         j = {.c = c};
-    if (a->rows) lcsm_parallel_for(c->run->threads, (size_t)c->in[RE].cols, forward_row, &j);
-    else lcsm_parallel_for(c->run->threads, (size_t)blocks(c->node), forward_columns, &j);
+    if (a->rows) lcsm_parallel_for(c->run->pool, (size_t)c->in[RE].cols, forward_row, &j);
+    else lcsm_parallel_for(c->run->pool, (size_t)blocks(c->node), forward_columns, &j);
 }
 
 static void backward(const lcsm_call *c)
@@ -394,8 +394,8 @@ static void backward(const lcsm_call *c)
     pieces                      p = {.base = c->scratch};
     job                         j = {.c = c};
     layout(&p, c->node, &j.g_re, &j.g_im);
-    if (a->rows) lcsm_parallel_for(c->run->threads, (size_t)c->in[RE].cols, backward_row, &j);
-    else lcsm_parallel_for(c->run->threads, (size_t)blocks(c->node), backward_columns, &j);
+    if (a->rows) lcsm_parallel_for(c->run->pool, (size_t)c->in[RE].cols, backward_row, &j);
+    else lcsm_parallel_for(c->run->pool, (size_t)blocks(c->node), backward_columns, &j);
     if (!shares_lambda(c->node)) return;
     sum_partials(c, j.g_re, blocks(c->node), &c->g_in[RE]);
     sum_partials(c, j.g_im, blocks(c->node), &c->g_in[IM]);

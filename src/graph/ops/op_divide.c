@@ -87,12 +87,12 @@ static void backward_rows(const void *arg, ptrdiff_t first, ptrdiff_t count)
 
 static void forward(const lcsm_call *c)
 {
-    lcsm_parallel_rows(c->run->threads, c->in[X].rows, c->in[X].cols, forward_rows, c);
+    lcsm_parallel_rows(c->run->pool, c->in[X].rows, c->in[X].cols, forward_rows, c);
 }
 
 static void backward(const lcsm_call *c)
 {
-    lcsm_parallel_rows(c->run->threads, c->out[0].rows, c->out[0].cols, backward_rows, c);
+    lcsm_parallel_rows(c->run->pool, c->out[0].rows, c->out[0].cols, backward_rows, c);
 }
 
 static double flops(const lcsm_node *n)

@@ -69,12 +69,12 @@ static void backward_rows(const void *arg, ptrdiff_t first, ptrdiff_t count)
 
 static void forward(const lcsm_call *c)
 {
-    lcsm_parallel_rows(c->run->threads, c->in[0].rows, 4 * c->out[0].cols, forward_rows, c);
+    lcsm_parallel_rows(c->run->pool, c->in[0].rows, 4 * c->out[0].cols, forward_rows, c);
 }
 
 static void backward(const lcsm_call *c)
 {
-    lcsm_parallel_rows(c->run->threads, c->in[0].rows, 8 * c->g_out[0].cols, backward_rows, c);
+    lcsm_parallel_rows(c->run->pool, c->in[0].rows, 8 * c->g_out[0].cols, backward_rows, c);
 }
 
 static double flops(const lcsm_node *n)

@@ -126,7 +126,7 @@ static job start(const lcsm_call *c, bool backward)
     j.x      = params_of(c->in);
     j.g      = params_of(c->g_in);
     layout(&a, c->node, backward, &j);
-    lcsm_parallel_for(c->run->threads, (size_t)j.tiles, coef_tile, &j);
+    lcsm_parallel_for(c->run->pool, (size_t)j.tiles, coef_tile, &j);
     return j;
 }
 
@@ -181,7 +181,7 @@ static void forward_item(void *arg, size_t item, int worker)
 static void forward(const lcsm_call *c)
 {
     job j = start(c, false);
-    lcsm_parallel_for(c->run->threads, (size_t)(j.tiles * j.groups), forward_item, &j);
+    lcsm_parallel_for(c->run->pool, (size_t)(j.tiles * j.groups), forward_item, &j);
 }
 
 static void backward_item(void *arg, size_t item, int worker)
@@ -222,8 +222,8 @@ static void finish_tile(void *arg, size_t item, int worker)
 static void backward(const lcsm_call *c)
 {
     job j = start(c, true);
-    lcsm_parallel_for(c->run->threads, (size_t)(j.tiles * j.groups), backward_item, &j);
-    if (j.groups > 0) lcsm_parallel_for(c->run->threads, (size_t)j.tiles, finish_tile, &j);
+    lcsm_parallel_for(c->run->pool, (size_t)(j.tiles * j.groups), backward_item, &j);
+    if (j.groups > 0) lcsm_parallel_for(c->run->pool, (size_t)j.tiles, finish_tile, &j);
 }
 
 static double flops(const lcsm_node *n)

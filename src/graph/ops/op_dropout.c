@@ -45,7 +45,7 @@ static void run(const lcsm_call *c, const lcsm_mat *from, lcsm_mat to, bool add)
     job j    = {c, from, to, (real)(1 / (1 - rate)), (uint32_t)(rate * 4294967296.0)};
     j.to.add = add;
     if (rate == 0 && !add && to.data == from->data) return;
-    lcsm_parallel_rows(c->run->threads, to.rows, 4 * to.cols, drop_rows, &j);
+    lcsm_parallel_rows(c->run->pool, to.rows, 4 * to.cols, drop_rows, &j);
 }
 
 static void forward(const lcsm_call *c)

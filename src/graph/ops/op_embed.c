@@ -44,7 +44,7 @@ static void forward(const lcsm_call *c)
             lcsm_call_fail(c, "token %d at position %td, want 0..%td", (int)tokens[r], r, V - 1);
             return;
         }
-    lcsm_parallel_rows(c->run->threads, y->rows, y->cols, forward_rows, c);
+    lcsm_parallel_rows(c->run->pool, y->rows, y->cols, forward_rows, c);
 }
 
 /* One token may come many times, so the rows are taken in order. */

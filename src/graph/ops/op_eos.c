@@ -98,7 +98,7 @@ static lcsm_status make_plan(const lcsm_node *n, lcsm_eos_plan *p, lcsm_error *e
 {
     lcsm_eos_desc desc;
     lcsm_status   st = describe(n, &desc, err);
-    return st == LCSM_OK ? lcsm_eos_plan_make(p, n->threads, &desc, err) : st;
+    return st == LCSM_OK ? lcsm_eos_plan_make(p, n->pool, &desc, err) : st;
 }
 
 static const lcsm_tensor *optional(const lcsm_node *n, int j)

@@ -46,12 +46,12 @@ static void backward_rows(const void *arg, ptrdiff_t first, ptrdiff_t count)
 
 static void forward(const lcsm_call *c)
 {
-    lcsm_parallel_rows(c->run->threads, c->in[A].rows, c->in[A].cols, forward_rows, c);
+    lcsm_parallel_rows(c->run->pool, c->in[A].rows, c->in[A].cols, forward_rows, c);
 }
 
 static void backward(const lcsm_call *c)
 {
-    lcsm_parallel_rows(c->run->threads, c->in[A].rows, c->in[A].cols, backward_rows, c);
+    lcsm_parallel_rows(c->run->pool, c->in[A].rows, c->in[A].cols, backward_rows, c);
 }
 
 static double flops(const lcsm_node *n)

@@ -30,7 +30,7 @@ static void forward_rows(const void *arg, ptrdiff_t first, ptrdiff_t count)
 
 static void forward(const lcsm_call *c)
 {
-    lcsm_parallel_rows(c->run->threads, c->out[0].rows, c->out[0].cols, forward_rows, c);
+    lcsm_parallel_rows(c->run->pool, c->out[0].rows, c->out[0].cols, forward_rows, c);
 }
 
 /* Row by row: the gradients of w and b, then that of a, which may be the memory of g_out. */
@@ -63,7 +63,7 @@ static void backward(const lcsm_call *c)
     const lcsm_mat *g = &c->g_out[0];
     if (c->g_in[W].data != NULL && is_row_vector(c->node->in[W], c->node->in[A]))
         R_(lcsm_reduce_rows)(c, g->rows, w_terms, c, &c->g_in[W]);
-    lcsm_parallel_rows(c->run->threads, g->rows, 3 * g->cols, backward_rows, c);
+    lcsm_parallel_rows(c->run->pool, g->rows, 3 * g->cols, backward_rows, c);
 }
 
 static double flops(const lcsm_node *n)

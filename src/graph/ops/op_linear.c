@@ -24,13 +24,13 @@ static void forward(const lcsm_call *c)
     R_(lcsm_maps)   m = maps_of(c, false, b->data != NULL);
     for (ptrdiff_t r = 0; r < y->rows && b->data != NULL; r++)
         memcpy(row_of(y, r), b->data, (size_t)y->cols * sizeof(real));
-    R_(lcsm_maps_fwd)(c->run->threads, kernels_of(c), &m, c->scratch);
+    R_(lcsm_maps_fwd)(c->run->pool, kernels_of(c), &m, c->scratch);
 }
 
 static void backward(const lcsm_call *c)
 {
     R_(lcsm_maps) m = maps_of(c, true, false);
-    R_(lcsm_maps_bwd)(c->run->threads, kernels_of(c), &m, c->scratch);
+    R_(lcsm_maps_bwd)(c->run->pool, kernels_of(c), &m, c->scratch);
     if (c->g_in[B].data != NULL) R_(lcsm_sum_rows)(c, &c->g_out[0], &c->g_in[B]);
 }
 

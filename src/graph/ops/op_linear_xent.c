@@ -183,7 +183,7 @@ static void begin_stage(job *j, ptrdiff_t at)
     j->n              = at_most(*j->k.count - at, j->stage);
     for (ptrdiff_t i = 0; i < j->n; i++)
         memcpy(j->x + i * j->D, row_of(x, j->k.row[at + i]), (size_t)j->D * sizeof(real));
-    lcsm_parallel_for(j->c->run->threads, (size_t)lcsm_gemm_pieces(j->n, j->D), pack_classes, j);
+    lcsm_parallel_for(j->c->run->pool, (size_t)lcsm_gemm_pieces(j->n, j->D), pack_classes, j);
 }
 
 static ptrdiff_t target_of(const job *j, ptrdiff_t i)
@@ -294,13 +294,13 @@ static void add_g_x(void *arg, size_t item, int worker)
 
 static void all_groups(job *j)
 {
-    int threads = j->c->run->threads;
+    lcsm_pool *pool = j->c->run->pool;
     for (j->b0 = 0; j->b0 < j->blocks; j->b0 += GROUP) {
         j->nb               = at_most(j->blocks - j->b0, GROUP);
         R_(lcsm_gemm) p     = packed_w(j);
         size_t        parts = j->want_x ? (size_t)lcsm_gemm_pieces(p.N, p.K) : 0;
-        lcsm_parallel_for(threads, (size_t)j->nb + parts, group_item, j);
-        if (j->want_x) lcsm_parallel_for(threads, (size_t)blocks_of(j->n, SLICE), add_g_x, j);
+        lcsm_parallel_for(pool, (size_t)j->nb + parts, group_item, j);
+        if (j->want_x) lcsm_parallel_for(pool, (size_t)blocks_of(j->n, SLICE), add_g_x, j);
     }
 }
 
@@ -341,7 +341,7 @@ static void stage_forward(job *j, ptrdiff_t at)
     from_targets(j);
     do {
         all_groups(j);
-        lcsm_parallel_rows(j->c->run->threads, j->n, 8 * j->blocks, join_rows, j);
+        lcsm_parallel_rows(j->c->run->pool, j->n, 8 * j->blocks, join_rows, j);
     } while (go_up(j));
 }
 
@@ -371,7 +371,7 @@ static void scale_x(job *j)
                                     j->x_scaled + i * j->D);
     }
     if (j->want_w)
-        lcsm_parallel_for(j->c->run->threads, (size_t)lcsm_gemm_pieces(j->D, j->n), pack_depth, j);
+        lcsm_parallel_for(j->c->run->pool, (size_t)lcsm_gemm_pieces(j->D, j->n), pack_depth, j);
 }
 
 static void whole_item(void *arg, size_t item, int worker)
@@ -426,7 +426,7 @@ static void both(const lcsm_call *c)
     for (ptrdiff_t at = 0; at < *j.k.count; at += j.stage) {
         stage_forward(&j, at);
         scale_x(&j);
-        if (j.want_w) lcsm_parallel_for(c->run->threads, (size_t)j.blocks, whole_item, &j);
+        if (j.want_w) lcsm_parallel_for(c->run->pool, (size_t)j.blocks, whole_item, &j);
         if (j.want_x) scatter(&j);
     }
     loss_outputs(c, j.targets, &j.k);

@@ -15,13 +15,13 @@ static lcsm_status shape(lcsm_node *n, lcsm_error *err)
 static void forward(const lcsm_call *c)
 {
     R_(lcsm_maps) m = maps_of(c, false, false);
-    R_(lcsm_maps_fwd)(c->run->threads, kernels_of(c), &m, c->scratch);
+    R_(lcsm_maps_fwd)(c->run->pool, kernels_of(c), &m, c->scratch);
 }
 
 static void backward(const lcsm_call *c)
 {
     R_(lcsm_maps) m = maps_of(c, true, false);
-    R_(lcsm_maps_bwd)(c->run->threads, kernels_of(c), &m, c->scratch);
+    R_(lcsm_maps_bwd)(c->run->pool, kernels_of(c), &m, c->scratch);
 }
 
 static const lcsm_op_case TESTS[] = {

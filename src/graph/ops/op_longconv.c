@@ -80,8 +80,7 @@ static void forward(const lcsm_call *c)
     job    j = job_of(c->node);
     j.c      = c;
     layout(&p, c->node, &j);
-    lcsm_parallel_for(c->run->threads, (size_t)(blocks_of(j.B, j.group) * j.tiles), forward_tile,
-                      &j);
+    lcsm_parallel_for(c->run->pool, (size_t)(blocks_of(j.B, j.group) * j.tiles), forward_tile, &j);
 }
 
 static void backward_tile(void *arg, size_t item, int worker)
@@ -102,7 +101,7 @@ static void backward(const lcsm_call *c)
     job    j = job_of(c->node);
     j.c      = c;
     layout(&p, c->node, &j);
-    lcsm_parallel_for(c->run->threads, (size_t)j.tiles, backward_tile, &j);
+    lcsm_parallel_for(c->run->pool, (size_t)j.tiles, backward_tile, &j);
 }
 
 /* As the direct sum, or as two transforms of n log2 n / 2 butterflies and a product if that is

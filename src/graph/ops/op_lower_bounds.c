@@ -69,12 +69,12 @@ static void backward_channels(const void *arg, ptrdiff_t first, ptrdiff_t count)
 
 static void forward(const lcsm_call *c)
 {
-    lcsm_parallel_rows(c->run->threads, c->in[0].cols, 20 * c->in[0].rows, forward_channels, c);
+    lcsm_parallel_rows(c->run->pool, c->in[0].cols, 20 * c->in[0].rows, forward_channels, c);
 }
 
 static void backward(const lcsm_call *c)
 {
-    lcsm_parallel_rows(c->run->threads, c->in[0].cols, 40 * c->in[0].rows, backward_channels, c);
+    lcsm_parallel_rows(c->run->pool, c->in[0].cols, 40 * c->in[0].rows, backward_channels, c);
 }
 
 static const lcsm_op_case TESTS[] = {

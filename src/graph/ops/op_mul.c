@@ -30,7 +30,7 @@ static void product_rows(const void *arg, ptrdiff_t first, ptrdiff_t count)
 static void product(const lcsm_call *c, lcsm_mat x, lcsm_mat y, lcsm_mat to)
 {
     job j = {c, every_row(x), every_row(y), to};
-    lcsm_parallel_rows(c->run->threads, to.rows, to.cols, product_rows, &j);
+    lcsm_parallel_rows(c->run->pool, to.rows, to.cols, product_rows, &j);
 }
 
 static void product_terms(const void *arg, ptrdiff_t r, ptrdiff_t first, ptrdiff_t n, real *out)

@@ -80,7 +80,7 @@ static void forward_rows(const void *arg, ptrdiff_t first, ptrdiff_t count)
 
 static void forward(const lcsm_call *c)
 {
-    lcsm_parallel_rows(c->run->threads, c->in[X].rows, c->in[X].cols, forward_rows, c);
+    lcsm_parallel_rows(c->run->pool, c->in[X].rows, c->in[X].cols, forward_rows, c);
 }
 
 typedef struct {
@@ -113,7 +113,7 @@ static void backward(const lcsm_call *c)
     layout(&a, c->node, &j.g_w, &j.g_b);
     if (c->g_in[W].data == NULL) j.g_w = NULL;
     if (c->g_in[B].data == NULL) j.g_b = NULL;
-    lcsm_parallel_for(c->run->threads, (size_t)n, backward_block, &j);
+    lcsm_parallel_for(c->run->pool, (size_t)n, backward_block, &j);
     sum_partials(c, j.g_w, n, &c->g_in[W]);
     sum_partials(c, j.g_b, n, &c->g_in[B]);
 }

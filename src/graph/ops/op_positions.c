@@ -35,7 +35,7 @@ static void forward_rows(const void *arg, ptrdiff_t first, ptrdiff_t count)
 
 static void forward(const lcsm_call *c)
 {
-    lcsm_parallel_rows(c->run->threads, c->out[0].rows, c->out[0].cols, forward_rows, c);
+    lcsm_parallel_rows(c->run->pool, c->out[0].rows, c->out[0].cols, forward_rows, c);
 }
 
 static void terms(const void *arg, ptrdiff_t r, ptrdiff_t first, ptrdiff_t n, real *out)

@@ -30,7 +30,7 @@ static void run(const lcsm_call *c, const lcsm_mat *from, lcsm_mat to, bool add)
 {
     job j    = {c, from, to};
     j.to.add = add;
-    lcsm_parallel_rows(c->run->threads, to.rows, to.cols, mirror_rows, &j);
+    lcsm_parallel_rows(c->run->pool, to.rows, to.cols, mirror_rows, &j);
 }
 
 static void forward(const lcsm_call *c)

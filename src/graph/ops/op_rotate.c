@@ -121,7 +121,7 @@ static void forward(const lcsm_call *c)
     int64_t *end = c->state_out[0];
     j.c          = c;
     layout(&a, c->node, false, &j);
-    lcsm_parallel_for(c->run->threads, (size_t)j.ranges, forward_steps, &j);
+    lcsm_parallel_for(c->run->pool, (size_t)j.ranges, forward_steps, &j);
     for (ptrdiff_t b = 0; b < j.B && end != NULL; b++) end[b] = position(&j, b) + j.T;
 }
 
@@ -159,7 +159,7 @@ static void backward(const lcsm_call *c)
     j.c      = c;
     layout(&a, c->node, true, &j);
     if (c->g_in[THETA].data == NULL) j.g_theta = NULL;
-    lcsm_parallel_for(c->run->threads, (size_t)j.ranges, backward_steps, &j);
+    lcsm_parallel_for(c->run->pool, (size_t)j.ranges, backward_steps, &j);
     if (j.g_theta != NULL) sum_theta(&j, &c->g_in[THETA]);
 }
 

@@ -32,7 +32,7 @@ static void run(const lcsm_call *c, const lcsm_mat *from, lcsm_mat to, bool add)
 {
     to.add = add;
     job j  = {c, from, to};
-    lcsm_parallel_rows(c->run->threads, to.rows, to.cols, rows, &j);
+    lcsm_parallel_rows(c->run->pool, to.rows, to.cols, rows, &j);
 }
 
 static void forward(const lcsm_call *c)

@@ -35,12 +35,12 @@ static void backward_rows(const void *arg, ptrdiff_t first, ptrdiff_t count)
 
 static void forward(const lcsm_call *c)
 {
-    lcsm_parallel_rows(c->run->threads, c->in[X].rows, c->in[X].cols, forward_rows, c);
+    lcsm_parallel_rows(c->run->pool, c->in[X].rows, c->in[X].cols, forward_rows, c);
 }
 
 static void backward(const lcsm_call *c)
 {
-    lcsm_parallel_rows(c->run->threads, c->in[X].rows, c->in[X].cols, backward_rows, c);
+    lcsm_parallel_rows(c->run->pool, c->in[X].rows, c->in[X].cols, backward_rows, c);
 }
 
 static double flops(const lcsm_node *n)

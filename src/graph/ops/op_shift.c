@@ -80,7 +80,7 @@ static void carry(const job *j)
 static void forward(const lcsm_call *c)
 {
     job j = {.c = c, .s = sequences_of(c->node->in[X])};
-    lcsm_parallel_for(c->run->threads, (size_t)(j.s.B * j.s.ranges), forward_range, &j);
+    lcsm_parallel_for(c->run->pool, (size_t)(j.s.B * j.s.ranges), forward_range, &j);
     if (c->state_out[0] != NULL) carry(&j);
 }
 
@@ -106,7 +106,7 @@ static void backward(const lcsm_call *c)
     ptrdiff_t items = j.s.B * j.s.ranges;
     layout(&a, &j.s, &j.g_mu);
     if (c->g_in[MU].data == NULL) j.g_mu = NULL;
-    lcsm_parallel_for(c->run->threads, (size_t)items, backward_range, &j);
+    lcsm_parallel_for(c->run->pool, (size_t)items, backward_range, &j);
     sum_partials(c, j.g_mu, items, &c->g_in[MU]);
 }
 

@@ -83,7 +83,7 @@ static void forward(const lcsm_call *c)
         ((real *)c->out[LOG].data)[k]   = (real)log(a->gamma);
         ((real *)c->out[PHASE].data)[k] = (real)lcsm_toeplitz_phase((size_t)j.n, (size_t)k);
     }
-    lcsm_parallel_for(c->run->threads, (size_t)j.D, forward_channel, &j);
+    lcsm_parallel_for(c->run->pool, (size_t)j.D, forward_channel, &j);
 }
 
 static void backward_channel(void *arg, size_t item, int worker)
@@ -106,7 +106,7 @@ static void backward(const lcsm_call *c)
 {
     if (c->g_out[E].data == NULL) return;
     job j = start(c);
-    lcsm_parallel_for(c->run->threads, (size_t)j.D, backward_channel, &j);
+    lcsm_parallel_for(c->run->pool, (size_t)j.D, backward_channel, &j);
 }
 
 /* As a transform by powers of two. */

@@ -158,7 +158,7 @@ static void forward(const lcsm_call *c)
     j.c      = c;
     layout(&a, c->node, false, &j);
     decays(&j);
-    lcsm_parallel_for(c->run->threads, (size_t)(j.s.B * j.tiles), forward_tile, &j);
+    lcsm_parallel_for(c->run->pool, (size_t)(j.s.B * j.tiles), forward_tile, &j);
 }
 
 static void backward_tile(void *arg, size_t item, int worker)
@@ -191,7 +191,7 @@ static void backward(const lcsm_call *c)
     j.c      = c;
     layout(&a, c->node, true, &j);
     decays(&j);
-    lcsm_parallel_for(c->run->threads, (size_t)(j.s.B * j.tiles), backward_tile, &j);
+    lcsm_parallel_for(c->run->pool, (size_t)(j.s.B * j.tiles), backward_tile, &j);
     sum_partials(c, j.g_w, j.s.B, &c->g_in[DECAY]);
     sum_partials(c, j.g_u, j.s.B, &c->g_in[FIRST]);
 }

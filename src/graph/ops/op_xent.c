@@ -40,7 +40,7 @@ static void forward(const lcsm_call *c)
     kept_scratch(&scratch, x->rows, &j.k);
     if (c->saved != NULL) kept_layout(&saved, x->rows, &j.k);
     if (!keep_rows(c, j.targets, x->rows, x->cols, &j.k)) return;
-    lcsm_parallel_rows(c->run->threads, *j.k.count, x->cols, forward_rows, &j);
+    lcsm_parallel_rows(c->run->pool, *j.k.count, x->cols, forward_rows, &j);
     loss_outputs(c, j.targets, &j.k);
 }
 
@@ -62,7 +62,7 @@ static void backward(const lcsm_call *c)
     job             j     = {.c = c, .targets = c->in[TARGETS].data};
     kept_layout(&saved, x->rows, &j.k);
     if (!c->g_in[LOGITS].add) clear_left_out(&j.k, &c->g_in[LOGITS]);
-    lcsm_parallel_rows(c->run->threads, *j.k.count, x->cols, backward_rows, &j);
+    lcsm_parallel_rows(c->run->pool, *j.k.count, x->cols, backward_rows, &j);
 }
 
 static double flops(const lcsm_node *n)

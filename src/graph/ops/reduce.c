@@ -40,7 +40,7 @@ void R_(lcsm_reduce_rows)(const lcsm_call *c, ptrdiff_t rows, R_(lcsm_row_terms)
 {
     job       j     = {c, rows, terms, arg, to};
     ptrdiff_t items = (to->cols + STRIP - 1) / STRIP;
-    lcsm_parallel_rows(c->run->threads, items, STRIP * rows, strips, &j);
+    lcsm_parallel_rows(c->run->pool, items, STRIP * rows, strips, &j);
 }
 
 static void plain(const void *arg, ptrdiff_t r, ptrdiff_t first, ptrdiff_t n, real *out)

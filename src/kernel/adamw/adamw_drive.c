@@ -36,14 +36,14 @@ static void step(void *arg, size_t item, int worker)
     j->k->step(&j->a, length(j, item), j->g + at, j->p + at, j->m + at, j->v + at);
 }
 
-void R_(lcsm_adamw_run)(const void *kernels, int threads, const lcsm_adamw_rates *r, size_t n,
+void R_(lcsm_adamw_run)(const void *kernels, lcsm_pool *pool, const lcsm_adamw_rates *r, size_t n,
                         const void *g, void *p, void *m, void *v)
 {
     const R_(lcsm_kernels) *k = kernels;
     job j = {.k = k->adamw, .n = n, .part = part_of(n), .g = g, .p = p, .m = m, .v = v};
     j.a   = (R_(lcsm_adamw)){(real)r->grad_scale, (real)r->beta1, (real)r->beta2, (real)r->keep,
                              (real)r->rate,       (real)r->root,  (real)r->eps};
-    lcsm_parallel_for(threads, (n + j.part - 1) / j.part, step, &j);
+    lcsm_parallel_for(pool, (n + j.part - 1) / j.part, step, &j);
 }
 
 static void squares(void *arg, size_t item, int worker)
@@ -53,13 +53,13 @@ static void squares(void *arg, size_t item, int worker)
     j->squares[item] = j->k->squares(length(j, item), j->g + item * j->part);
 }
 
-double R_(lcsm_squares_run)(const void *kernels, int threads, size_t n, const void *g)
+double R_(lcsm_squares_run)(const void *kernels, lcsm_pool *pool, size_t n, const void *g)
 {
     const R_(lcsm_kernels) *k     = kernels;
     job                     j     = {.k = k->adamw, .n = n, .part = part_of(n), .g = g};
     size_t                  parts = (n + j.part - 1) / j.part;
     double                  sum   = 0;
-    lcsm_parallel_for(threads, parts, squares, &j);
+    lcsm_parallel_for(pool, parts, squares, &j);
     for (size_t part = 0; part < parts; part++) sum += j.squares[part];
     return sum;
 }

@@ -4,6 +4,8 @@
 #define LCSM_KERNEL_ADAMW_DRIVE_H
 #include <stddef.h>
 
+#include "base/thread.h"
+
 /* As in kernel/adamw/adamw.h. */
 typedef struct {
     double grad_scale, beta1, beta2, keep, rate, root, eps;
@@ -11,9 +13,10 @@ typedef struct {
 
 /* kernels is the table of the number type; arrays have n elements of it. */
 #define LCSM_ADAMW_DRIVE(type)                                                                     \
-    void   lcsm_adamw_run_##type(const void *kernels, int threads, const lcsm_adamw_rates *rates,  \
-                                 size_t n, const void *g, void *p, void *m, void *v);              \
-    double lcsm_squares_run_##type(const void *kernels, int threads, size_t n, const void *g);
+    void   lcsm_adamw_run_##type(const void *kernels, lcsm_pool *pool,                             \
+                                 const lcsm_adamw_rates *rates, size_t n, const void *g, void *p,  \
+                                 void *m, void *v);                                                \
+    double lcsm_squares_run_##type(const void *kernels, lcsm_pool *pool, size_t n, const void *g);
 LCSM_ADAMW_DRIVE(f32)
 LCSM_ADAMW_DRIVE(f64)
 #undef LCSM_ADAMW_DRIVE

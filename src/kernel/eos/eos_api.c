@@ -28,7 +28,7 @@ lcsm_eos_operand lcsm_eos_axes_complex(unsigned axes)
 }
 
 /* One token, where it lies: strides over sequences that follow from T are those of T = 1. */
-static lcsm_status plan_step(lcsm_eos_plan *step, int threads, const lcsm_eos_desc *desc,
+static lcsm_status plan_step(lcsm_eos_plan *step, lcsm_pool *pool, const lcsm_eos_desc *desc,
                              lcsm_error *err)
 {
     lcsm_eos_desc one = *desc;
@@ -37,7 +37,7 @@ static lcsm_status plan_step(lcsm_eos_plan *step, int threads, const lcsm_eos_de
     one.reverse       = false;
     one.resets        = true;
     one.reads         = 0;
-    return lcsm_eos_plan_make(step, threads, &one, err);
+    return lcsm_eos_plan_make(step, pool, &one, err);
 }
 
 lcsm_status lcsm_eos_create(lcsm_eos **out, const lcsm_context *ctx, const lcsm_eos_desc *desc,
@@ -48,8 +48,8 @@ lcsm_status lcsm_eos_create(lcsm_eos **out, const lcsm_context *ctx, const lcsm_
     if (out == NULL || ctx == NULL || desc == NULL)
         return lcsm_fail(err, LCSM_ERR_ARGUMENT, "eos: out, ctx and desc must be given");
     *out = NULL;
-    if ((st = lcsm_eos_plan_make(&plan, ctx->threads, desc, err)) != LCSM_OK) return st;
-    if ((st = plan_step(&step, ctx->threads, desc, err)) != LCSM_OK) return st;
+    if ((st = lcsm_eos_plan_make(&plan, ctx->pool, desc, err)) != LCSM_OK) return st;
+    if ((st = plan_step(&step, ctx->pool, desc, err)) != LCSM_OK) return st;
 
     lcsm_eos *op = malloc(sizeof *op);
     if (op == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "eos: no room for a plan");

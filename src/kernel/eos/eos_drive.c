@@ -331,7 +331,7 @@ static void run_all(call *c, lcsm_task_fn *task)
     c->items    = items_of(c->p, c->form);
     c->run      = c->items / runs < LONGEST ? c->items / runs : LONGEST;
     if (c->run == 0) c->run = 1;
-    lcsm_parallel_for(c->p->threads, (c->items + c->run - 1) / c->run, run_items, c);
+    lcsm_parallel_for(c->p->pool, (c->items + c->run - 1) / c->run, run_items, c);
 }
 
 /* ---- passes ----------------------------------------------------------------------------- */

@@ -423,7 +423,7 @@ static void choose_heads(lcsm_eos_plan *p)
     }
 }
 
-lcsm_status lcsm_eos_plan_make(lcsm_eos_plan *plan, int threads, const lcsm_eos_desc *desc,
+lcsm_status lcsm_eos_plan_make(lcsm_eos_plan *plan, lcsm_pool *pool, const lcsm_eos_desc *desc,
                                lcsm_error *err)
 {
     const lcsm_eos_operand *operand[EOS_OPERANDS];
@@ -444,7 +444,8 @@ lcsm_status lcsm_eos_plan_make(lcsm_eos_plan *plan, int threads, const lcsm_eos_
                           .gen     = desc->gen,
                           .tau     = desc->tau,
                           .scale   = desc->scale == 0 ? 1 : desc->scale,
-                          .threads = threads};
+                          .pool    = pool,
+                          .threads = lcsm_pool_threads(pool)};
     operands_of(desc, operand);
     for (int j = 0; j < EOS_OPERANDS; j++)
         if ((st = lay_out(j == EOS_s && desc->reads > 0 ? &rows : desc, j, operand[j],

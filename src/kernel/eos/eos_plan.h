@@ -7,6 +7,8 @@
 #define LCSM_KERNEL_EOS_PLAN_H
 #include <lcsm/eos.h>
 
+#include "base/thread.h"
+
 /* The operands by number, in the order of LCSM_EOS_OPERAND_LIST. */
 enum {
 #define X(name) EOS_##name,
@@ -36,12 +38,14 @@ typedef struct {
     ptrdiff_t       tiles; /* ceil(D / tile) */
     ptrdiff_t       span;  /* steps that backward takes at once: whole cells, or all */
     ptrdiff_t       heads; /* of a work item, if its kernel takes several in step; divides H */
-    int             threads;
-    const char     *reason; /* of the form */
+    lcsm_pool      *pool;
+    int             threads; /* of the pool */
+    const char     *reason;  /* of the form */
 } lcsm_eos_plan;
 
-/* Checks desc and fills plan. Writes nothing else and allocates nothing. */
-lcsm_status lcsm_eos_plan_make(lcsm_eos_plan *plan, int threads, const lcsm_eos_desc *desc,
+/* Checks desc and fills plan, for the threads of a pool or for one (NULL). Writes nothing else and
+ * allocates nothing. */
+lcsm_status lcsm_eos_plan_make(lcsm_eos_plan *plan, lcsm_pool *pool, const lcsm_eos_desc *desc,
                                lcsm_error *err);
 
 const char *lcsm_eos_operand_name(int operand);

@@ -102,15 +102,15 @@ static void row_slice(void *arg, size_t item, int worker)
     j->k->gemm->run(&x, j->packed, j->ws + (size_t)worker * j->ws_size);
 }
 
-static void by_rows(int threads, const R_(lcsm_gemm) *x, job *j)
+static void by_rows(lcsm_pool *pool, const R_(lcsm_gemm) *x, job *j)
 {
     size_t slices = (size_t)((x->M - 1) / j->c.step + 1);
     for (ptrdiff_t k = 0; k < x->K || k == 0; k += j->c.deep) {
         j->x          = part_of(x, k, j->c.deep);
         bool   serial = slices == 1 || x->N * j->x.K < SERIAL_PACK;
         size_t pieces = (size_t)lcsm_gemm_pieces(x->N, j->x.K);
-        lcsm_parallel_for(serial ? 1 : threads, pieces, pack_piece, j);
-        lcsm_parallel_for(threads, slices, row_slice, j);
+        lcsm_parallel_for(serial ? NULL : pool, pieces, pack_piece, j);
+        lcsm_parallel_for(pool, slices, row_slice, j);
         if (x->K == 0) return;
     }
 }
@@ -149,11 +149,12 @@ static void few_slice(void *arg, size_t item, int worker)
     j->k->gemm->dots(&x);
 }
 
-static void few_rows(int threads, job *j)
+static void few_rows(lcsm_pool *pool, job *j)
 {
     ptrdiff_t N = j->x.N;
-    j->c.step   = is_little(j->x.M, N, j->x.K) ? N : slice_size(threads, N, MIN_COLS, 48);
-    lcsm_parallel_for(threads, (size_t)((N - 1) / j->c.step + 1), few_slice, j);
+    j->c.step =
+        is_little(j->x.M, N, j->x.K) ? N : slice_size(lcsm_pool_threads(pool), N, MIN_COLS, 48);
+    lcsm_parallel_for(pool, (size_t)((N - 1) / j->c.step + 1), few_slice, j);
 }
 
 static bool is_few(const R_(lcsm_gemm) *x)
@@ -171,15 +172,16 @@ size_t R_(lcsm_gemm_bytes)(int threads, ptrdiff_t M, ptrdiff_t N, ptrdiff_t K)
     return (all * sizeof(real) + LCSM_ALIGN - 1) / LCSM_ALIGN * LCSM_ALIGN;
 }
 
-void R_(lcsm_gemm_parallel)(int threads, const R_(lcsm_kernels) *k, const R_(lcsm_gemm) *x,
+void R_(lcsm_gemm_parallel)(lcsm_pool *pool, const R_(lcsm_kernels) *k, const R_(lcsm_gemm) *x,
                             void *ws)
 {
-    job j = {.k = k, .x = *x, .c = cut_of(threads, x->M, x->N, x->K), .packed = ws};
+    int threads = lcsm_pool_threads(pool);
+    job j       = {.k = k, .x = *x, .c = cut_of(threads, x->M, x->N, x->K), .packed = ws};
     if (x->M == 0 || x->N == 0) return;
     j.packed_size = packed_size(&j.c, x->N);
     j.ws          = j.packed + j.packed_size * (j.c.rows ? 1 : (size_t)threads);
     j.ws_size     = lcsm_gemm_scratch(x->M, x->K);
-    if (is_few(x)) few_rows(threads, &j);
-    else if (j.c.rows) by_rows(threads, x, &j);
-    else lcsm_parallel_for(threads, (size_t)((x->N - 1) / j.c.step + 1), column_slice, &j);
+    if (is_few(x)) few_rows(pool, &j);
+    else if (j.c.rows) by_rows(pool, x, &j);
+    else lcsm_parallel_for(pool, (size_t)((x->N - 1) / j.c.step + 1), column_slice, &j);
 }

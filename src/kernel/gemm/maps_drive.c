@@ -150,15 +150,15 @@ static void forward_block(void *arg, size_t item, int worker)
     }
 }
 
-static void tall_forward(int threads, const R_(lcsm_kernels) *k, const maps *m, real *ws)
+static void tall_forward(lcsm_pool *pool, const R_(lcsm_kernels) *k, const maps *m, real *ws)
 {
     job j = {.k = k, .m = m};
-    lay_out(threads, false, m, ws, &j);
+    lay_out(lcsm_pool_threads(pool), false, m, ws, &j);
     for (int i = 0; i < m->n; i++) {
         gemm x = forward_product(m, &m->map[i]);
         pack_all(&j, &x, j.packed[i]);
     }
-    lcsm_parallel_for(threads, (size_t)((m->rows + GEMM_ROWS - 1) / GEMM_ROWS), forward_block, &j);
+    lcsm_parallel_for(pool, (size_t)((m->rows + GEMM_ROWS - 1) / GEMM_ROWS), forward_block, &j);
 }
 
 /* g_x of rows first .. first + rows - 1. */
@@ -235,16 +235,16 @@ static void add_weights(void *arg, size_t item, int worker)
     for (ptrdiff_t row = 0; row < p->out && p->g_w != NULL; row++) add_parts(j, offset, p, row);
 }
 
-static void tall_backward(int threads, const R_(lcsm_kernels) *k, const maps *m, real *ws)
+static void tall_backward(lcsm_pool *pool, const R_(lcsm_kernels) *k, const maps *m, real *ws)
 {
     job j = {.k = k, .m = m};
-    lay_out(threads, true, m, ws, &j);
+    lay_out(lcsm_pool_threads(pool), true, m, ws, &j);
     for (int i = 0; i < m->n && m->g_x != NULL; i++) {
         gemm x = input_product(m, &m->map[i]);
         pack_all(&j, &x, j.packed[i]);
     }
-    lcsm_parallel_for(threads, (size_t)j.parts, backward_part, &j);
-    lcsm_parallel_for(threads, (size_t)m->n, add_weights, &j);
+    lcsm_parallel_for(pool, (size_t)j.parts, backward_part, &j);
+    lcsm_parallel_for(pool, (size_t)m->n, add_weights, &j);
 }
 
 /* ---- others ---- */
@@ -254,17 +254,17 @@ static size_t larger(size_t a, size_t b)
     return a > b ? a : b;
 }
 
-static void each_backward(int threads, const R_(lcsm_kernels) *k, const maps *m, void *ws)
+static void each_backward(lcsm_pool *pool, const R_(lcsm_kernels) *k, const maps *m, void *ws)
 {
     bool add = m->add_x;
     for (int i = 0; i < m->n; i++) {
         const map *p  = &m->map[i];
         gemm       gx = input_product(m, p), gw = weight_product(m, p);
         gx.add = add;
-        if (p->g_y != NULL && m->g_x != NULL) R_(lcsm_gemm_parallel)(threads, k, &gx, ws);
+        if (p->g_y != NULL && m->g_x != NULL) R_(lcsm_gemm_parallel)(pool, k, &gx, ws);
         if (p->g_y != NULL) add = true;
         if (p->g_y == NULL) gw.K = 0;
-        if (p->g_w != NULL) R_(lcsm_gemm_parallel)(threads, k, &gw, ws);
+        if (p->g_w != NULL) R_(lcsm_gemm_parallel)(pool, k, &gw, ws);
     }
 }
 
@@ -293,20 +293,20 @@ size_t R_(lcsm_maps_bwd_bytes)(int threads, const maps *m)
     return bytes;
 }
 
-void R_(lcsm_maps_fwd)(int threads, const R_(lcsm_kernels) *k, const maps *m, void *ws)
+void R_(lcsm_maps_fwd)(lcsm_pool *pool, const R_(lcsm_kernels) *k, const maps *m, void *ws)
 {
     if (is_tall(m)) {
-        tall_forward(threads, k, m, ws);
+        tall_forward(pool, k, m, ws);
         return;
     }
     for (int i = 0; i < m->n; i++) {
         gemm x = forward_product(m, &m->map[i]);
-        R_(lcsm_gemm_parallel)(threads, k, &x, ws);
+        R_(lcsm_gemm_parallel)(pool, k, &x, ws);
     }
 }
 
-void R_(lcsm_maps_bwd)(int threads, const R_(lcsm_kernels) *k, const maps *m, void *ws)
+void R_(lcsm_maps_bwd)(lcsm_pool *pool, const R_(lcsm_kernels) *k, const maps *m, void *ws)
 {
-    if (is_tall(m)) tall_backward(threads, k, m, ws);
-    else each_backward(threads, k, m, ws);
+    if (is_tall(m)) tall_backward(pool, k, m, ws);
+    else each_backward(pool, k, m, ws);
 }

@@ -9,6 +9,7 @@
  */
 #ifndef LCSM_KERNEL_MAPS_DRIVE_H
 #define LCSM_KERNEL_MAPS_DRIVE_H
+#include "base/thread.h"
 #include "kernel/kernels.h"
 
 enum { LCSM_MAPS = 8 };
@@ -34,7 +35,9 @@ typedef struct {
 size_t R_(lcsm_maps_fwd_bytes)(int threads, const R_(lcsm_maps) *m);
 size_t R_(lcsm_maps_bwd_bytes)(int threads, const R_(lcsm_maps) *m);
 
-void R_(lcsm_maps_fwd)(int threads, const R_(lcsm_kernels) *k, const R_(lcsm_maps) *m, void *ws);
-void R_(lcsm_maps_bwd)(int threads, const R_(lcsm_kernels) *k, const R_(lcsm_maps) *m, void *ws);
+void R_(lcsm_maps_fwd)(lcsm_pool *pool, const R_(lcsm_kernels) *k, const R_(lcsm_maps) *m,
+                       void *ws);
+void R_(lcsm_maps_bwd)(lcsm_pool *pool, const R_(lcsm_kernels) *k, const R_(lcsm_maps) *m,
+                       void *ws);
 
 #endif

@@ -10,7 +10,7 @@
 
 /* Parts of a thread's work: a thread that comes late leaves some of them to the others. The
  * numbers of exp and gate fit the first cache, those of read no cache. */
-enum { PARTS = 4, CACHED = 2048, MEMORY = 32 << 20, WORKERS = 1024 };
+enum { PARTS = 4, CACHED = 2048, MEMORY = 32 << 20, WORKERS = LCSM_THREADS_MAX };
 
 struct lcsm_probe_bench {
     const lcsm_probe_f32 *probe;
@@ -57,11 +57,11 @@ static double work_of(const lcsm_probe_bench *p, lcsm_rate rate, size_t parts)
     }
 }
 
-double lcsm_probe_rate(lcsm_probe_bench *p, lcsm_rate rate, int threads)
+double lcsm_probe_rate(lcsm_probe_bench *p, lcsm_rate rate, lcsm_pool *pool)
 {
-    job    j    = {p, rate, (size_t)threads * PARTS};
+    job    j    = {p, rate, (size_t)lcsm_pool_threads(pool) * PARTS};
     double from = lcsm_now();
-    lcsm_parallel_for(threads, j.parts, part, &j);
+    lcsm_parallel_for(pool, j.parts, part, &j);
     return work_of(p, rate, j.parts) / (lcsm_now() - from);
 }
 
@@ -69,7 +69,7 @@ double lcsm_probe_rate(lcsm_probe_bench *p, lcsm_rate rate, int threads)
 static void calibrate(lcsm_probe_bench *p, lcsm_rate rate, double seconds)
 {
     for (p->rounds[rate] = 1;; p->rounds[rate] *= 2) {
-        double took = work_of(p, rate, PARTS) / lcsm_probe_rate(p, rate, 1);
+        double took = work_of(p, rate, PARTS) / lcsm_probe_rate(p, rate, NULL);
         if (took * 2 > seconds || p->rounds[rate] > SIZE_MAX / 4) return;
     }
 }

@@ -24,7 +24,8 @@ lcsm_status lcsm_probe_create(lcsm_probe_bench **out, const lcsm_context *ctx, d
                               lcsm_error *err);
 void        lcsm_probe_free(lcsm_probe_bench *p);
 
-/* The rate of one run on so many threads at once; the best of several runs is the machine's. */
-double lcsm_probe_rate(lcsm_probe_bench *p, lcsm_rate rate, int threads);
+/* The rate of one run on the threads of a pool, or on this one (NULL); the best of several runs is
+ * the machine's. */
+double lcsm_probe_rate(lcsm_probe_bench *p, lcsm_rate rate, lcsm_pool *pool);
 
 #endif
