@@ -87,7 +87,7 @@ typedef struct {
     int       feature, s4_kind, s4_init, dss_kind, disc;
     ptrdiff_t state_size, rank, conv_width, max_length, rpe_layers;
     double    inner_ratio, value_ratio;
-    bool      conv_bias, proj_bias;
+    bool      conv_bias, proj_bias, rotation;
     ptrdiff_t eos_token_id;
 } lcsm_model_config;
 

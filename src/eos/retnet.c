@@ -33,29 +33,36 @@ static ptrdiff_t value_width(const lcsm_mixer *m)
     return (ptrdiff_t)((double)m->D * m->cfg->value_ratio);
 }
 
+/* Turned by its position, in pairs; as it is where the model has no rotation, as in the paper's
+ * table. */
+static lcsm_tensor *turned(const lcsm_mixer *m, lcsm_tensor *x, ptrdiff_t H, ptrdiff_t K)
+{
+    lcsm_init        angles = {.kind = LCSM_INIT_FILL, .fill = fill_retnet_angles};
+    lcsm_rotate_attr turn   = {.kind = LCSM_ROTATE_PAIRS, .heads = H};
+    if (!m->cfg->rotation) return x;
+    return lcsm_rotation(m->g, &turn, x, lcsm_mix_constant(m, "theta", lcsm_dims(K / 2), angles));
+}
+
 /* q, k turned by their position, k / sqrt(K). */
 bool lcsm_retnet_states(const lcsm_mixer *m, lcsm_states *s)
 {
     ptrdiff_t H = lcsm_mix_heads(m, 4), Dv = value_width(m);
     ptrdiff_t K = lcsm_mix_expand(m, lcsm_mix_split(m, "d_model", m->D, H));
-    K           = lcsm_mix_even(m, "the key width of a head, which is turned in pairs,", K);
-    lcsm_init        angles = {.kind = LCSM_INIT_FILL, .fill = fill_retnet_angles};
-    lcsm_init        decays = {.kind = LCSM_INIT_FILL, .fill = fill_retnet};
-    lcsm_rotate_attr turn   = {.kind = LCSM_ROTATE_PAIRS, .heads = H};
-    lcsm_tensor     *q      = lcsm_mix_project_init(m, m->x, "q", H * K, false, narrow(m, H * K));
-    lcsm_tensor     *k      = lcsm_mix_project_init(m, m->x, "k", H * K, false, narrow(m, H * K));
-    lcsm_tensor     *v      = lcsm_mix_project_init(m, m->x, "v", Dv, false, narrow(m, Dv));
-    lcsm_tensor     *theta  = lcsm_mix_constant(m, "theta", lcsm_dims(K / 2), angles);
-    k                       = lcsm_scale(m->g, k, 1 / sqrt((double)K));
-    q                       = lcsm_rotation(m->g, &turn, q, theta);
-    k                       = lcsm_rotation(m->g, &turn, k, theta);
-    *s                      = (lcsm_states){.H = H,
-                                            .K = K,
-                                            .D = lcsm_mix_split(m, "value width", Dv, H),
-                                            .i = lcsm_per_token_d(v),
-                                            .e = lcsm_per_token_k(k),
-                                            .s = lcsm_per_token_k(q)};
-    s->row = lcsm_static(lcsm_mix_constant(m, "log_decay", lcsm_dims(H), decays), 0);
+    if (m->cfg->rotation)
+        K = lcsm_mix_even(m, "the key width of a head, which is turned in pairs,", K);
+    lcsm_init    decays = {.kind = LCSM_INIT_FILL, .fill = fill_retnet};
+    lcsm_tensor *q      = lcsm_mix_project_init(m, m->x, "q", H * K, false, narrow(m, H * K));
+    lcsm_tensor *k      = lcsm_mix_project_init(m, m->x, "k", H * K, false, narrow(m, H * K));
+    lcsm_tensor *v      = lcsm_mix_project_init(m, m->x, "v", Dv, false, narrow(m, Dv));
+    q                   = turned(m, q, H, K);
+    k                   = turned(m, lcsm_scale(m->g, k, 1 / sqrt((double)K)), H, K);
+    *s                  = (lcsm_states){.H = H,
+                                        .K = K,
+                                        .D = lcsm_mix_split(m, "value width", Dv, H),
+                                        .i = lcsm_per_token_d(v),
+                                        .e = lcsm_per_token_k(k),
+                                        .s = lcsm_per_token_k(q)};
+    s->row              = lcsm_static(lcsm_mix_constant(m, "log_decay", lcsm_dims(H), decays), 0);
     return s->row.x != NULL;
 }
 

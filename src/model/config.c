@@ -63,6 +63,7 @@ static const lcsm_key ROWS[] = {
     REAL("inner_ratio",    inner_ratio,    0, 16,      "0",   "inner width of Mamba and TNN by d_model; 0: 2 and 3"),
     INT ("rpe_layers",     rpe_layers,     0, 64,      "6",   "layers of TNN's position network"),
     REAL("value_ratio",    value_ratio,    0.125, 16,  "1",   "value width by d_model"),
+    BOOL("rotation",       rotation,       "true", "RetNet turns q and k by their position; false: as in the paper's table"),
     BOOL("conv_bias",      conv_bias,      "true",  "Mamba's convolution has a bias"),
     BOOL("proj_bias",      proj_bias,      "false", "Mamba's first and last projection have one"),
     INT ("eos_token_id",   eos_token_id,   -1, 1 << 24, "-1", "the token that ends a text; -1: the tokenizer's"),
@@ -171,6 +172,7 @@ static const struct {
     {"proj_bias", "mamba", NULL, false},
     {"inner_ratio", "mamba, tnn", NULL, false},
     {"rpe_layers", "tnn", NULL, false},
+    {"rotation", "retnet", NULL, false},
     {"value_ratio", "retnet, rwkv4, rwkv4-eos", NULL, false},
 };
 

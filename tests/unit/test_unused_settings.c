@@ -43,6 +43,7 @@ static const char *const OTHERS[][2] = {
     {"inner_ratio", "1.5"},
     {"rpe_layers", "2"},
     {"value_ratio", "2"},
+    {"rotation", "false"},
 };
 
 /* What a method reads only beside other settings than the defaults. */
