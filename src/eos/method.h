@@ -19,7 +19,8 @@ typedef struct {
     int             channel;    /* lcsm_channel of the native block */
     int             norm;       /* lcsm_block_norm of the native block */
     bool            embed_norm; /* a norm right after the embedding */
-    /* The bare flavour of a mixer without states; NULL: by its states, or there is none. */
+    /* The bare flavour, where it is not a norm and a projection after the recurrence of the states;
+     * NULL: that, or there is none. */
     lcsm_native_fn *bare;
 } lcsm_method;
 
@@ -49,7 +50,7 @@ lcsm_tensor *lcsm_mixer_build(const lcsm_mixer *m);
     X(linear_attention) X(retnet) X(tnl) X(cosformer) X(lrpe) X(gla) X(gateloop) X(dur) X(gfw)     \
     X(fwp) X(attention) X(mamba) X(rwkv4) X(rwkv4_eos) X(hgrn) X(lrn) X(s4) X(s4d) X(s5) X(dss)    \
     X(tnn)
-#define LCSM_BARE_LIST(X) X(s4) X(s5) X(tnn)
+#define LCSM_BARE_LIST(X) X(s4) X(s5) X(tnn) X(rwkv4_eos)
 /* clang-format on */
 
 #define X(name) lcsm_states_fn lcsm_##name##_states;

@@ -61,7 +61,8 @@ lcsm_tensor *lcsm_rwkv4_mixer(const lcsm_mixer *m)
                                  lcsm_init_constant(0));
 }
 
-/* m = exp(-w) m + exp(k) v for each channel: K = 1, the decay a static column. side: r. */
+/* m = exp(-w) m + exp(min(k, 10)) v for each channel: K = 1, the decay a static column. Without the
+ * denominator nothing else holds exp(k) back. side: r. */
 bool lcsm_rwkv4_eos_states(const lcsm_mixer *m, lcsm_states *s)
 {
     lcsm_tensor *k, *v, *r;
@@ -75,17 +76,30 @@ bool lcsm_rwkv4_eos_states(const lcsm_mixer *m, lcsm_states *s)
                                      .e   = lcsm_static(one, LCSM_AXIS_K),
                                      .s   = lcsm_static(one, LCSM_AXIS_K),
                                      .col = lcsm_static(w, LCSM_AXIS_D)};
-    s->i             = lcsm_per_token_d(lcsm_mul(m->g, lcsm_activate(m->g, LCSM_ACT_EXP, k), v));
+    s->i = lcsm_per_token_d(lcsm_mul(m->g, lcsm_activate(m->g, LCSM_ACT_EXP_HELD, k), v));
     return s->i.x != NULL;
 }
 
-/* A norm keeps the size that the missing denominator would. */
-lcsm_tensor *lcsm_rwkv4_eos_mixer(const lcsm_mixer *m)
+static lcsm_tensor *eos_memory(const lcsm_mixer *m, lcsm_tensor **r)
 {
     lcsm_tensor *side[4] = {0};
     lcsm_mixer   own     = *m;
     own.side             = side;
     lcsm_tensor *y       = lcsm_mix_recurrence(&own, lcsm_rwkv4_eos_states);
-    y                    = lcsm_rms_norm(m->g, y, NULL, 1e-6);
-    return lcsm_mix_project(m, lcsm_glu(m->g, LCSM_ACT_SIGMOID, side[0], y), "output", m->D, false);
+    *r                   = side[0];
+    return y;
+}
+
+/* A norm keeps the size that the missing denominator would. */
+lcsm_tensor *lcsm_rwkv4_eos_mixer(const lcsm_mixer *m)
+{
+    lcsm_tensor *r, *y = lcsm_rms_norm(m->g, eos_memory(m, &r), NULL, 1e-6);
+    return lcsm_mix_project(m, lcsm_glu(m->g, LCSM_ACT_SIGMOID, r, y), "output", m->D, false);
+}
+
+/* The shrink state is sigmoid(r), one number for each channel. */
+lcsm_tensor *lcsm_rwkv4_eos_bare(const lcsm_mixer *m)
+{
+    lcsm_tensor *r, *y = eos_memory(m, &r);
+    return lcsm_mix_bare_end(m, lcsm_glu(m->g, LCSM_ACT_SIGMOID, r, y));
 }

@@ -20,7 +20,8 @@
     X(GELU, gelu, "gelu")                                                                          \
     X(SOFTPLUS, softplus, "softplus")                                                              \
     X(LOG_SIGMOID, log_sigmoid, "log_sigmoid")                                                     \
-    X(LOG, logarithm, "log") /* of x, or of the smallest normal number below it */
+    X(LOG, logarithm, "log") /* of x, or of the smallest normal number below it */                 \
+    X(EXP_HELD, held_exponential, "exp, x held at 10")
 
 typedef enum {
 #define X(NAME, name, text) LCSM_ACT_##NAME,

@@ -84,6 +84,7 @@ static double truth(lcsm_act a, double x)
     case LCSM_ACT_RELU2: return fmax(x, 0) * fmax(x, 0);
     case LCSM_ACT_SQUARE: return x * x;
     case LCSM_ACT_EXP: return exp(x);
+    case LCSM_ACT_EXP_HELD: return exp(fmin(x, 10));
     case LCSM_ACT_TANH: return tanh(x);
     case LCSM_ACT_GELU: return x * erfc(-x / sqrt(2)) / 2;
     case LCSM_ACT_SOFTPLUS: return fmax(x, 0) + log1p(exp(-fabs(x)));

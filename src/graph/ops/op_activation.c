@@ -78,6 +78,7 @@ static const lcsm_op_case TESTS[] = {
     CASE("relu2", ACT(RELU2, 1), {IN(33)}),
     CASE("square", ACT(SQUARE, 1), {IN(33)}),
     CASE("minus-exp", ACT(EXP, -1), {IN(3, 9), .lo = -3, .hi = 3}),
+    CASE("held-exp", ACT(EXP_HELD, 1), {IN(3, 9), .lo = 8, .hi = 12}),
     CASE("tanh", ACT(TANH, 1), {IN(3, 9), .lo = -3, .hi = 3}),
     CASE("gelu", ACT(GELU, 1), {IN(3, 9), .lo = -4, .hi = 4}),
     CASE("softplus", ACT(SOFTPLUS, 1), {IN(3, 9), .lo = -6, .hi = 6}),

@@ -70,6 +70,13 @@ VEC_INLINE void exponential(vec x, vec *f, vec *d)
     *d = *f;
 }
 
+/* The exponential of a key that may be anything: exp(min(x, 10)), constant above. */
+VEC_INLINE void held_exponential(vec x, vec *f, vec *d)
+{
+    *f = vexp(vmin(x, vset1(10)));
+    *d = vselect(x < vset1(10), *f, vzero());
+}
+
 /* The derivative 1 - tanh^2 is 4z/(1+z)^2 with z = exp(-2|x|). */
 VEC_INLINE void tangent(vec x, vec *f, vec *d)
 {

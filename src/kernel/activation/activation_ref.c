@@ -76,6 +76,12 @@ static void exponential(real x, real *f, real *d)
     *d = *f;
 }
 
+static void held_exponential(real x, real *f, real *d)
+{
+    *f = R_FN(exp)(x > 10 ? 10 : x);
+    *d = x < 10 ? *f : 0;
+}
+
 static void tangent(real x, real *f, real *d)
 {
     real c = 1 / R_FN(cosh)(x);
