@@ -1,0 +1,1 @@
+"""Every model of the library once more, in NumPy, for recorded tests. See tools/make-golden."""
