@@ -13,9 +13,8 @@ endif
 .DEFAULT_GOAL := build
 .PHONY: build test check-full demo bench install debug asan tsan clang fuzz format tidy setup clean help
 
-build: ## build the program (build/lcsm) and the library (build/liblcsm.so, .a)
-	@cmake --preset release >/dev/null
-	@cmake --build --preset release
+build: ## build the program (build/lcsm) and the library (build/liblcsm.so, .a), and say how long it took
+	@scripts/build
 
 setup: ## install what is missing (Debian-like machines)
 	@scripts/setup

@@ -2,8 +2,6 @@
 # carries labels: its folder; `threads` when "thread" is in its name; `slow` when its name ends in
 # _slow, else `quick`. tests/support/ and tests/variants/ are linked into each.
 
-pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
-
 # tests/variants/ is compiled as the vector kernels are, once for each variant.
 lcsm_glob(probes tests/variants/*.c)
 set(probe_flags ${fast} -I${PROJECT_SOURCE_DIR}/tests/support)
