@@ -35,14 +35,17 @@ PKG_CONFIG_PATH="$archive_dir/pkgconfig" sh -c \
     'cc "$1" -o "$2" $(pkg-config --static --cflags --libs lcsm)' sh "$here/consumer.c" "$stage/b"
 "$stage/b"
 
-echo "find_package, shared and static"
-cmake -S "$here" -B "$stage/cmake" -DCMAKE_PREFIX_PATH="$stage/shared" >"$stage/log" || {
-    cat "$stage/log"
-    exit 1
-}
-cmake --build "$stage/cmake" >"$stage/log" || {
-    cat "$stage/log"
-    exit 1
-}
-"$stage/cmake/with_lcsm"
-"$stage/cmake/with_lcsm_static"
+# Both kinds of project: the consumer is as good as C++.
+for language in C CXX; do
+    echo "find_package, shared and static, $language alone"
+    project=$stage/$language
+    {
+        cmake -S "$here" -B "$project" -DLANGUAGE=$language -DCMAKE_PREFIX_PATH="$stage/shared" &&
+            cmake --build "$project"
+    } >"$stage/log" 2>&1 || {
+        cat "$stage/log"
+        exit 1
+    }
+    "$project/with_lcsm"
+    "$project/with_lcsm_static"
+done
