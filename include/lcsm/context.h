@@ -3,9 +3,11 @@
  *
  * Ownership  What _create returns, the caller gives to _free. _free(NULL) is fine.
  * Threads    A context does not change after _create: any number of threads may share it.
- *            The log function may be called from several threads at once. Idle threads of the
- *            OpenMP runtime spin for a while; a program that shares its machine sets
- *            GOMP_SPINCOUNT=1000 in its environment, as the program lcsm does for itself.
+ *            The log function may be called from several threads at once. A context has worker
+ *            threads, which end with it; they sleep while there is no work and block all signals
+ *            but those for faults of their own. While one thread of the program uses the workers,
+ *            the others compute alone. After fork() the child may use and free the context: it
+ *            computes on one thread; a context of its own has workers again.
  * Errors     On failure *out is NULL and nothing is left to free.
  */
 #ifndef LCSM_CONTEXT_H
@@ -31,7 +33,7 @@ typedef void lcsm_log_fn(void *user, lcsm_log_level level, const char *text);
 
 /* All zeros are the defaults. */
 typedef struct {
-    int          threads; /* 0: one for each processor that the process may use */
+    int          threads; /* with the caller; 0: one for each processor the process may use */
     lcsm_isa     isa;     /* use nothing faster than this */
     lcsm_log_fn *log;     /* NULL: no messages */
     void        *log_user;
