@@ -103,11 +103,13 @@ LCSM_API uint64_t lcsm_dataset_batches(const lcsm_dataset *ds, const lcsm_datase
 
 /*
  * Batch index 0 .. batches - 1 of the epoch: tokens and targets (B, T), and how many targets count.
- * A row for which no block is left has none that count. resets (B), which may be NULL, says where
- * a carried memory must start anew: in every row, or, when carried, in those of batch 0.
+ * A row for which no block is left has none that count. reset (B, T), which may be NULL, is 1 where
+ * a carried memory must start anew and else 0, as models and lcsm_trainer_step take it: at the
+ * first token of every row or, when carried, of those of batch 0.
  */
 LCSM_API size_t lcsm_dataset_batch(const lcsm_dataset *ds, const lcsm_dataset_order *order,
-                                   uint64_t index, int32_t *tokens, int32_t *targets, bool *resets);
+                                   uint64_t index, int32_t *tokens, int32_t *targets,
+                                   int32_t *reset);
 
 LCSM_END_DECLS
 #endif

@@ -161,13 +161,15 @@ typedef struct {
     const char           *split; /* of an evaluation: "valid" or "test" */
     lcsm_update           update;
     lcsm_tally            tally;
+    int64_t               blocks;                         /* of an evaluation: that it looked at */
     double                bits_per_byte, word_perplexity; /* NAN: not known */
     double                seconds;                        /* of training so far, in all sessions */
-    double                tokens_per_second;              /* lately */
-    double                left;                           /* seconds to the end; NAN: not known */
-    bool                  best;                           /* of all evaluations so far */
-    bool                  log;                            /* log_every updates have passed */
-    size_t                bytes;
+    double tokens_per_second; /* read by the steps of the run so far, in a second of steps: time
+                               * of evaluation and of saving does not count */
+    double left;              /* seconds to the end; NAN: not known */
+    bool   best;              /* of all evaluations so far */
+    bool   log;               /* log_every updates have passed */
+    size_t bytes;
 } lcsm_train_event;
 
 typedef struct {
@@ -180,12 +182,13 @@ typedef struct {
 typedef struct {
     int64_t     steps, tokens;
     double      seconds;
-    double      loss;          /* of the last update */
-    double      best_loss;     /* of evaluations; NAN: none */
-    double      best_accuracy; /* NAN: none */
-    double      test_loss;     /* of the best model; NAN: no test was made */
-    const char *reason;        /* why it ended: "steps", "signal", ... */
-    bool        stopped;       /* by hooks->stop */
+    double      loss;              /* of the last update */
+    double      best_loss;         /* of evaluations; NAN: none */
+    double      best_accuracy;     /* NAN: none */
+    double      test_loss;         /* of the best model; NAN: no test was made */
+    double      tokens_per_second; /* as in an event */
+    const char *reason;            /* why it ended: "steps", "signal", ... */
+    bool        stopped;           /* by hooks->stop */
 } lcsm_train_result;
 
 LCSM_API lcsm_status lcsm_train(const lcsm_context *ctx, const lcsm_train_job *job,

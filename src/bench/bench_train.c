@@ -191,10 +191,10 @@ static lcsm_status timed_update(bench *b, lcsm_error *err)
 /* The plan counts the head for every row; rows without a target cost nothing. */
 static double flops_of_update(const bench *b)
 {
-    lcsm_plan_report         r     = lcsm_graph_report(b->trainer->g);
+    lcsm_plan_report         r     = lcsm_graph_report(b->trainer->e.g);
     const lcsm_model_config *m     = &b->model->cfg;
     double                   times = (double)b->trainer->cfg.accumulate;
-    double rows = (double)lcsm_tensor_count(b->trainer->io.targets) * times - (double)b->kept;
+    double rows = (double)lcsm_tensor_count(b->trainer->e.io.targets) * times - (double)b->kept;
     return (r.fwd_flops + r.bwd_flops) * times - 6 * rows * (double)m->vocab * (double)m->d_model;
 }
 
@@ -249,7 +249,7 @@ cleanup:
 static void report(const bench *b)
 {
     lcsm_bench_update *o     = b->out;
-    lcsm_plan_report   r     = lcsm_graph_report(b->trainer->g);
+    lcsm_plan_report   r     = lcsm_graph_report(b->trainer->e.g);
     size_t             block = b->model->params->block * sizeof(float);
     double             flops = flops_of_update(b);
     o->flops_per_token       = flops / o->tokens_per_update;

@@ -81,8 +81,14 @@ static void fill_nothing(const lcsm_dataset *ds, size_t T, int32_t *tokens, int3
     }
 }
 
+static void mark(int32_t *reset, size_t T, bool first)
+{
+    for (size_t t = 0; t < T; t++) reset[t] = 0;
+    reset[0] = first;
+}
+
 size_t lcsm_dataset_batch(const lcsm_dataset *ds, const lcsm_dataset_order *order, uint64_t index,
-                          int32_t *tokens, int32_t *targets, bool *resets)
+                          int32_t *tokens, int32_t *targets, int32_t *reset)
 {
     uint64_t blocks  = lcsm_dataset_blocks(ds, order->T);
     uint64_t batches = lcsm_dataset_batches(ds, order);
@@ -91,7 +97,7 @@ size_t lcsm_dataset_batch(const lcsm_dataset *ds, const lcsm_dataset_order *orde
     for (size_t b = 0; b < order->B; b++) {
         uint64_t block = order->carried ? b * batches + index : index * order->B + b;
         int32_t *x = tokens + b * order->T, *y = targets + b * order->T;
-        if (resets != NULL) resets[b] = !order->carried || index == 0;
+        if (reset != NULL) mark(reset + b * order->T, order->T, !order->carried || index == 0);
         if (block >= blocks) {
             fill_nothing(ds, order->T, x, y);
             continue;

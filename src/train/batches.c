@@ -1,8 +1,6 @@
 /* batches.c - batches. */
 #include "train/batches.h"
 
-#include <string.h>
-
 lcsm_batches lcsm_batches_recall(const lcsm_train_config *cfg, ptrdiff_t vocab, bool evaluation)
 {
     return (lcsm_batches){.task     = LCSM_TASK_MQAR,
@@ -40,6 +38,12 @@ static lcsm_dataset_order order_of(const lcsm_batches *s, int64_t epoch)
                                 .carried = s->carried};
 }
 
+int64_t lcsm_batches_blocks(const lcsm_batches *s)
+{
+    if (s->task == LCSM_TASK_MQAR) return s->examples;
+    return (int64_t)lcsm_dataset_blocks(s->data, (size_t)s->T);
+}
+
 int64_t lcsm_batches_count(const lcsm_batches *s)
 {
     if (s->task == LCSM_TASK_MQAR) return (s->examples + s->B - 1) / s->B;
@@ -52,10 +56,7 @@ static void fill_text(const lcsm_batches *s, int64_t index, int32_t *tokens, int
 {
     int64_t            batches = lcsm_batches_count(s), at = index % batches;
     lcsm_dataset_order order = order_of(s, index / batches);
-    lcsm_dataset_batch(s->data, &order, (uint64_t)at, tokens, targets, NULL);
-    if (reset == NULL) return;
-    memset(reset, 0, (size_t)(s->B * s->T) * sizeof *reset);
-    for (ptrdiff_t b = 0; b < s->B; b++) reset[b * s->T] = !s->carried || at == 0;
+    (void)lcsm_dataset_batch(s->data, &order, (uint64_t)at, tokens, targets, reset);
 }
 
 static void fill_recall(const lcsm_batches *s, int64_t index, int32_t *tokens, int32_t *targets)

@@ -30,10 +30,14 @@ lcsm_batches lcsm_batches_recall(const lcsm_train_config *cfg, ptrdiff_t vocab, 
 lcsm_batches lcsm_batches_text(const lcsm_train_config *cfg, const lcsm_dataset *data,
                                bool evaluation);
 
+/* Blocks, or examples, of an epoch. */
+int64_t lcsm_batches_blocks(const lcsm_batches *s);
+
 /* Batches of an epoch, at least 1. */
 int64_t lcsm_batches_count(const lcsm_batches *s);
 
-/* Tokens and targets (B, T); reset (B, T) may be NULL. */
+/* Tokens and targets (B, T); reset (B, T), which may be NULL, is not 0 where a block does not go on
+ * from the batch before. */
 void lcsm_batches_fill(const lcsm_batches *s, int64_t index, int32_t *tokens, int32_t *targets,
                        int32_t *reset);
 

@@ -70,6 +70,7 @@ static void put_eval(line *l, const lcsm_train_event *e)
     put(l, "accuracy", lcsm_tally_accuracy(&e->tally));
     put(l, "bits_per_byte", e->bits_per_byte);
     put(l, "word_perplexity", e->word_perplexity);
+    lcsm_json_put_int(&l->w, "blocks", e->blocks);
 }
 
 static void put_end(line *l, const lcsm_train_event *e, const lcsm_train_result *r)
@@ -78,6 +79,7 @@ static void put_end(line *l, const lcsm_train_event *e, const lcsm_train_result 
     l->board = NULL;
     put(l, "best_loss", r->best_loss);
     put(l, "best_accuracy", r->best_accuracy);
+    put(l, "tokens_per_second", e->tokens_per_second);
     lcsm_json_put_size(&l->w, "peak_memory_bytes", e->bytes);
 }
 

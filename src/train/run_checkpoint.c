@@ -16,8 +16,10 @@
 /* ---- progress ----------------------------------------------------------------------------- */
 
 #define COUNTS(X) X(step) X(tokens) X(worse) X(data)
-#define LATER(X)  X(evaluated) X(hash) /* what the first checkpoints did not have */
-#define REALS(X)  X(seconds) X(evaluated_seconds) X(best_loss) X(best_accuracy)
+#define LATER(X)                                                                                   \
+    X(evaluated) X(hash) X(eval_blocks) X(read) /* what the first checkpoints did not have */
+#define REALS(X)                                                                                   \
+    X(seconds) X(step_seconds) X(eval_seconds) X(evaluated_seconds) X(best_loss) X(best_accuracy)
 
 static lcsm_status write_progress(lcsm_json_writer *w, const lcsm_progress *p, lcsm_error *err)
 {

@@ -1,5 +1,5 @@
 /*
- * train/run_checkpoint.h - a checkpoint of a run: all that the next update depends on.
+ * train/run_checkpoint.h - a checkpoint of a run: all that the next step depends on.
  *
  *     model.safetensors       values
  *     optimizer.safetensors   m.NAME and v.NAME, and `memory` if it is carried
@@ -17,7 +17,11 @@ typedef struct {
     int64_t worse;             /* evaluations since the best one */
     int64_t data;              /* tokens of the training data, to see that it is the same */
     int64_t hash;              /* of those tokens; 0: not known */
-    double  seconds;           /* of training, in all sessions */
+    int64_t eval_blocks;       /* of every evaluation, as time allows; 0: not known yet */
+    int64_t read;              /* tokens that the steps read, targets or not */
+    double  seconds;           /* of the run, in all sessions */
+    double  step_seconds;      /* of these, in the steps that `read` counts */
+    double  eval_seconds;      /* of these, in evaluations */
     double  evaluated_seconds; /* when the last evaluation began */
     double  best_loss;         /* NAN: no evaluation yet */
     double  best_accuracy;     /* NAN: no evaluation yet */

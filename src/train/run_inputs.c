@@ -288,33 +288,16 @@ static lcsm_status open_recall(lcsm_run_inputs *j, const lcsm_train_job *want, l
 
 /* ---- the whole ---------------------------------------------------------------------------- */
 
-static int64_t least(int64_t a, int64_t b)
-{
-    return a == 0 || (b > 0 && b < a) ? b : a;
-}
-
-/* The smallest of the budgets, in updates. */
-static int64_t budget(const lcsm_run_inputs *j, int64_t epoch)
-{
-    const lcsm_train_config *c      = &j->cfg;
-    int64_t                  update = c->batch_size * c->seq_len * c->accumulate;
-    int64_t                  total  = c->steps;
-    if (c->task == LCSM_TASK_MQAR) update = c->batch_size * c->pairs * c->accumulate;
-    total = least(total, (c->tokens + update - 1) / update);
-    total = least(total, c->epochs * epoch);
-    if (total == 0 && c->minutes == 0) total = 1000;
-    return total;
-}
-
 static lcsm_status open_trainer(lcsm_run_inputs *j, lcsm_error *err)
 {
     lcsm_status st    = LCSM_OK;
     int64_t     epoch = lcsm_batches_count(&j->train) / j->cfg.accumulate;
     if (epoch < 1) epoch = 1;
-    j->total = budget(j, epoch);
+    j->budget = lcsm_budget_of(&j->cfg, epoch, j->valid.T > 0);
     LCSM_TRY(lcsm_model_create(&j->model, j->ctx, &j->model_cfg, (uint64_t)j->cfg.seed, err));
     LCSM_TRY(lcsm_trainer_make(&j->trainer, j->model, &j->cfg,
-                               j->total > 0 ? j->total : INT64_MAX / 4, epoch, err));
+                               j->budget.steps > 0 ? j->budget.steps : INT64_MAX / 4, epoch, err));
+    j->schedule = j->trainer->schedule;
 cleanup:
     return st;
 }

@@ -7,7 +7,7 @@
 #include <jansson.h>
 #include <lcsm/tokenizer.h>
 
-#include "train/batches.h"
+#include "train/budget.h"
 #include "train/trainer.h"
 
 typedef struct {
@@ -23,10 +23,11 @@ typedef struct {
     lcsm_batches        valid, test; /* T is 0 if there is no such evaluation */
     lcsm_model         *model;
     lcsm_trainer       *trainer;
-    int                 lock;  /* of the folder; -1: none */
-    int64_t             total; /* updates; 0: only time ends the run */
-    int64_t             data;  /* tokens, or examples, of the training data */
-    int64_t             hash;  /* of those tokens, without its last bit; 0: no text */
+    int                 lock; /* of the folder; -1: none */
+    lcsm_budget         budget;
+    lcsm_schedule       schedule; /* over all of the steps, if their number is known */
+    int64_t             data;     /* tokens, or examples, of the training data */
+    int64_t             hash;     /* of those tokens, without its last bit; 0: no text */
 } lcsm_run_inputs;
 
 /* Opens everything and writes nothing; the folder of a run that is resumed is locked. */

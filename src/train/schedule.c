@@ -7,7 +7,7 @@
 
 static const double PI = 3.14159265358979323846;
 
-/* How far `done` updates are from the end of warm-up to the last, 0 .. 1. */
+/* How far `done` steps are from the end of warm-up to the last, 0 .. 1. */
 static double progress(const lcsm_schedule *s, int64_t done)
 {
     double x = (double)(done - s->warmup) / (double)(s->total - s->warmup);
@@ -66,21 +66,21 @@ lcsm_status lcsm_schedule_check(const lcsm_schedule *s, lcsm_error *err)
         return lcsm_fail(err, LCSM_ERR_CONFIG, "learning rates %g, %g, %g, want numbers >= 0",
                          s->peak, s->start, s->last);
     if (s->warmup < 0)
-        return lcsm_fail(err, LCSM_ERR_CONFIG, "a warm-up of %lld updates", (long long)s->warmup);
+        return lcsm_fail(err, LCSM_ERR_CONFIG, "a warm-up of %lld steps", (long long)s->warmup);
     if (s->kind == LCSM_SCHEDULE_INVERSE_SQRT && s->warmup < 1)
-        return lcsm_fail(err, LCSM_ERR_CONFIG, "inverse-sqrt needs a warm-up of at least 1 update");
+        return lcsm_fail(err, LCSM_ERR_CONFIG, "inverse-sqrt needs a warm-up of at least 1 step");
     if (KINDS[s->kind].uses_total && s->total <= s->warmup)
-        return lcsm_fail(err, LCSM_ERR_CONFIG,
-                         "%s: %lld updates, want more than the warm-up's %lld", KINDS[s->kind].name,
-                         (long long)s->total, (long long)s->warmup);
+        return lcsm_fail(err, LCSM_ERR_CONFIG, "%s: %lld steps, want more than the warm-up's %lld",
+                         KINDS[s->kind].name, (long long)s->total, (long long)s->warmup);
     if (s->kind == LCSM_SCHEDULE_COSINE_EPOCH && s->epoch < 1)
-        return lcsm_fail(err, LCSM_ERR_CONFIG, "an epoch of %lld updates, want at least 1",
+        return lcsm_fail(err, LCSM_ERR_CONFIG, "an epoch of %lld steps, want at least 1",
                          (long long)s->epoch);
     return LCSM_OK;
 }
 
 double lcsm_schedule_rate(const lcsm_schedule *s, int64_t done)
 {
-    if (done < s->warmup) return s->start + (double)done * (s->peak - s->start) / (double)s->warmup;
+    double start = s->start > 0 ? s->start : s->peak / (double)(s->warmup + 1);
+    if (done < s->warmup) return start + (double)done * (s->peak - start) / (double)s->warmup;
     return KINDS[s->kind].rate(s, done);
 }

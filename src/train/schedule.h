@@ -1,13 +1,13 @@
 /*
- * train/schedule.h - the learning rate as a function of the updates done.
+ * train/schedule.h - the learning rate as a function of the steps done.
  *
- * Warm-up leads from `start` to `peak` in a straight line over `warmup` updates; then, with u
- * updates done, w = warmup and x = (u - w) / (total - w), at most 1:
+ * Warm-up leads from `start` to `peak` in a straight line over `warmup` steps; then, with u steps
+ * done, w = warmup and x = (u - w) / (total - w), at most 1:
  *
  *     constant       peak
  *     linear         peak + (last - peak) x
  *     cosine         last + (peak - last) (1 + cos(pi x)) / 2
- *     cosine-epoch   the same, but u counts only whole epochs of `epoch` updates
+ *     cosine-epoch   the same, but u counts only whole epochs of `epoch` steps
  *     inverse-sqrt   peak sqrt(w / u)
  */
 #ifndef LCSM_TRAIN_SCHEDULE_H
@@ -28,11 +28,11 @@ typedef enum {
 typedef struct {
     lcsm_schedule_kind kind;
     double             peak;
-    double             start; /* the rate of the first update of the warm-up */
+    double             start; /* the rate of the first step of a warm-up; 0: peak / (warmup + 1) */
     double             last;  /* where linear and cosine end */
     int64_t            warmup;
-    int64_t            total; /* updates, warm-up included; linear and cosine */
-    int64_t            epoch; /* updates of an epoch; cosine-epoch */
+    int64_t            total; /* steps, warm-up included; linear and cosine */
+    int64_t            epoch; /* steps of an epoch; cosine-epoch */
 } lcsm_schedule;
 
 /* "constant" and so on; NULL beyond the last kind. */
@@ -40,7 +40,7 @@ const char *lcsm_schedule_name(lcsm_schedule_kind kind);
 
 lcsm_status lcsm_schedule_check(const lcsm_schedule *s, lcsm_error *err);
 
-/* The rate of the update that follows `done` completed ones, of a checked schedule. */
+/* The rate of the step that follows `done` completed ones, of a checked schedule. */
 double lcsm_schedule_rate(const lcsm_schedule *s, int64_t done);
 
 #endif

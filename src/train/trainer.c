@@ -1,9 +1,9 @@
-/* trainer.c - one update at a time. */
+/* trainer.c - one step at a time. */
 #include "train/trainer.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "train/settings.h"
@@ -19,11 +19,13 @@ static lcsm_status build(lcsm_trainer *t, lcsm_error *err)
     lcsm_plan_options plan = {.train = true, .recompute = c->recompute, .both = true};
     lcsm_adamw_config adam = lcsm_train_adamw(c);
     lcsm_status       st   = LCSM_OK;
-    LCSM_TRY(lcsm_graph_create(&t->g, t->model->ctx, t->model->params, err));
-    LCSM_TRY(lcsm_model_build(t->g, &t->model->cfg, c->batch_size, c->seq_len, &want, &t->io, err));
-    LCSM_TRY(lcsm_graph_plan(t->g, &plan, err));
+    t->e.B = c->batch_size, t->e.T = c->seq_len;
+    LCSM_TRY(lcsm_graph_create(&t->e.g, t->model->ctx, t->model->params, err));
+    LCSM_TRY(
+        lcsm_model_build(t->e.g, &t->model->cfg, c->batch_size, c->seq_len, &want, &t->e.io, err));
+    LCSM_TRY(lcsm_graph_plan(t->e.g, &plan, err));
     LCSM_TRY(lcsm_optimizer_create(&t->optimizer, t->model->params, &adam, err));
-    if (c->carried) LCSM_TRY(lcsm_state_create(&t->state, t->g, err));
+    if (c->carried) LCSM_TRY(lcsm_state_create(&t->state, t->e.g, err));
 cleanup:
     return st;
 }
@@ -60,13 +62,13 @@ void lcsm_trainer_free(lcsm_trainer *t)
     if (t == NULL) return;
     lcsm_state_free(t->state);
     lcsm_optimizer_free(t->optimizer);
-    lcsm_graph_free(t->g);
+    lcsm_evaluator_close(&t->e);
     free(t);
 }
 
 size_t lcsm_trainer_bytes(const lcsm_trainer *t)
 {
-    lcsm_plan_report r = lcsm_graph_report(t->g);
+    lcsm_plan_report r = lcsm_graph_report(t->e.g);
     return r.arena + 2 * r.state + 4 * t->model->params->block * sizeof(float);
 }
 
@@ -84,51 +86,12 @@ static int64_t count(const int32_t *targets, size_t n)
     return kept;
 }
 
-/* The targets that count and their rows; what is left of the places has a target that does not. */
-static lcsm_status load_labels(lcsm_trainer *t, const int32_t *targets, lcsm_error *err)
-{
-    int32_t *places = t->io.places->data, *kept = t->io.targets->data;
-    size_t   room = (size_t)lcsm_tensor_count(t->io.places), n = 0;
-    for (size_t j = 0; j < batch(t); j++) {
-        if (targets[j] == LCSM_TARGET_NONE) continue;
-        if (n == room)
-            return lcsm_fail(err, LCSM_ERR_ARGUMENT,
-                             "more than %zu targets count in a batch of %td with pairs = %td", room,
-                             t->cfg.batch_size, t->cfg.pairs);
-        places[n] = (int32_t)j;
-        kept[n++] = targets[j];
-    }
-    for (; n < room; n++) {
-        places[n] = 0;
-        kept[n]   = LCSM_TARGET_NONE;
-    }
-    return LCSM_OK;
-}
+enum { STEP_NAME = 64 };
 
-static lcsm_status load(lcsm_trainer *t, const int32_t *tokens, const int32_t *targets,
-                        const int32_t *reset, lcsm_error *err)
+static const char *step_name(char text[STEP_NAME], const char *what, int64_t step)
 {
-    size_t bytes = batch(t) * sizeof(int32_t);
-    memcpy(t->io.tokens->data, tokens, bytes);
-    if (t->io.reset != NULL && reset != NULL) memcpy(t->io.reset->data, reset, bytes);
-    if (t->io.reset != NULL && reset == NULL) memset(t->io.reset->data, 0, bytes);
-    if (t->io.places != NULL) return load_labels(t, targets, err);
-    memcpy(t->io.targets->data, targets, bytes);
-    return LCSM_OK;
-}
-
-/* The first op whose result is not finite, found by running again. */
-static lcsm_status name_bad(lcsm_trainer *t, const lcsm_run_options *opt, const char *when,
-                            int64_t step, lcsm_error *err)
-{
-    lcsm_run_options again = *opt;
-    lcsm_error       why   = {0};
-    again.check            = true;
-    again.learn            = false;
-    again.state            = NULL;
-    bool found             = lcsm_graph_forward(t->g, &again, &why) != LCSM_OK;
-    return lcsm_fail(err, LCSM_ERR_NUMBER, "%s %lld: the loss is not finite%s%s", when,
-                     (long long)step, found ? "; first in " : "", found ? why.text : "");
+    (void)snprintf(text, STEP_NAME, "%s %lld", what, (long long)step);
+    return text;
 }
 
 static lcsm_status bad_gradient(const lcsm_trainer *t, lcsm_error *err)
@@ -139,10 +102,10 @@ static lcsm_status bad_gradient(const lcsm_trainer *t, lcsm_error *err)
         for (size_t j = 0; j < p->list[row].count; j++)
             if (!isfinite(g[j]))
                 return lcsm_fail(err, LCSM_ERR_NUMBER,
-                                 "update %lld: the gradient of %s is not finite",
+                                 "step %lld: the gradient of %s is not finite",
                                  (long long)t->optimizer->steps + 1, p->list[row].name);
     }
-    return lcsm_fail(err, LCSM_ERR_NUMBER, "update %lld: the norm of the gradient overflows",
+    return lcsm_fail(err, LCSM_ERR_NUMBER, "step %lld: the norm of the gradient overflows",
                      (long long)t->optimizer->steps + 1);
 }
 
@@ -159,12 +122,14 @@ static lcsm_status run_batch(lcsm_trainer *t, ptrdiff_t j, double share, lcsm_ta
         .watch      = t->watch,
         .learn      = true,
     };
-    lcsm_status st = lcsm_graph_forward(t->g, &opt, err);
+    char        text[STEP_NAME];
+    lcsm_status st = lcsm_graph_forward(t->e.g, &opt, err);
     if (st != LCSM_OK) return st;
-    if (!isfinite(*(const float *)t->io.loss->data))
-        return name_bad(t, &opt, "update", t->optimizer->steps + 1, err);
-    lcsm_tally_add(sum, &t->io);
-    return lcsm_graph_backward(t->g, &opt, err);
+    if (!isfinite(*(const float *)t->e.io.loss->data))
+        return lcsm_evaluator_not_finite(&t->e, &opt,
+                                         step_name(text, "step", t->optimizer->steps + 1), err);
+    lcsm_tally_add(sum, &t->e.io);
+    return lcsm_graph_backward(t->e.g, &opt, err);
 }
 
 static double rate(const lcsm_trainer *t)
@@ -183,7 +148,8 @@ lcsm_status lcsm_trainer_step(lcsm_trainer *t, const int32_t *tokens, const int3
         size_t      at    = (size_t)j * n;
         int64_t     kept  = count(targets + at, n);
         double      share = all == 0 ? 1 : (double)kept / (double)all;
-        lcsm_status st = load(t, tokens + at, targets + at, reset == NULL ? NULL : reset + at, err);
+        lcsm_status st    = lcsm_evaluator_load(&t->e, tokens + at, targets + at,
+                                             reset == NULL ? NULL : reset + at, err);
         if (st == LCSM_OK) st = run_batch(t, j, kept == 0 ? 1 : share, &sum, err);
         if (st != LCSM_OK) return st;
     }
@@ -206,12 +172,8 @@ lcsm_status lcsm_trainer_step(lcsm_trainer *t, const int32_t *tokens, const int3
 lcsm_status lcsm_trainer_evaluate(lcsm_trainer *t, const int32_t *tokens, const int32_t *targets,
                                   lcsm_tally *sum, lcsm_error *err)
 {
-    const lcsm_run_options opt = {0};
-    lcsm_status            st  = load(t, tokens, targets, NULL, err);
-    if (st == LCSM_OK) st = lcsm_graph_forward(t->g, &opt, err);
-    if (st != LCSM_OK) return st;
-    if (!isfinite(*(const float *)t->io.loss->data))
-        return name_bad(t, &opt, "evaluation after update", t->optimizer->steps, err);
-    lcsm_tally_add(sum, &t->io);
-    return LCSM_OK;
+    char what[STEP_NAME];
+    return lcsm_evaluator_batch(&t->e, tokens, targets,
+                                step_name(what, "evaluation after step", t->optimizer->steps), sum,
+                                err);
 }

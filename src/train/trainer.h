@@ -10,19 +10,15 @@
 #define LCSM_TRAIN_TRAINER_H
 #include <lcsm/train.h>
 
-#include "graph/graph.h"
-#include "model/handle.h"
-#include "model/model.h"
+#include "train/evaluator.h"
 #include "train/optimizer.h"
 #include "train/schedule.h"
-#include "train/tally.h"
 
 struct lcsm_trainer {
     lcsm_model       *model;
     lcsm_train_config cfg;
     lcsm_schedule     schedule;
-    lcsm_graph       *g;
-    lcsm_model_io     io;
+    lcsm_evaluator    e; /* the graph of a batch, which learns too; its own state is NULL */
     lcsm_optimizer   *optimizer;
     lcsm_state       *state;  /* NULL unless the memory is carried */
     int64_t           tokens; /* targets that counted in all updates */

@@ -9,6 +9,7 @@
 #include "format/checkpoint_folder.h"
 #include "temp_folder.h"
 #include "test.h"
+#include "train/training.h"
 
 typedef struct {
     temp_folder       f;
@@ -21,6 +22,11 @@ typedef struct {
     int               stop_evals; /* stop once there were so many evaluations; 0: never */
     bool              tests;      /* the text is that of all three: data, valid and test */
     double            valid_loss; /* of the last evaluation */
+    double            time, tick; /* of a clock that goes on by a tick whenever it is read */
+    double            first_lr, last_lr, last_step; /* rates, and when the last step ended */
+    double            eval_seconds, speed;          /* of all evaluations; of the last event */
+    int64_t           eval_blocks;                  /* of every evaluation; -1: they differ */
+    char              start[160], expected[160], less[160]; /* what was said */
 } rig;
 
 static void write_text(const char *path)
@@ -53,6 +59,37 @@ static void rig_free(rig *r)
     temp_folder_remove(&r->f);
 }
 
+static void keep_text(char text[160], const lcsm_train_event *e, const char *part)
+{
+    if (strstr(e->text, part) != NULL) snprintf(text, 160, "%s", e->text);
+}
+
+static void watch_time(rig *r, const lcsm_train_event *e)
+{
+    if (e->kind == LCSM_TRAIN_START) snprintf(r->start, sizeof r->start, "%s", e->text);
+    if (e->kind == LCSM_TRAIN_NOTE) {
+        keep_text(r->expected, e, "expected");
+        keep_text(r->less, e, "evaluation looks at");
+    }
+    if (e->kind == LCSM_TRAIN_UPDATE) {
+        if (e->update.step == 1) r->first_lr = e->update.lr;
+        r->last_lr   = e->update.lr;
+        r->last_step = e->seconds;
+        r->speed     = e->tokens_per_second;
+    }
+    if (e->kind == LCSM_TRAIN_EVAL) {
+        r->eval_seconds += e->seconds - r->last_step;
+        if (r->eval_blocks == 0) r->eval_blocks = e->blocks;
+        if (r->eval_blocks != e->blocks) r->eval_blocks = -1;
+    }
+}
+
+static double fake_now(void *user)
+{
+    rig *r = user;
+    return r->time += r->tick;
+}
+
 static void on_event(void *user, const lcsm_train_event *e)
 {
     rig *r = user;
@@ -61,6 +98,7 @@ static void on_event(void *user, const lcsm_train_event *e)
     if (e->kind == LCSM_TRAIN_EVAL && strcmp(e->split, "valid") == 0)
         r->valid_loss = e->tally.loss / (double)e->tally.count;
     r->notes += e->kind == LCSM_TRAIN_NOTE && strstr(e->text, "passed over") != NULL;
+    watch_time(r, e);
 }
 
 static bool on_stop(void *user)
@@ -85,7 +123,9 @@ static lcsm_status go(rig *r, const char *name, bool resume, lcsm_train_result *
     job.valid = job.test = r->data;
     job.valid_count = job.test_count = r->tests && !resume ? 1 : 0;
     r->updates = r->evals = r->notes = 0;
-    return lcsm_train(r->ctx, &job, &hooks, out, err);
+    if (r->tick == 0) return lcsm_train(r->ctx, &job, &hooks, out, err);
+    return lcsm_training_by_clock(&(lcsm_training_clock){fake_now, r}, r->ctx, &job, &hooks, out,
+                                  err);
 }
 
 static void same_file(rig *r, const char *a, const char *b)
@@ -452,7 +492,133 @@ TEST(train_recall_counts_labels_only)
     rig_free(&r);
 }
 
-/* Only time ends the run: the schedule follows the clock, and the rate ends near its last value. */
+/* ---- runs that time ends, by a clock of our own ------------------------------------------ */
+
+/* Five minutes; a step and a batch of an evaluation take half a second each. */
+static void rig_make_timed(rig *r)
+{
+    rig_make(r);
+    r->tick        = 0.5;
+    r->train.steps = 0, r->train.minutes = 5, r->train.eval_every = 0, r->train.save_every = 0;
+}
+
+static void run_timed(rig *r, const char *name, lcsm_train_result *out)
+{
+    r->eval_seconds = 0, r->eval_blocks = 0;
+    assert_int_equal(go(r, name, false, out, NULL), LCSM_OK);
+    assert_string_equal(out->reason, "time");
+}
+
+/* Two per cent of the peak: the last step of a straight line of 50 steps and more is as near. */
+static void ends_at_last_rate(rig *r, const char *name)
+{
+    lcsm_train_result out;
+    run_timed(r, name, &out);
+    assert_true(out.steps > 100);
+    if (!(fabs(r->last_lr - r->train.lr_last) <= 0.02 * r->train.lr))
+        fail_msg("%s: the last rate is %g, want %g", name, r->last_lr, r->train.lr_last);
+    assert_true(r->first_lr > 0);
+}
+
+TEST(train_by_the_clock_ends_at_the_last_rate)
+{
+    static const ptrdiff_t warmups[] = {0, 2, 50, 10000};
+    static const char     *words[]   = {"linear", "cosine"};
+    for (size_t j = 0; j < sizeof warmups / sizeof *warmups; j++) {
+        rig r;
+        rig_make_timed(&r);
+        r.train.warmup  = warmups[j];
+        r.train.lr_last = j == 1 ? 0.0002 : 0;
+        assert_int_equal(lcsm_train_config_set(&r.train, "schedule", words[j % 2], NULL), LCSM_OK);
+        ends_at_last_rate(&r, "timed");
+        rig_free(&r);
+    }
+}
+
+TEST(train_by_the_clock_gives_evaluation_a_tenth_of_the_time)
+{
+    for (ptrdiff_t every = 0; every <= 20; every += 10) {
+        rig               r;
+        lcsm_train_result out;
+        rig_make_timed(&r);
+        r.train.eval_every = every;
+        run_timed(&r, "timed", &out);
+        assert_true(r.evals >= 9);
+        assert_true(r.eval_seconds <= 0.1 * 60 * r.train.minutes);
+        assert_true(r.eval_blocks > 0 && r.eval_blocks < 19); /* 300 tokens in blocks of 16 */
+        assert_non_null(strstr(r.less, "of 19 blocks"));
+        rig_free(&r);
+    }
+}
+
+/* What is slow from the start gets fewer evaluations, and the last step has one. */
+TEST(train_by_the_clock_evaluates_less_often_where_a_batch_takes_long)
+{
+    rig               r;
+    lcsm_train_result out;
+    rig_make_timed(&r);
+    r.tick = 8;
+    run_timed(&r, "timed", &out);
+    assert_true(r.evals >= 2 && r.evals <= 4);
+    assert_true(r.eval_seconds <= 0.1 * 60 * r.train.minutes + 2 * r.tick);
+    assert_int_equal(r.eval_blocks, 2);
+    rig_free(&r);
+}
+
+TEST(train_by_the_clock_with_time_enough_evaluates_all_of_it)
+{
+    rig               r;
+    lcsm_train_result out;
+    rig_make_timed(&r);
+    r.tick = 0.05, r.train.valid_fraction = 0.01;
+    run_timed(&r, "timed", &out);
+    assert_int_equal(r.evals, 10);
+    assert_int_equal(r.eval_blocks, 2); /* 30 tokens */
+    assert_string_equal(r.less, "");
+    rig_free(&r);
+}
+
+TEST(train_by_the_clock_says_how_many_steps_to_expect)
+{
+    rig               r;
+    lcsm_train_result out;
+    rig_make_timed(&r);
+    run_timed(&r, "timed", &out);
+    assert_non_null(strstr(r.start, "5 minutes"));
+    assert_null(strstr(r.start, " steps"));
+    long long steps = 0;
+    assert_int_equal(sscanf(r.expected, "about %lld steps, 10 evaluations", &steps), 1);
+    assert_true(llabs(steps - out.steps) <= out.steps / 5);
+    rig_free(&r);
+    rig_make(&r);
+    assert_int_equal(go(&r, "counted", false, &out, NULL), LCSM_OK);
+    assert_non_null(strstr(r.start, "12 steps, 3 evaluations"));
+    assert_string_equal(r.expected, "");
+    rig_free(&r);
+}
+
+/* 64 tokens a step of half a second, however many evaluations there are. */
+TEST(train_has_one_speed_in_events_metrics_and_result)
+{
+    rig               r;
+    lcsm_train_result out;
+    size_t            size;
+    rig_make(&r);
+    r.tick = 0.5, r.train.log_every = 1;
+    assert_int_equal(go(&r, "a", false, &out, NULL), LCSM_OK);
+    assert_true(r.speed == 128);
+    assert_true(out.tokens_per_second == 128);
+    char *text  = (char *)temp_read(&r.f, "a/metrics.jsonl", &size);
+    int   lines = 0;
+    for (const char *at = text; (at = strstr(at, "tokens_per_second\":")) != NULL; lines++) {
+        at += strlen("tokens_per_second\":");
+        assert_true(strtod(at, NULL) == 128);
+    }
+    assert_int_equal(lines, 12 + 1);
+    free(text);
+    rig_free(&r);
+}
+
 TEST(train_by_the_clock_ends_by_the_clock)
 {
     rig               r;

@@ -305,19 +305,20 @@ TEST(dataset_block_is_shifted_by_one_and_the_last_is_filled_up)
     lcsm_dataset        *ds    = numbers(&f, tok, 10);
     lcsm_dataset_order   order = {.T = 4, .B = 2};
     int32_t              x[8], y[8];
-    bool                 resets[2];
+    int32_t              reset[8];
     static const int32_t x0[] = {'\n', 1, 2, 3, 4, 5, 6, 7}, y0[] = {1, 2, 3, 4, 5, 6, 7, 8};
     static const int32_t y1[] = {9, 10, -100, -100, -100, -100, -100, -100};
     assert_int_equal(lcsm_dataset_blocks(ds, 4), 3);
     assert_int_equal(lcsm_dataset_batches(ds, &order), 2);
-    assert_int_equal(lcsm_dataset_batch(ds, &order, 0, x, y, resets), 8);
+    assert_int_equal(lcsm_dataset_batch(ds, &order, 0, x, y, reset), 8);
     assert_memory_equal(x, x0, sizeof x);
     assert_memory_equal(y, y0, sizeof y);
-    assert_int_equal(lcsm_dataset_batch(ds, &order, 1, x, y, resets), 2);
+    assert_int_equal(lcsm_dataset_batch(ds, &order, 1, x, y, reset), 2);
     assert_int_equal(x[0], 8);
     assert_int_equal(x[1], 9);
     assert_memory_equal(y, y1, sizeof y);
-    assert_true(resets[0] && resets[1]);
+    static const int32_t every[] = {1, 0, 0, 0, 1, 0, 0, 0};
+    assert_memory_equal(reset, every, sizeof every);
     lcsm_dataset_free(ds);
     lcsm_tokenizer_free(tok);
     temp_folder_remove(&f);
@@ -357,13 +358,14 @@ TEST(dataset_carried_rows_go_on_from_batch_to_batch)
     lcsm_dataset      *ds    = numbers(&f, tok, 20);
     lcsm_dataset_order order = {.T = 3, .B = 2, .carried = true, .shuffle = true, .seed = 3};
     int32_t            x[6], y[6], next[2] = {1, 13};
-    bool               resets[2];
+    int32_t            reset[6];
     size_t             counted = 0;
     assert_int_equal(lcsm_dataset_batches(ds, &order), 4); /* 7 blocks: 4 and 3 */
     for (uint64_t j = 0; j < 4; j++) {
-        counted += lcsm_dataset_batch(ds, &order, j, x, y, resets);
+        counted += lcsm_dataset_batch(ds, &order, j, x, y, reset);
         for (int b = 0; b < 2; b++) {
-            assert_int_equal(resets[b], j == 0);
+            assert_int_equal(reset[3 * b], j == 0);
+            assert_int_equal(reset[3 * b + 1] | reset[3 * b + 2], 0);
             for (int t = 0; t < 3 && y[3 * b + t] != LCSM_TARGET_NONE; t++)
                 assert_int_equal(y[3 * b + t], next[b]++);
         }

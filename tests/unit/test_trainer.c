@@ -149,7 +149,7 @@ TEST(trainer_without_targets_learns_nothing_and_is_finite)
     rig_free(&r);
 }
 
-TEST(trainer_names_the_update_and_the_tensor_that_is_not_finite)
+TEST(trainer_names_the_step_and_the_tensor_that_is_not_finite)
 {
     rig         r   = rig_make(B, 1);
     lcsm_error  err = {0};
@@ -159,12 +159,12 @@ TEST(trainer_names_the_update_and_the_tensor_that_is_not_finite)
     ((float *)lcsm_param_values(r.model->params, row))[3] = NAN;
     assert_int_equal(lcsm_trainer_step(r.trainer, r.tokens, r.targets, NULL, &u, &err),
                      LCSM_ERR_NUMBER);
-    assert_non_null(strstr(err.text, "update 1"));
+    assert_non_null(strstr(err.text, "step 1"));
     assert_non_null(strstr(err.text, "layers.1"));
     lcsm_tally sum = {0};
     assert_int_equal(lcsm_trainer_evaluate(r.trainer, r.tokens, r.targets, &sum, &err),
                      LCSM_ERR_NUMBER);
-    assert_non_null(strstr(err.text, "evaluation after update 0"));
+    assert_non_null(strstr(err.text, "evaluation after step 0"));
     assert_non_null(strstr(err.text, "layers.1"));
     assert_int_equal(sum.count, 0);
     rig_free(&r);
