@@ -20,6 +20,7 @@ static const cli_exit EXIT_OF[LCSM_STATUS_COUNT] = {
 
 int cli_report(const char *command, const lcsm_error *err)
 {
+    (void)fflush(stdout); /* what was printed before the fault stands before it */
     fprintf(stderr, "lcsm %s: %s\n", command, err->text);
     return (int)EXIT_OF[err->status];
 }
@@ -57,11 +58,6 @@ cli_colours cli_colours_of(FILE *stream)
     const char              *no    = getenv("NO_COLOR");
     bool                     tty   = isatty(fileno(stream)) != 0;
     return tty && (no == NULL || *no == '\0') ? ansi : plain;
-}
-
-void cli_live(const cli_colours *message, const char *text)
-{
-    if (*message->off != '\0') fprintf(stderr, "\r\033[K%s", text);
 }
 
 /* ---- options ---------------------------------------------------------------------------- */

@@ -110,7 +110,4 @@ typedef struct {
 
 cli_colours cli_colours_of(FILE *stream);
 
-/* Writes over the last line of stderr, whose colours are given; nothing where it is no terminal. */
-void cli_live(const cli_colours *message, const char *text);
-
 #endif

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "progress.h"
 
 static const char HELP[] =
     "lcsm bench - time the operator beside this machine's peak, or a model of every method\n"
@@ -187,15 +188,15 @@ static void store_machine(show *s, const lcsm_bench_machine *m)
 
 static void take_progress(void *user, const char *text)
 {
-    const show *s = user;
-    cli_live(&s->message, text);
+    (void)user;
+    cli_live(text);
 }
 
 static void take_machine(void *user, const lcsm_bench_machine *m)
 {
     show *s = user;
     s->peak = m->gflops;
-    cli_live(&s->message, "");
+    cli_live("");
     if (s->json) store_machine(s, m);
     else print_machine(s, m);
 }
@@ -203,7 +204,7 @@ static void take_machine(void *user, const lcsm_bench_machine *m)
 static void take_row(void *user, const lcsm_bench_row *r)
 {
     show *s = user;
-    cli_live(&s->message, "");
+    cli_live("");
     if (s->json) store_row(s, r);
     else print_row(s, r);
     s->rows++;
@@ -217,7 +218,7 @@ static void take_row(void *user, const lcsm_bench_row *r)
 
 static void print_summary(const show *s)
 {
-    cli_live(&s->message, "");
+    cli_live("");
     if (!s->json) {
         printf("\n%d rows; targets: %s%d met%s, %s%d missed%s", s->rows, s->colour.good, s->met,
                s->colour.off, s->missed > 0 ? s->colour.bad : "", s->missed, s->colour.off);
@@ -241,7 +242,7 @@ static int run(const lcsm_bench_options *options, show *s)
     const lcsm_bench_sink sink = {take_machine, take_row, take_progress, s};
     lcsm_error            err;
     if (lcsm_bench_eos(options, &sink, &err) != LCSM_OK) {
-        cli_live(&s->message, "");
+        cli_live("");
         return cli_report("bench", &err);
     }
     print_summary(s);

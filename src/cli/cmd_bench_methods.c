@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "progress.h"
 
 static const char HELP[] =
     "lcsm bench methods - how fast a model of every method trains and decodes\n"
@@ -40,15 +41,15 @@ typedef struct {
 
 static void take_progress(void *user, const char *text)
 {
-    const show *s = user;
-    cli_live(&s->message, text);
+    (void)user;
+    cli_live(text);
 }
 
 static void take_machine(void *user, const lcsm_bench_machine *m)
 {
     show *s = user;
     s->peak = m->gflops;
-    cli_live(&s->message, "");
+    cli_live("");
     if (!s->json)
         printf("%d thread%s, %s: %.1f GFLOP/s\n", m->threads, m->threads == 1 ? "" : "s", m->isa,
                m->gflops);
@@ -100,7 +101,7 @@ static void print_row(const show *s, const lcsm_method_speed *r)
 static void take_row(void *user, const lcsm_method_speed *r)
 {
     show *s = user;
-    cli_live(&s->message, "");
+    cli_live("");
     if (s->json) store_row(s, r);
     else print_row(s, r);
     s->rows++;
@@ -166,7 +167,7 @@ int cmd_bench_methods(int argc, char **argv)
     s.results                  = json_array();
     const lcsm_bench_sink sink = {take_machine, NULL, take_progress, &s};
     lcsm_status           st   = lcsm_bench_methods(&o, size, take_row, &sink, &err);
-    cli_live(&s.message, "");
+    cli_live("");
     if (st == LCSM_OK && s.rows > 0) print_summary(&s);
     json_decref(s.results);
     if (st != LCSM_OK) return cli_report("bench", &err);

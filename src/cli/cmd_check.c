@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "progress.h"
 
 static const char HELP[] =
     "lcsm check - prove the library on this machine\n"
@@ -108,8 +109,10 @@ static void store_row(show *s, const lcsm_check_row *r)
 /* Progress is for people who see no rows. */
 static void progress(const show *s, const lcsm_check_row *r)
 {
-    if (*s->message.bold == '\0' || !(s->json || s->quiet)) return;
-    fprintf(stderr, "\r\033[K%d rows, %d failed  %.60s", s->rows, s->failed, r->name);
+    char text[120];
+    if (!s->json && !s->quiet) return;
+    (void)snprintf(text, sizeof text, "%d rows, %d failed  %.60s", s->rows, s->failed, r->name);
+    cli_live(text);
 }
 
 static void take_row(void *user, const lcsm_check_row *r)
@@ -128,7 +131,7 @@ static void take_row(void *user, const lcsm_check_row *r)
 
 static void print_summary(show *s, bool complete)
 {
-    if (*s->message.bold != '\0' && (s->json || s->quiet)) fputs("\r\033[K", stderr);
+    cli_live("");
     if (s->json) {
         json_t *all = json_object();
         json_object_set_new(all, "ok", json_boolean(complete && s->failed == 0));

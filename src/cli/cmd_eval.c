@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "progress.h"
 
 static const char HELP[] =
     "lcsm eval - how well a model predicts a text\n"
@@ -47,11 +48,10 @@ static const char HELP[] =
 enum { MAX_LENGTHS = 32, ENDS_AUTO = LCSM_ENDS_LINE + 1 };
 
 typedef struct {
-    bool        json, quiet, carried, bidirectional;
-    int         length, batch, blocks;
-    int         pairs, examples, seed; /* of recall; seed: -1 for none */
-    size_t      lengths[MAX_LENGTHS], length_count;
-    cli_colours colour;
+    bool   json, quiet, carried, bidirectional;
+    int    length, batch, blocks;
+    int    pairs, examples, seed; /* of recall; seed: -1 for none */
+    size_t lengths[MAX_LENGTHS], length_count;
 } task;
 
 /* ---- settings --------------------------------------------------------------------------- */
@@ -92,15 +92,11 @@ static bool parse_ends(int *out, const char *word)
 static bool progress(void *user, uint64_t done, uint64_t total)
 {
     const task *t = user;
-    if (!t->quiet && *t->colour.off != '\0')
-        fprintf(stderr, "\r\033[K%llu of %llu batches", (unsigned long long)done,
-                (unsigned long long)total);
+    char        text[64];
+    snprintf(text, sizeof text, "%llu of %llu batches", (unsigned long long)done,
+             (unsigned long long)total);
+    if (!t->quiet) cli_live(text);
     return cli_signal() == 0;
-}
-
-static void clear_line(const task *t)
-{
-    if (!t->quiet && *t->colour.off != '\0') fputs("\r\033[K", stderr);
 }
 
 static json_t *to_json(const lcsm_evaluation *r, size_t length, bool curve)
@@ -180,7 +176,7 @@ static int evaluate(const cli_run *run, const lcsm_dataset *data, task *t)
                                     .carried    = t->carried,
                                     .max_blocks = (uint64_t)t->blocks};
         lcsm_status           st = lcsm_evaluate(run->model, data, &o, &r[j], progress, t, &err);
-        clear_line(t);
+        cli_live("");
         if (st != LCSM_OK) return cli_report("eval", &err);
     }
     if (cli_signal() != 0) return 128 + cli_signal();
@@ -295,7 +291,7 @@ int cmd_eval(int argc, char **argv)
     const char      *lengths = NULL, *where = "auto";
     static cli_list  data;
     int              ends      = 0;
-    task             t         = {.colour = cli_colours_of(stderr), .seed = -1};
+    task             t         = {.seed = -1};
     const cli_option options[] = {
         {"--help", CLI_FLAG, &help, 0, 0},
         {"--json", CLI_FLAG, &t.json, 0, 0},

@@ -4,9 +4,9 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli.h"
+#include "progress.h"
 
 static const char HELP[] =
     "lcsm experiment - the paper's tables and figures, trained on this machine\n"
@@ -95,7 +95,7 @@ static bool asked_to_stop(void *user)
 }
 
 typedef struct {
-    bool        quiet, live;
+    bool        quiet;
     cli_colours colour;
 } screen;
 
@@ -121,35 +121,39 @@ static void show_plan(const lcsm_experiment_event *e)
     fputc('\n', stderr);
 }
 
-static void show_line(const screen *s, const lcsm_experiment_event *e)
+static const char *line_text(char text[200], const screen *s, const lcsm_experiment_event *e)
 {
-    char spent[32], left[32];
-    if (s->live) fputs("\r\033[K", stderr);
-    fprintf(stderr, "%s[%zu/%zu]%s", s->colour.bold, e->done + e->failed, e->runs, s->colour.off);
-    if (e->failed > 0) fprintf(stderr, " %s%zu failed%s", s->colour.bad, e->failed, s->colour.off);
-    fprintf(stderr, " %s, left %s", duration(spent, e->seconds), duration(left, e->left));
+    char spent[32], left[32], failed[80] = "";
+    if (e->failed > 0)
+        snprintf(failed, sizeof failed, " %s%zu failed%s", s->colour.bad, e->failed, s->colour.off);
+    snprintf(text, 200, "%s[%zu/%zu]%s%s %s, left %s", s->colour.bold, e->done + e->failed, e->runs,
+             s->colour.off, failed, duration(spent, e->seconds), duration(left, e->left));
+    return text;
+}
+
+static void show_wait(const screen *s, const lcsm_experiment_event *e)
+{
+    char text[200], line[240];
+    snprintf(line, sizeof line, "%s, %zu running", line_text(text, s, e), e->running);
+    cli_live(line);
 }
 
 static void on_event(void *user, const lcsm_experiment_event *e)
 {
     const screen *s = user;
+    char          text[200];
     if (s->quiet) return;
+    if (e->kind != LCSM_EXPERIMENT_WAIT) cli_live("");
     switch (e->kind) {
     case LCSM_EXPERIMENT_PLAN: show_plan(e); return;
     case LCSM_EXPERIMENT_NOTE: fprintf(stderr, "%s\n", e->text); return;
     case LCSM_EXPERIMENT_START:
-        if (!e->resumed) return;
-        show_line(s, e);
-        fprintf(stderr, "  %s goes on\n", e->run);
+        if (e->resumed) fprintf(stderr, "%s  %s goes on\n", line_text(text, s, e), e->run);
         return;
-    case LCSM_EXPERIMENT_WAIT:
-        if (!s->live) return;
-        show_line(s, e);
-        fprintf(stderr, ", %zu running", e->running);
-        return;
+    case LCSM_EXPERIMENT_WAIT: show_wait(s, e); return;
     case LCSM_EXPERIMENT_END:
-        show_line(s, e);
-        fprintf(stderr, "  %s%s%s\n", e->run, *e->text != '\0' ? ": " : "", e->text);
+        fprintf(stderr, "%s  %s%s%s\n", line_text(text, s, e), e->run, *e->text != '\0' ? ": " : "",
+                e->text);
         return;
     }
 }
@@ -159,16 +163,16 @@ static const char STOPPING[] =
 
 static int run(const lcsm_experiment_options *o, bool quiet, bool json)
 {
-    screen s = {
-        .quiet = quiet, .live = isatty(STDERR_FILENO) != 0, .colour = cli_colours_of(stderr)};
+    screen                 s     = {.quiet = quiet, .colour = cli_colours_of(stderr)};
     lcsm_experiment_hooks  hooks = {on_event, asked_to_stop, &s};
     lcsm_experiment_result result;
     lcsm_context          *ctx = NULL;
     lcsm_error             err;
     lcsm_status            st = lcsm_context_create(&ctx, NULL, &err);
-    cli_catch_signals(quiet ? NULL : STOPPING);
+    cli_catch_signals(quiet ? NULL : STOPPING + !cli_is_live());
     if (st == LCSM_OK) st = lcsm_experiment_run(ctx, o, &hooks, &result, &err);
     lcsm_context_free(ctx);
+    cli_live("");
     if (st != LCSM_OK) return cli_report("experiment", &err);
     if (json)
         printf("{\"runs\": %zu, \"done\": %zu, \"failed\": %zu, \"stopped\": %s}\n", result.runs,

@@ -55,6 +55,10 @@ static const char *const REASONS[] = {[LCSM_END_TOKENS]  = "tokens",
                                       [LCSM_END_STOP]    = "stop",
                                       [LCSM_END_OF_TEXT] = "end",
                                       [LCSM_END_CALLER]  = "interrupted"};
+static const char *const ENDS[]    = {[LCSM_END_TOKENS]  = "ended: all tokens generated",
+                                      [LCSM_END_STOP]    = "ended: stop text",
+                                      [LCSM_END_OF_TEXT] = "ended: end of text",
+                                      [LCSM_END_CALLER]  = "interrupted"};
 
 /* ---- text ------------------------------------------------------------------------------- */
 
@@ -204,11 +208,10 @@ static int report(const task *t)
 {
     double rate = t->seconds > 0 ? (double)t->tokens / t->seconds : 0;
     if (t->json) return report_json(t, rate);
-    if (isatty(STDOUT_FILENO) != 0) putchar('\n');
-    (void)fflush(stdout);
+    if (isatty(STDOUT_FILENO) != 0 || (!t->interactive && !t->quiet)) cli_end_text();
     if (!t->quiet)
-        fprintf(stderr, "%llu tokens, %.0f a second; prompt %.2f s; ended by %s\n",
-                (unsigned long long)t->tokens, rate, t->prompt_seconds, REASONS[t->reason]);
+        fprintf(stderr, "%llu tokens, %.0f a second; prompt %.2f s; %s\n",
+                (unsigned long long)t->tokens, rate, t->prompt_seconds, ENDS[t->reason]);
     return EXIT_OK;
 }
 

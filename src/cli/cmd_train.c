@@ -4,9 +4,9 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli.h"
+#include "progress.h"
 
 static const char HELP[] =
     "lcsm train - train a model\n"
@@ -51,17 +51,10 @@ enum { CURVE = 60 };
 typedef struct {
     double            curve[CURVE]; /* losses of the last evaluations */
     int               points;
-    bool              quiet, live; /* one line that is written over, on a terminal */
-    bool              open;        /* the live line is on the screen */
+    bool              quiet;
     cli_colours       colour;
     lcsm_train_config cfg;
 } screen;
-
-static void close_line(screen *s)
-{
-    if (s->open) fputc('\n', stderr);
-    s->open = false;
-}
 
 static const char *duration(char text[24], double seconds)
 {
@@ -72,32 +65,38 @@ static const char *duration(char text[24], double seconds)
     return text;
 }
 
-static void show_update(screen *s, const lcsm_train_event *e)
+/* One live line with as many of its parts as the terminal is wide for, or a line of all. */
+static void show_step(const screen *s, const lcsm_train_event *e)
 {
-    char               left[24];
-    const lcsm_update *u = &e->update;
-    if (!s->live && !e->log) return;
-    fprintf(stderr, "%sstep %6lld  loss %7.4f", s->live ? "\r" : "", (long long)u->step, u->loss);
-    if (s->cfg.task == LCSM_TASK_LM) fprintf(stderr, "  ppl %8.2f", exp(u->loss));
-    else fprintf(stderr, "  acc %5.1f %%", 100 * u->accuracy);
-    fprintf(stderr, "  lr %.2e  %7.0f tok/s  %5.0f MB  left %s%s", u->lr, e->tokens_per_second,
-            (double)e->bytes / 1e6, duration(left, e->left), s->live ? "\033[K" : "\n");
-    s->open = s->live;
+    char               parts[7][40], left[24], line[sizeof parts + 1] = "";
+    const lcsm_update *u    = &e->update;
+    size_t             room = cli_is_live() ? (size_t)cli_columns() : sizeof line;
+    snprintf(parts[0], 40, "step %lld", (long long)u->step);
+    snprintf(parts[1], 40, "loss %.4f", u->loss);
+    if (s->cfg.task == LCSM_TASK_LM) snprintf(parts[2], 40, "ppl %.2f", exp(u->loss));
+    else snprintf(parts[2], 40, "acc %.1f %%", 100 * u->accuracy);
+    snprintf(parts[3], 40, "lr %.1e", u->lr);
+    snprintf(parts[4], 40, "%.0f tok/s", e->tokens_per_second);
+    snprintf(parts[5], 40, "left %s", duration(left, e->left));
+    snprintf(parts[6], 40, "%.0f MB", (double)e->bytes / 1e6);
+    for (size_t j = 0, n = 0; j < 7 && n + 2 + strlen(parts[j]) < room; j++) {
+        n += (size_t)snprintf(line + n, sizeof line - n, "%s%s", j == 0 ? "" : "  ", parts[j]);
+    }
+    if (cli_is_live()) cli_live(line);
+    else if (e->log) fprintf(stderr, "%s\n", line);
 }
 
-static void show_eval(screen *s, const lcsm_train_event *e)
+static void show_eval(const screen *s, const lcsm_train_event *e)
 {
     double loss = e->tally.loss / (double)e->tally.count;
-    close_line(s);
     fprintf(stderr, "%s  ", s->colour.bold);
     if (strcmp(e->split, "test") == 0) fprintf(stderr, "test of the best model");
     else fprintf(stderr, "%s at step %lld", e->split, (long long)e->update.step);
     fprintf(stderr, ": loss %.4f", loss);
-    if (s->cfg.task == LCSM_TASK_LM) fprintf(stderr, "  perplexity %.2f", exp(loss));
+    if (s->cfg.task == LCSM_TASK_LM) fprintf(stderr, "  ppl %.2f", exp(loss));
     if (isfinite(e->bits_per_byte)) fprintf(stderr, "  bits/byte %.3f", e->bits_per_byte);
-    fprintf(stderr, "  accuracy %.1f %%%s%s\n",
-            100 * (double)e->tally.right / (double)e->tally.count, e->best ? "  best" : "",
-            s->colour.off);
+    fprintf(stderr, "  acc %.1f %%%s%s\n", 100 * (double)e->tally.right / (double)e->tally.count,
+            e->best ? "  best" : "", s->colour.off);
 }
 
 static void keep_point(screen *s, double loss)
@@ -123,26 +122,24 @@ static void print_curve(const screen *s)
     printf(" %.3f\n", s->curve[s->points - 1]);
 }
 
-/* An update of a large model takes minutes. */
+/* A step of a large model takes minutes. The line break is for the live line. */
 static const char STOPPING[] =
-    "\nstopping after this update, with a checkpoint; a second signal ends it now, without one\n";
+    "\nstopping after this step, with a checkpoint; a second signal ends it now, without one\n";
 
 /* Until a run has started there is nothing to save, and a signal ends the program at once. */
 static void on_event(void *user, const lcsm_train_event *e)
 {
     screen *s = user;
-    if (e->kind == LCSM_TRAIN_START) cli_catch_signals(s->quiet ? NULL : STOPPING);
+    if (e->kind == LCSM_TRAIN_START) cli_catch_signals(s->quiet ? NULL : STOPPING + !cli_is_live());
     if (e->kind == LCSM_TRAIN_EVAL && strcmp(e->split, "valid") == 0)
         keep_point(s, e->tally.loss / (double)e->tally.count);
     if (s->quiet) return;
+    if (e->kind != LCSM_TRAIN_UPDATE) cli_live("");
     switch (e->kind) {
-    case LCSM_TRAIN_UPDATE: show_update(s, e); break;
+    case LCSM_TRAIN_UPDATE: show_step(s, e); break;
     case LCSM_TRAIN_EVAL: show_eval(s, e); break;
     case LCSM_TRAIN_START:
-    case LCSM_TRAIN_NOTE:
-        close_line(s);
-        fprintf(stderr, "%s%s%s\n", s->colour.dim, e->text, s->colour.off);
-        break;
+    case LCSM_TRAIN_NOTE: fprintf(stderr, "%s%s%s\n", s->colour.dim, e->text, s->colour.off); break;
     default: break;
     }
 }
@@ -163,16 +160,31 @@ static void print_json(const char *run, const lcsm_train_result *r)
     put_real(o, "best_loss", r->best_loss);
     put_real(o, "best_accuracy", r->best_accuracy);
     put_real(o, "test_loss", r->test_loss);
+    put_real(o, "tokens_per_second", r->tokens_per_second);
     json_dumpf(o, stdout, JSON_INDENT(2));
     fputc('\n', stdout);
     json_decref(o);
 }
 
+static const char *reason_text(const char *reason)
+{
+    static const char *const texts[][2] = {{"steps", "all steps done"},
+                                           {"time", "the time is up"},
+                                           {"solved", "accuracy reached"},
+                                           {"early-stop", "no better evaluation"},
+                                           {"signal", "stopped by a signal"}};
+    for (size_t j = 0; j < sizeof texts / sizeof *texts; j++)
+        if (strcmp(reason, texts[j][0]) == 0) return texts[j][1];
+    return reason;
+}
+
 static void print_result(const char *run, const lcsm_train_result *r, bool writes)
 {
     char time[24];
-    printf("%lld updates, %lld tokens, %s: ended by %s\n", (long long)r->steps,
-           (long long)r->tokens, duration(time, r->seconds), r->reason);
+    printf("%lld steps, %lld tokens, %s", (long long)r->steps, (long long)r->tokens,
+           duration(time, r->seconds));
+    if (isfinite(r->tokens_per_second)) printf(", %.0f tok/s in steps", r->tokens_per_second);
+    printf(": %s\n", reason_text(r->reason));
     if (isfinite(r->best_loss)) printf("best valid loss %.4f nats", r->best_loss);
     if (isfinite(r->best_accuracy)) printf(", accuracy %.1f %%", 100 * r->best_accuracy);
     printf("%s\n", isfinite(r->best_loss) ? "" : "no evaluation");
@@ -268,13 +280,10 @@ static void note_idle(const lcsm_train_job *job, const settings *shared, const f
 
 static int train(const lcsm_train_job *job, const settings *shared, const flags *f)
 {
-    screen               s     = {.quiet  = f->quiet,
-                                  .live   = isatty(STDERR_FILENO) != 0,
-                                  .colour = cli_colours_of(stderr),
-                                  .cfg    = *job->train};
-    lcsm_train_hooks     hooks = {on_event, asked_to_stop, &s};
-    lcsm_context_options opt   = {.threads = f->threads};
-    lcsm_context        *ctx   = NULL;
+    screen           s = {.quiet = f->quiet, .colour = cli_colours_of(stderr), .cfg = *job->train};
+    lcsm_train_hooks hooks   = {on_event, asked_to_stop, &s};
+    lcsm_context_options opt = {.threads = f->threads};
+    lcsm_context        *ctx = NULL;
     lcsm_train_result    result;
     lcsm_error           err;
     lcsm_status          st = lcsm_context_create(&ctx, &opt, &err);
@@ -282,7 +291,7 @@ static int train(const lcsm_train_job *job, const settings *shared, const flags 
     if (st == LCSM_OK) note_idle(job, shared, f);
     if (st == LCSM_OK) st = lcsm_train(ctx, job, &hooks, &result, &err);
     lcsm_context_free(ctx);
-    close_line(&s);
+    cli_live("");
     if (st != LCSM_OK) return cli_report("train", &err);
     if (f->json) print_json(job->out, &result);
     else {

@@ -5,6 +5,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* The live line: writes over the last line of stderr, cut to the width of the terminal; "" removes
+ * it. Nothing where stderr is no terminal, as cli_is_live says. */
+bool cli_is_live(void);
+void cli_live(const char *text);
+
+/* Columns of the terminal: as it says itself, or COLUMNS, or 80. */
+int cli_columns(void);
+
+/* The next figures are a line of their own: where what was printed last on stdout did not end its
+ * line, and stderr goes to the same place, ends it. */
+void cli_end_text(void);
+
 /* What the numbers count decides how they are shown. */
 typedef struct {
     bool        quiet;

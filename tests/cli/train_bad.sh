@@ -19,15 +19,15 @@ $LCSM train --task mqar --pairs 2 --test-examples 2 --threads 1 $small --out rec
 grep -o '"vocab": 256' recall/config.json
 $LCSM train --data text --vocab 300 $small --out run --quiet >out || cat out
 grep -c '"vocab": 300' run/config.json
-$LCSM train --resume --out run --steps 2 --quiet | grep -c '2 updates'
+$LCSM train --resume --out run --steps 2 --quiet | grep -c '2 steps'
 $LCSM generate run --prompt a --n 5 --quiet >out && echo written
 # A model that an earlier version saved with such a setting is still good.
 sed -i 's/"oscillation": "outer"/"oscillation": "row"/; s/"state_size": 0/"state_size": 8/; s/"pairs": 4/"pairs": 5/' run/config.json
 grep -c '"oscillation": "row"\|"state_size": 8\|"pairs": 5' run/config.json
 $LCSM generate run --prompt a --n 5 --quiet >again && cmp out again && echo same
-$LCSM train --resume --out run --steps 3 --quiet | grep -c '3 updates'
+$LCSM train --resume --out run --steps 3 --quiet | grep -c '3 steps'
 try --resume --pairs 6
-$LCSM train --config run/config.json --data text --out like --quiet | grep -c '3 updates'
+$LCSM train --config run/config.json --data text --out like --quiet | grep -c '3 steps'
 # Sizes may be said to every model of a comparison; where there is no such thing, that is said.
 for sizes in '--method mamba --heads 2' '--method attention --expand 8' '--method mamba --hidden 16'; do
     $LCSM train --data text $sizes $small --out sizes 2>&1 >/dev/null | grep nothing
@@ -35,4 +35,4 @@ for sizes in '--method mamba --heads 2' '--method attention --expand 8' '--metho
 done
 # A recipe may name another model than the one that is trained.
 echo '{"method": "gla", "heads": 2}' >recipe.json
-$LCSM train --data text --recipe ./recipe.json --method mamba $small --out other --quiet | grep -c '1 updates'
+$LCSM train --data text --recipe ./recipe.json --method mamba $small --out other --quiet | grep -c '1 steps'
