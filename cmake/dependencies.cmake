@@ -6,7 +6,18 @@ pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
 pkg_check_modules(ZLIB REQUIRED IMPORTED_TARGET zlib)
 pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8)
-pkg_check_modules(UTF8PROC REQUIRED IMPORTED_TARGET libutf8proc)
+
+# libunistring has no .pc file. Before 1.0 (Unicode 14) some normal forms are those of older Unicode.
+find_path(UNISTRING_INCLUDE uninorm.h REQUIRED)
+find_library(UNISTRING_LIBRARY unistring REQUIRED)
+mark_as_advanced(UNISTRING_INCLUDE UNISTRING_LIBRARY)
+file(STRINGS ${UNISTRING_INCLUDE}/unistring/version.h unistring_version
+     REGEX "define _LIBUNISTRING_VERSION +0x")
+string(REGEX MATCH "0x[0-9A-Fa-f]+" unistring_version "${unistring_version}")
+math(EXPR unistring_version "${unistring_version}")
+if(unistring_version LESS 0x010000)
+    message(FATAL_ERROR "libunistring in ${UNISTRING_INCLUDE} is older than 1.0")
+endif()
 
 add_library(lcsm_flags INTERFACE)
 target_compile_features(lcsm_flags INTERFACE c_std_11)
@@ -31,4 +42,5 @@ find_package(Threads REQUIRED)
 
 add_library(lcsm_deps INTERFACE)
 target_link_libraries(lcsm_deps INTERFACE m Threads::Threads PkgConfig::JANSSON PkgConfig::XXHASH
-                      PkgConfig::ZLIB PkgConfig::PCRE2 PkgConfig::UTF8PROC)
+                      PkgConfig::ZLIB PkgConfig::PCRE2 ${UNISTRING_LIBRARY})
+target_include_directories(lcsm_deps SYSTEM INTERFACE ${UNISTRING_INCLUDE})

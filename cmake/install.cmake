@@ -16,10 +16,10 @@ foreach(library lcsm lcsm_static)
 endforeach()
 
 # A static library hands its needs to whoever links it. The package makes the same targets again.
-set(needs m Threads::Threads)
-set(private_libs -lpthread -ljansson -lxxhash -lz -lpcre2-8 -lutf8proc)
+set(needs m Threads::Threads unistring)
+set(private_libs -lpthread -ljansson -lxxhash -lz -lpcre2-8 -lunistring)
 set(find_needs "find_dependency(Threads)\n")
-foreach(module JANSSON=jansson XXHASH=libxxhash ZLIB=zlib PCRE2=libpcre2-8 UTF8PROC=libutf8proc)
+foreach(module JANSSON=jansson XXHASH=libxxhash ZLIB=zlib PCRE2=libpcre2-8)
     string(REPLACE "=" ";" module ${module})
     list(POP_FRONT module target name)
     list(APPEND needs PkgConfig::${target})

@@ -117,9 +117,9 @@ typedef lcsm_status lcsm_ids_fn(void *user, const int32_t *ids, size_t count, lc
  * An encoder takes a text in pieces of any size and remembers words that it has seen. Memory does
  * not grow with the text: it is cut before a space that follows an ASCII letter or digit, where
  * the patterns of GPT-2 and its kin end a word, so the ids are those of the whole text. Only a run
- * of more than a megabyte without such a place is cut anywhere between two characters. A tokenizer
- * whose added tokens hold or swallow spaces, that replaces texts, or that cuts no words holds the
- * whole text.
+ * of more than a megabyte without such a place is cut between two characters, where no normal form
+ * joins them if it has such a place. A tokenizer whose added tokens hold or swallow spaces, that
+ * replaces texts, or that cuts no words holds the whole text.
  */
 LCSM_API lcsm_status lcsm_encoder_create(lcsm_encoder **out, const lcsm_tokenizer *tok,
                                          unsigned flags, lcsm_ids_fn *fn, void *user,

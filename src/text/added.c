@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <utf8proc.h>
+#include <unictype.h>
 
 #include "text/utf8.h"
 
@@ -76,22 +76,12 @@ static const lcsm_added_token *longest(const lcsm_added *a, const char *text, si
     return found;
 }
 
+/* As \w of the patterns of Hugging Face. */
 static bool is_word(uint32_t code)
 {
-    switch (utf8proc_category((utf8proc_int32_t)code)) {
-    case UTF8PROC_CATEGORY_LU:
-    case UTF8PROC_CATEGORY_LL:
-    case UTF8PROC_CATEGORY_LT:
-    case UTF8PROC_CATEGORY_LM:
-    case UTF8PROC_CATEGORY_LO:
-    case UTF8PROC_CATEGORY_MN:
-    case UTF8PROC_CATEGORY_MC:
-    case UTF8PROC_CATEGORY_ME:
-    case UTF8PROC_CATEGORY_ND:
-    case UTF8PROC_CATEGORY_NL:
-    case UTF8PROC_CATEGORY_PC: return true;
-    default: return code == 0x200C || code == 0x200D; /* the joiners */
-    }
+    return uc_is_property_alphabetic(code) || uc_is_property_join_control(code)
+        || uc_is_general_category_withtable(code, UC_CATEGORY_MASK_M | UC_CATEGORY_MASK_Nd
+                                                      | UC_CATEGORY_MASK_Pc);
 }
 
 /* The character that ends at `end`. What is no character has size 0. */

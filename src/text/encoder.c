@@ -255,6 +255,18 @@ static bool lone_line_end(const char *text, size_t size, size_t at)
         && !space_at(text, size, start_before(text, at - 1));
 }
 
+/* The last place where a normal form of the whole is that of the parts; at worst between two
+ * characters. */
+static size_t cut_between(const char *text, size_t size)
+{
+    for (size_t at = start_before(text, size); at > 0; at = start_before(text, at)) {
+        lcsm_utf8_n n = lcsm_utf8_next((const unsigned char *)text + at, size - at);
+        if (n.size > 0 && lcsm_normalizer_cuts_before(n.code)) return at;
+    }
+    size_t at = start_before(text, size);
+    return at == 0 ? size : at;
+}
+
 /* The last place where the text can be cut: before a space that follows an ASCII letter or digit;
  * else behind a lone line end; else between two characters. */
 static size_t cut_place(const char *text, size_t size)
@@ -263,8 +275,7 @@ static size_t cut_place(const char *text, size_t size)
         if (text[at] == ' ' && is_alnum((unsigned char)text[at - 1])) return at;
     for (size_t at = size - 1; at > 1; at--)
         if (lone_line_end(text, size, at)) return at;
-    size_t at = start_before(text, size);
-    return at == 0 ? size : at;
+    return cut_between(text, size);
 }
 
 static lcsm_status begin(lcsm_encoder *enc, lcsm_error *err)

@@ -1,18 +1,17 @@
-/* normalizer.c - Unicode's normal forms by utf8proc, and plain replacements. */
+/* normalizer.c - Unicode's normal forms by libunistring, and plain replacements. */
 #include "text/normalizer.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <utf8proc.h>
+#include <unictype.h>
+#include <uninorm.h>
 
-#include "base/size.h"
-
-static const utf8proc_option_t OPTIONS[] = {
-    [LCSM_NORMALIZE_NFC]  = UTF8PROC_STABLE | UTF8PROC_COMPOSE,
-    [LCSM_NORMALIZE_NFD]  = UTF8PROC_STABLE | UTF8PROC_DECOMPOSE,
-    [LCSM_NORMALIZE_NFKC] = UTF8PROC_STABLE | UTF8PROC_COMPOSE | UTF8PROC_COMPAT,
-    [LCSM_NORMALIZE_NFKD] = UTF8PROC_STABLE | UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT,
-};
+/* By lcsm_normalize_kind. The macros are addresses in libunistring. */
+static uninorm_t form_of(lcsm_normalize_kind kind)
+{
+    const uninorm_t forms[] = {UNINORM_NFC, UNINORM_NFD, UNINORM_NFKC, UNINORM_NFKD};
+    return forms[kind];
+}
 
 static char *copy_of(const char *text)
 {
@@ -69,27 +68,18 @@ bool lcsm_normalizer_changes(const lcsm_normalizer *n, const char *text, size_t 
     return false;
 }
 
-/* One piece through utf8proc. Most pieces are a few characters; long ones get memory. */
-static lcsm_status form(lcsm_strbuf *out, const char *text, size_t size, utf8proc_option_t options,
+/* One piece through libunistring. Most pieces are a few characters; long ones get memory. */
+static lcsm_status form(lcsm_strbuf *out, const char *text, size_t size, lcsm_normalize_kind kind,
                         lcsm_error *err)
 {
-    enum { SHORT = 256 };
-    utf8proc_int32_t        few[SHORT], *codes = few;
-    const utf8proc_uint8_t *bytes = (const utf8proc_uint8_t *)text;
-    utf8proc_ssize_t        room  = SHORT - 1;
-    utf8proc_ssize_t        count =
-        utf8proc_decompose(bytes, (utf8proc_ssize_t)size, codes, room, options);
-    if (count > room) {
-        codes = malloc(((size_t)count + 1) * sizeof *codes);
-        if (codes == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no memory to normalize text");
-        count = utf8proc_decompose(bytes, (utf8proc_ssize_t)size, codes, count, options);
-    }
-    /* the bytes take the place of the numbers, each of which has room for its character */
-    if (count >= 0) count = utf8proc_reencode(codes, count, options);
-    if (count > 0) lcsm_strbuf_bytes(out, (const char *)codes, (size_t)count);
-    if (codes != few) free(codes);
-    if (count >= 0) return LCSM_OK;
-    return lcsm_fail(err, LCSM_ERR_FORMAT, "text cannot be normalized: %s", utf8proc_errmsg(count));
+    uint8_t  few[1024];
+    size_t   length = sizeof few;
+    uint8_t *normal = u8_normalize(form_of(kind), (const uint8_t *)text, size, few, &length);
+    if (normal == NULL)
+        return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory to normalise text");
+    lcsm_strbuf_bytes(out, (const char *)normal, length);
+    if (normal != few) free(normal);
+    return LCSM_OK;
 }
 
 static bool starts_plain(char c)
@@ -98,7 +88,7 @@ static bool starts_plain(char c)
         || ((unsigned char)c >= 0xC0 && (unsigned char)c < FIRST_COMBINING);
 }
 
-/* Copies plain text and gives the rest, with the character before it, to utf8proc. */
+/* Copies plain text and gives the rest, with the character before it, to libunistring. */
 static lcsm_status compose(lcsm_strbuf *out, const char *text, size_t size, lcsm_error *err)
 {
     lcsm_status st   = LCSM_OK;
@@ -111,7 +101,7 @@ static lcsm_status compose(lcsm_strbuf *out, const char *text, size_t size, lcsm
         }
         lcsm_strbuf_bytes(out, text + done, last - done);
         while (at < size && !starts_plain(text[at])) at++;
-        LCSM_TRY(form(out, text + last, at - last, OPTIONS[LCSM_NORMALIZE_NFC], err));
+        LCSM_TRY(form(out, text + last, at - last, LCSM_NORMALIZE_NFC, err));
         done = last = at;
     }
     lcsm_strbuf_bytes(out, text + done, size - done);
@@ -145,8 +135,22 @@ static lcsm_status step(const lcsm_normalize_step *s, const char *text, size_t s
         lcsm_strbuf_bytes(out, text, size);
         return LCSM_OK;
     case LCSM_NORMALIZE_REPLACE: replace(out, text, size, s); return LCSM_OK;
-    default: return form(out, text, size, OPTIONS[s->kind], err);
+    default: return form(out, text, size, s->kind, err);
     }
+}
+
+/* The full decomposition of a character begins with what decides: a mark or a Hangul vowel or final
+ * consonant may join, or be ordered among, what stands before it. */
+bool lcsm_normalizer_cuts_before(uint32_t code)
+{
+    enum { VOWELS = 0x1160, LAST_FINAL = 0x11FF };
+    ucs4_t parts[UC_DECOMPOSITION_MAX_LENGTH];
+    ucs4_t first = code;
+    int    tag;
+    if (code < 0x300) return true;
+    while (uc_decomposition(first, &tag, parts) > 0) first = parts[0];
+    return !uc_is_general_category_withtable(first, UC_CATEGORY_MASK_M)
+        && !(first >= VOWELS && first <= LAST_FINAL);
 }
 
 lcsm_status lcsm_normalize(const lcsm_normalizer *n, const char *text, size_t size,
@@ -159,7 +163,8 @@ lcsm_status lcsm_normalize(const lcsm_normalizer *n, const char *text, size_t si
         *out             = swap;
         out->size        = 0;
         LCSM_TRY(step(&n->steps[j], text, size, out, err));
-        if (out->failed) return lcsm_fail(err, LCSM_ERR_MEMORY, "no memory to normalize text");
+        if (out->failed)
+            return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory to normalise text");
         text = lcsm_strbuf_text(out);
         size = out->size;
     }

@@ -1,6 +1,8 @@
 /* normalizer.h - the normalizer of a tokenizer: steps that turn UTF-8 into UTF-8. */
 #ifndef LCSM_TEXT_NORMALIZER_H
 #define LCSM_TEXT_NORMALIZER_H
+#include <stdint.h>
+
 #include "base/strbuf.h"
 
 typedef enum {
@@ -29,6 +31,10 @@ void        lcsm_normalizer_free(lcsm_normalizer *n);
 
 /* False if the steps leave this text as it is, which is seen fast for plain text. */
 bool lcsm_normalizer_changes(const lcsm_normalizer *n, const char *text, size_t size);
+
+/* Whether text may be cut before this character: in each normal form the parts, normalised by
+ * themselves, then make up the whole. */
+bool lcsm_normalizer_cuts_before(uint32_t code);
 
 /* All steps, over UTF-8; the result is *out, whose content before is lost. spare is room. */
 lcsm_status lcsm_normalize(const lcsm_normalizer *n, const char *text, size_t size,
