@@ -28,14 +28,14 @@ run = {"peak_gflops": max(r["peak_gflops"] for r in runs),
 print(f"""# Every method at 10 million parameters
 
 Made by `bench/methods.sh` on one thread of {sys.argv[2]}, which does {run["peak_gflops"]:.0f} GFLOP/s of
-multiply-adds; times are the processor's. Do not edit: run it again.
+multiply-adds; times are CPU time. This page is generated: run the script again instead of editing it.
 
-Models have a vocabulary of 256 and the methods' own blocks (`--size 10m`). *Memory* is what one
-sequence carries, in floats. *Cost* counts operations of a token, in millions: training (forward and
-backward, at a length of 512) and decoding. *Train* is whole updates of 4 x 512 tokens with the optimiser, *decode* one
-sequence a token at a time, both in tokens a second. *Growth* is the time per token of one mixer,
-forward and backward, in one sequence of the long length, by that of the same number of tokens in
-sequences of 1024: 1 is linear, and a linear method should stay at or below 1.15.
+Models have a vocabulary of 256 and the methods' own blocks (`--size 10m`). *Memory* is the number of floats that one sequence
+carries. *Cost* is the number of operations per token, in millions: for training (forward and backward, at a length of 512) and for
+decoding. *Train* is the speed of whole steps of 4 x 512 tokens including the optimiser, *decode* that of one sequence token by
+token, both in tokens per second (higher is better). *Growth* is the time per token of one mixer, forward and backward, in one
+sequence of 65,536 tokens, divided by that for the same number of tokens in sequences of 1,024: 1 is linear, and a linear method
+should stay at or below 1.15.
 
 | method | width x layers | parameters | memory | cost, train | cost, decode | train | decode | growth |
 |---|---|---|---|---|---|---|---|---|""")

@@ -2,7 +2,7 @@
  * kernel/kernels.h - the kernel table: which function does a job on this processor.
  *
  * There is one table for each number type. The plain reference fills every row; faster sets
- * overlay what they have, from slow to fast (kernels.c). Code above this layer calls kernels
+ * overlay what they have, from slow to fast (kernels_drive.c). Code above this layer calls kernels
  * through a table only, so a test can run any set on any machine.
  */
 #ifndef LCSM_KERNEL_KERNELS_H

@@ -5,8 +5,8 @@
  *     m_t = (I - e_t b_t^T) (o_t * m_{t-1}) + e_t i_t^T     b = erase; or O_t m_{t-1} + e_t i_t^T
  *     y_t = scale Re(m_t^T s_t)
  *
- * Backward, with G_t the gradient of m_t and w_t = o_t * m_{t-1} (methods of section 2 of the
- * sheet: the factor is m_{t-1}, transposes and conjugates where the adjoint needs them):
+ * Backward, with G_t the gradient of m_t and w_t = o_t * m_{t-1}, where the factor is the memory
+ * before the step; transposes and conjugates are those of the adjoint:
  *
  *     G_t = conj(s_t) g_y^T + ...,  g_s = conj(m_t) g_y,  g_e = G_t (i_t - w_t^T b_t),
  *     g_i = G_t^T e_t,  g_b = -w_t g_i,  G'_t = G_t - b_t g_i^T   (gradient of w_t)
