@@ -9,27 +9,22 @@
  */
 #include <lcsm/check.h>
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/rng.h"
 #include "check/eos_case.h"
+#include "check/verdict.h"
 
 /* Bounds. Finite differences of fourth order with step 1e-3 are good to about 1e-11; forms in
- * double differ by sums in another order; a float has 24 bits and sums of thousands of terms lose
- * about 7 of them. */
+ * double differ by sums in another order. Float has the bound of verdict.h. */
 #define GRADIENT_BOUND 1e-7
 #define DOUBLE_BOUND   1e-12
-#define FORWARD_BOUND  1e-5
-#define FLOAT_BOUND    2e-5
-/* Without decay a float sum of a million terms of random sign drifts by about a thousand half
- * ulps of its size, 6e-5; with decay it does not drift. */
-#define LONG_BOUND 1e-4
 
 typedef struct {
     const lcsm_context       *ctx;
+    lcsm_context             *reference; /* the plain kernels on one thread */
     const lcsm_check_options *options;
     lcsm_check_sink          *sink;
     void                     *user;
@@ -41,50 +36,77 @@ typedef lcsm_status runner(const lcsm_context *ctx, const lcsm_eos_problem *p, l
 static const lcsm_eos_form FORMS[] = {LCSM_FORM_RECURRENT, LCSM_FORM_CHUNKED, LCSM_FORM_DELTA,
                                       LCSM_FORM_SCAN, LCSM_FORM_CONVOLUTION};
 
-/* The worst of several comparisons, and where it was. */
+/* What results are held against: double, and what float32 of the plain kernels has of it. */
 typedef struct {
-    double output, gradient;
-    char   detail[240];
-} worst;
+    lcsm_eos_result want, plain;
+    double          term[EOS_OPERANDS]; /* sizes of the sums behind gradients */
+} standard;
 
-static void note(double *slot, double error, worst *w, const char *what, const char *where)
+static void note(lcsm_measure *slot, lcsm_measure found, lcsm_verdict *v, const char *what,
+                 const char *where)
 {
-    if (!(error > *slot)) return;
-    *slot = error;
-    snprintf(w->detail, sizeof w->detail, "worst: %s, %s", what, where);
+    if (lcsm_measure_note(slot, found))
+        (void)snprintf(v->detail, sizeof v->detail, "worst: %s, %s", what, where);
 }
 
 static void emit(const checker *c, const char *group, const char *name, const char *precision,
-                 const worst *w, double output_bound, double gradient_bound)
+                 const lcsm_verdict *v)
 {
-    bool ok = !(w->output > output_bound) && !(w->gradient > gradient_bound);
-    c->sink(c->user, &(lcsm_check_row){group, name, precision, w->output, output_bound, w->gradient,
-                                       gradient_bound, ok, w->detail});
+    lcsm_verdict_emit(v, group, name, precision, c->sink, c->user);
+}
+
+static lcsm_status standard_make(const checker *c, const lcsm_eos_case *k,
+                                 const lcsm_eos_problem *p, standard *s, lcsm_error *err)
+{
+    lcsm_status st;
+    *s = (standard){0};
+    LCSM_TRY(lcsm_eos_result_make(&s->want, p, err));
+    LCSM_TRY(lcsm_eos_result_make(&s->plain, p, err));
+    LCSM_TRY(lcsm_eos_case_run_f64(c->ctx, p, LCSM_FORM_RECURRENT, 0, true, &s->want, err));
+    LCSM_TRY(lcsm_eos_case_run_f32(c->reference, p, LCSM_FORM_RECURRENT, 0, true, &s->plain, err));
+    LCSM_TRY(lcsm_eos_term_sizes(c->ctx, k, p, s->term, err));
+cleanup:
+    return st;
+}
+
+static void standard_free(standard *s)
+{
+    lcsm_eos_result_free(&s->want);
+    lcsm_eos_result_free(&s->plain);
 }
 
 /* A rounded o of modulus 1 turns by up to half an ulp too much or too little at each step, and
  * nothing forgets it: T steps of a complex memory may add T half ulps, here in units of the bound
- * (2^-24 / 1e-5 in float, 2^-53 / 1e-12 in double: the larger of the two serves both). */
+ * in double. */
 static double drift(const lcsm_eos_problem *p)
 {
-    return p->plan.is_complex ? 1 + (double)p->plan.T * 0x1p-24 / FORWARD_BOUND : 1;
+    return p->plan.is_complex ? 1 + (double)p->plan.T * 0x1p-53 / DOUBLE_BOUND : 1;
 }
 
-/* term: sizes of the sums behind gradients, as lcsm_eos_term_sizes has them. */
-static void compare(const lcsm_eos_problem *p, const lcsm_eos_result *got,
-                    const lcsm_eos_result *want, const double term[EOS_OPERANDS], worst *w,
-                    const char *where)
+/* got, in float or in double, against want; plain as far as float is asked. */
+static lcsm_measure measure(const lcsm_eos_problem *p, bool in_float, const double *got,
+                            const double *want, const double *plain, size_t n, double beside)
 {
-    double unit = drift(p);
-    note(&w->output, lcsm_relative_error(got->y, want->y, p->y_size) / unit, w, "y", where);
-    note(&w->output, lcsm_relative_error(got->m_T, want->m_T, p->m_size) / unit, w, "m_T", where);
+    double error = lcsm_error_beside(got, want, n, beside);
+    if (in_float) return lcsm_measure_float(error, lcsm_error_beside(plain, want, n, beside));
+    return lcsm_measure_fixed(error, DOUBLE_BOUND * drift(p));
+}
+
+static void compare(const lcsm_eos_problem *p, bool in_float, const lcsm_eos_result *got,
+                    const standard *s, lcsm_verdict *v, const char *where)
+{
+    const lcsm_eos_result *want = &s->want, *plain = &s->plain;
+    note(&v->output, measure(p, in_float, got->y, want->y, plain->y, p->y_size, 0), v, "y", where);
+    note(&v->output, measure(p, in_float, got->m_T, want->m_T, plain->m_T, p->m_size, 0), v, "m_T",
+         where);
     if (p->m0 != NULL)
-        note(&w->gradient, lcsm_relative_error(got->g_m0, want->g_m0, p->m_size) / unit, w, "g_m0",
-             where);
+        note(&v->gradient, measure(p, in_float, got->g_m0, want->g_m0, plain->g_m0, p->m_size, 0),
+             v, "g_m0", where);
     for (int j = 0; j < EOS_OPERANDS; j++)
-        note(&w->gradient,
-             lcsm_error_beside(got->grad[j], want->grad[j], p->size[j], term[j]) / unit, w,
-             lcsm_eos_operand_name(j), where);
+        note(&v->gradient,
+             measure(p, in_float, got->grad[j], want->grad[j], plain->grad[j], p->size[j],
+                     s->term[j]),
+             v, lcsm_eos_operand_name(j), where);
 }
 
 /* ---- gradients -------------------------------------------------------------------------- */
@@ -108,7 +130,7 @@ static lcsm_status difference(const checker *c, lcsm_eos_problem *p, double *x, 
 
 /* Compares along random directions and along single entries: direction 0, 1 random, then axes. */
 static lcsm_status check_operand(const checker *c, lcsm_eos_problem *p, double *x, const double *g,
-                                 size_t n, const char *name, lcsm_eos_result *r, worst *w,
+                                 size_t n, const char *name, lcsm_eos_result *r, lcsm_verdict *w,
                                  lcsm_error *err)
 {
     enum { DIRECTIONS = 5, MOST = 4096 };
@@ -126,14 +148,15 @@ static lcsm_status check_operand(const checker *c, lcsm_eos_problem *p, double *
         }
         lcsm_status st = difference(c, p, x, n, v, r, &found, err);
         if (st != LCSM_OK) return st;
-        note(&w->gradient, fabs(found - expected) / (size * sqrt(norm)), w, name,
+        double error = fabs(found - expected) / (size * sqrt(norm));
+        note(&w->gradient, lcsm_measure_fixed(error, GRADIENT_BOUND), w, name,
              way < 2 ? "a random direction" : "a single entry");
     }
     return LCSM_OK;
 }
 
 static lcsm_status check_gradient(const checker *c, const lcsm_eos_case *k, lcsm_eos_sizes n,
-                                  const lcsm_eos_setting *set, worst *w, lcsm_error *err)
+                                  const lcsm_eos_setting *set, lcsm_verdict *w, lcsm_error *err)
 {
     lcsm_eos_problem p = {0};
     lcsm_eos_result  r = {0}, scratch = {0};
@@ -165,21 +188,33 @@ static bool serves(const lcsm_eos_problem *p, lcsm_eos_form form)
     return lcsm_eos_plan_make(&plan, NULL, &desc, NULL) == LCSM_OK;
 }
 
+/* One form with one chunk, in double and in float. */
+static lcsm_status check_form(const checker *c, const lcsm_eos_problem *p, lcsm_eos_form form,
+                              ptrdiff_t chunk, const standard *s, lcsm_eos_result *got,
+                              const char *where, lcsm_verdict verdict[2], lcsm_error *err)
+{
+    lcsm_status st;
+    LCSM_TRY(lcsm_eos_case_run_f64(c->ctx, p, form, chunk, true, got, err));
+    compare(p, false, got, s, &verdict[0], where);
+    LCSM_TRY(lcsm_eos_case_run_f32(c->ctx, p, form, chunk, true, got, err));
+    compare(p, true, got, s, &verdict[1], where);
+cleanup:
+    return st;
+}
+
 static lcsm_status check_forms(const checker *c, const lcsm_eos_case *k, lcsm_eos_sizes n,
-                               const lcsm_eos_setting *set, worst *in_double, worst *in_float,
+                               const lcsm_eos_setting *set, lcsm_verdict verdict[2],
                                lcsm_error *err)
 {
     static const ptrdiff_t chunks[] = {0, 1, 5};
     lcsm_eos_problem       p        = {0};
-    lcsm_eos_result        want = {0}, got = {0};
+    standard               s        = {0};
+    lcsm_eos_result        got      = {0};
     lcsm_status            st;
     char                   where[160];
-    double                 term[EOS_OPERANDS];
     LCSM_TRY(lcsm_eos_problem_make(&p, k, n, set, err));
-    LCSM_TRY(lcsm_eos_result_make(&want, &p, err));
+    LCSM_TRY(standard_make(c, k, &p, &s, err));
     LCSM_TRY(lcsm_eos_result_make(&got, &p, err));
-    LCSM_TRY(lcsm_eos_case_run_f64(c->ctx, &p, LCSM_FORM_RECURRENT, 0, true, &want, err));
-    LCSM_TRY(lcsm_eos_term_sizes(c->ctx, k, &p, term, err));
     for (size_t f = 0; f < COUNT(FORMS); f++) {
         if (!serves(&p, FORMS[f])) continue;
         for (size_t j = 0; j < COUNT(chunks); j++) {
@@ -187,15 +222,12 @@ static lcsm_status check_forms(const checker *c, const lcsm_eos_case *k, lcsm_eo
             snprintf(where, sizeof where, "%s, chunk %td, T%td K%td D%td%s%s",
                      lcsm_eos_form_name(FORMS[f]), chunks[j], n.T, n.K, n.D,
                      set->reset ? " reset" : "", set->reverse ? " reverse" : "");
-            LCSM_TRY(lcsm_eos_case_run_f64(c->ctx, &p, FORMS[f], chunks[j], true, &got, err));
-            compare(&p, &got, &want, term, in_double, where);
-            LCSM_TRY(lcsm_eos_case_run_f32(c->ctx, &p, FORMS[f], chunks[j], true, &got, err));
-            compare(&p, &got, &want, term, in_float, where);
+            LCSM_TRY(check_form(c, &p, FORMS[f], chunks[j], &s, &got, where, verdict, err));
         }
     }
 cleanup:
     lcsm_eos_problem_free(&p);
-    lcsm_eos_result_free(&want);
+    standard_free(&s);
     lcsm_eos_result_free(&got);
     return st;
 }
@@ -288,16 +320,14 @@ cleanup:
 }
 
 static lcsm_status check_split(const checker *c, const lcsm_eos_case *k, lcsm_eos_sizes n,
-                               const lcsm_eos_setting *set, runner *run, worst *w, lcsm_error *err)
+                               const lcsm_eos_setting *set, runner *run, lcsm_verdict *v,
+                               lcsm_error *err)
 {
-    lcsm_eos_problem p    = {0};
-    lcsm_eos_result  want = {0};
+    lcsm_eos_problem p = {0};
+    standard         s = {0};
     lcsm_status      st;
-    double           term[EOS_OPERANDS];
     LCSM_TRY(lcsm_eos_problem_make(&p, k, n, set, err));
-    LCSM_TRY(lcsm_eos_result_make(&want, &p, err));
-    LCSM_TRY(lcsm_eos_term_sizes(c->ctx, k, &p, term, err));
-    LCSM_TRY(run(c->ctx, &p, LCSM_FORM_AUTO, 0, true, &want, err));
+    LCSM_TRY(standard_make(c, k, &p, &s, err));
     const ptrdiff_t every = 1 + n.T / 7;
     for (ptrdiff_t cut = 0; cut <= n.T; cut += every) {
         lcsm_eos_result got = {0};
@@ -305,13 +335,13 @@ static lcsm_status check_split(const checker *c, const lcsm_eos_case *k, lcsm_eo
         LCSM_TRY(lcsm_eos_result_make(&got, &p, err));
         st = run_split(c, k, &p, set, cut, run, LCSM_FORM_AUTO, &got, err);
         snprintf(where, sizeof where, "cut at %td of %td", cut, n.T);
-        if (st == LCSM_OK) compare(&p, &got, &want, term, w, where);
+        if (st == LCSM_OK) compare(&p, run == lcsm_eos_case_run_f32, &got, &s, v, where);
         lcsm_eos_result_free(&got);
         if (st != LCSM_OK) break;
     }
 cleanup:
     lcsm_eos_problem_free(&p);
-    lcsm_eos_result_free(&want);
+    standard_free(&s);
     return st;
 }
 
@@ -338,28 +368,26 @@ static void make_contraction(lcsm_eos_problem *p)
 }
 
 static lcsm_status check_extreme(const checker *c, const lcsm_eos_case *k, lcsm_eos_sizes n,
-                                 bool extreme, worst *w, lcsm_error *err)
+                                 bool extreme, lcsm_verdict *v, lcsm_error *err)
 {
-    lcsm_eos_setting set  = {.carry = true, .magnitude = 1e4, .seed = 5};
-    lcsm_eos_problem p    = {0};
-    lcsm_eos_result  want = {0}, got = {0};
+    lcsm_eos_setting set = {.carry = true, .magnitude = 1e4, .seed = 5};
+    lcsm_eos_problem p   = {0};
+    standard         s   = {0};
+    lcsm_eos_result  got = {0};
     lcsm_status      st;
-    double           term[EOS_OPERANDS];
     LCSM_TRY(lcsm_eos_problem_make(&p, k, n, &set, err));
-    LCSM_TRY(lcsm_eos_result_make(&want, &p, err));
-    LCSM_TRY(lcsm_eos_result_make(&got, &p, err));
     if (extreme) make_extreme(&p);
     else make_contraction(&p);
-    LCSM_TRY(lcsm_eos_case_run_f64(c->ctx, &p, LCSM_FORM_RECURRENT, 0, true, &want, err));
-    LCSM_TRY(lcsm_eos_term_sizes(c->ctx, k, &p, term, err));
+    LCSM_TRY(standard_make(c, k, &p, &s, err));
+    LCSM_TRY(lcsm_eos_result_make(&got, &p, err));
     for (size_t f = 0; f < COUNT(FORMS); f++) {
         if (!serves(&p, FORMS[f])) continue;
         LCSM_TRY(lcsm_eos_case_run_f32(c->ctx, &p, FORMS[f], 0, true, &got, err));
-        compare(&p, &got, &want, term, w, lcsm_eos_form_name(FORMS[f]));
+        compare(&p, true, &got, &s, v, lcsm_eos_form_name(FORMS[f]));
     }
 cleanup:
     lcsm_eos_problem_free(&p);
-    lcsm_eos_result_free(&want);
+    standard_free(&s);
     lcsm_eos_result_free(&got);
     return st;
 }
@@ -374,8 +402,8 @@ static const lcsm_eos_sizes LARGE[] = {
 
 static lcsm_status check_all_gradients(const checker *c, const lcsm_eos_case *k, lcsm_error *err)
 {
-    worst       w  = {.output = NAN};
-    lcsm_status st = LCSM_OK;
+    lcsm_verdict w  = LCSM_NO_VERDICT;
+    lcsm_status  st = LCSM_OK;
     for (size_t j = 0; j < COUNT(SMALL) && st == LCSM_OK; j++)
         for (int v = 0; v < 3 && st == LCSM_OK; v++)
             st = check_gradient(
@@ -383,24 +411,24 @@ static lcsm_status check_all_gradients(const checker *c, const lcsm_eos_case *k,
                 &(lcsm_eos_setting){
                     .carry = v > 0, .reset = v == 2, .reverse = v == 2, .seed = 1 + j},
                 &w, err);
-    if (st == LCSM_OK) emit(c, "gradient", k->name, "double", &w, NAN, GRADIENT_BOUND);
+    if (st == LCSM_OK) emit(c, "gradient", k->name, "double", &w);
     return st;
 }
 
 static lcsm_status check_all_forms(const checker *c, const lcsm_eos_case *k, lcsm_error *err)
 {
-    worst       d = {0}, f = {0};
-    lcsm_status st    = LCSM_OK;
-    size_t      count = COUNT(SHAPES) + (c->options->full ? COUNT(LARGE) : 0);
+    lcsm_verdict both[2] = {LCSM_NO_VERDICT, LCSM_NO_VERDICT};
+    lcsm_status  st      = LCSM_OK;
+    size_t       count   = COUNT(SHAPES) + (c->options->full ? COUNT(LARGE) : 0);
     for (size_t j = 0; j < count && st == LCSM_OK; j++)
         for (int v = 0; v < 3 && st == LCSM_OK; v++)
             st = check_forms(c, k, j < COUNT(SHAPES) ? SHAPES[j] : LARGE[j - COUNT(SHAPES)],
                              &(lcsm_eos_setting){
                                  .carry = v > 0, .reset = v == 1, .reverse = v == 2, .seed = 3 + j},
-                             &d, &f, err);
+                             both, err);
     if (st != LCSM_OK) return st;
-    emit(c, "forms", k->name, "double", &d, DOUBLE_BOUND, DOUBLE_BOUND);
-    emit(c, "forms", k->name, "float", &f, FORWARD_BOUND, FLOAT_BOUND);
+    emit(c, "forms", k->name, "double", &both[0]);
+    emit(c, "forms", k->name, "float", &both[1]);
     return st;
 }
 
@@ -408,30 +436,30 @@ static lcsm_status check_all_splits(const checker *c, const lcsm_eos_case *k, lc
 {
     lcsm_eos_setting set = {.carry = true, .seed = 9};
     lcsm_eos_sizes   n   = {2, c->options->full ? 131 : 45, 2, 9, 19};
-    worst            d = {0}, f = {0};
+    lcsm_verdict     d = LCSM_NO_VERDICT, f = LCSM_NO_VERDICT;
     lcsm_status      st = check_split(c, k, n, &set, lcsm_eos_case_run_f64, &d, err);
     if (st == LCSM_OK) st = check_split(c, k, n, &set, lcsm_eos_case_run_f32, &f, err);
     if (st != LCSM_OK) return st;
-    emit(c, "split", k->name, "double", &d, DOUBLE_BOUND, DOUBLE_BOUND);
-    emit(c, "split", k->name, "float", &f, FORWARD_BOUND, FLOAT_BOUND);
+    emit(c, "split", k->name, "double", &d);
+    emit(c, "split", k->name, "float", &f);
     return st;
 }
 
 static lcsm_status check_all_extremes(const checker *c, const lcsm_eos_case *k, lcsm_error *err)
 {
-    worst          w  = {0};
+    lcsm_verdict   w  = LCSM_NO_VERDICT;
     lcsm_eos_sizes n  = {1, c->options->full ? 1025 : 129, 1, 9, 17};
     lcsm_status    st = check_extreme(c, k, n, true, &w, err);
-    if (st == LCSM_OK) emit(c, "extremes", k->name, "float", &w, FORWARD_BOUND, FLOAT_BOUND);
+    if (st == LCSM_OK) emit(c, "extremes", k->name, "float", &w);
     return st;
 }
 
 static lcsm_status check_all_long(const checker *c, const lcsm_eos_case *k, lcsm_error *err)
 {
-    worst          w  = {0};
+    lcsm_verdict   w  = LCSM_NO_VERDICT;
     lcsm_eos_sizes n  = {1, c->options->full ? 1000000 : 10000, 1, 2, 2};
     lcsm_status    st = check_extreme(c, k, n, false, &w, err);
-    if (st == LCSM_OK) emit(c, "long", k->name, "float", &w, LONG_BOUND, LONG_BOUND);
+    if (st == LCSM_OK) emit(c, "long", k->name, "float", &w);
     return st;
 }
 
@@ -440,15 +468,18 @@ lcsm_status lcsm_check_eos(const lcsm_context *ctx, const lcsm_check_options *op
 {
     static lcsm_status (*const checks[])(const checker *, const lcsm_eos_case *, lcsm_error *) = {
         check_all_gradients, check_all_forms, check_all_splits, check_all_extremes, check_all_long};
-    lcsm_check_options none = {0};
-    checker            c    = {ctx, options == NULL ? &none : options, sink, user};
+    const lcsm_context_options plain = {.isa = LCSM_ISA_REFERENCE, .threads = 1};
+    const lcsm_check_options   none  = {0};
+    checker                    c     = {
+                               .ctx = ctx, .options = options == NULL ? &none : options, .sink = sink, .user = user};
+    lcsm_status st;
+    LCSM_TRY(lcsm_context_create(&c.reference, &plain, err));
     for (size_t j = 0; j < LCSM_EOS_CASE_COUNT; j++) {
         const lcsm_eos_case *k = &LCSM_EOS_CASES[j];
         if (c.options->filter != NULL && strstr(k->name, c.options->filter) == NULL) continue;
-        for (size_t a = 0; a < COUNT(checks); a++) {
-            lcsm_status st = checks[a](&c, k, err);
-            if (st != LCSM_OK) return st;
-        }
+        for (size_t a = 0; a < COUNT(checks); a++) LCSM_TRY(checks[a](&c, k, err));
     }
-    return LCSM_OK;
+cleanup:
+    lcsm_context_free(c.reference);
+    return st;
 }

@@ -7,7 +7,10 @@
 
 #include "base/file.h"
 #include "base/size.h"
+#include "check/verdict.h"
 #include "format/json_doc.h"
+#include "model/handle.h"
+#include "model/model.h"
 
 /* One sequence: tokens, and the logits behind the last `known` of them. */
 typedef struct {
@@ -151,32 +154,108 @@ cleanup:
     return st;
 }
 
-static lcsm_status check_way(lcsm_session *s, const records *r, const char *name, int way,
-                             double bound, const char *file, lcsm_check_sink *sink, void *user,
-                             lcsm_error *err)
+/* ---- what float costs ------------------------------------------------------------------- */
+
+/* The model's logits of a record by the graph itself, in one number type. */
+static lcsm_status run_graph(const lcsm_context *ctx, const lcsm_model *model, lcsm_dtype dtype,
+                             const record *r, size_t V, double *out, lcsm_error *err)
 {
-    double      worst = 0;
-    lcsm_status st    = LCSM_OK;
-    char        detail[96];
+    const lcsm_model_want want   = {.whole = true, .logits = true};
+    lcsm_params          *params = NULL;
+    lcsm_graph           *g      = NULL;
+    lcsm_model_io         io;
+    lcsm_status           st;
+    LCSM_TRY(lcsm_params_create(&params, dtype, 0, err));
+    params->blank = true;
+    LCSM_TRY(lcsm_graph_create(&g, ctx, params, err));
+    LCSM_TRY(lcsm_model_build(g, &model->cfg, 1, (ptrdiff_t)r->count, &want, &io, err));
+    LCSM_TRY(lcsm_graph_plan(g, NULL, err));
+    LCSM_TRY(lcsm_params_copy(params, model->params, err));
+    memcpy(io.tokens->data, r->tokens, r->count * sizeof *r->tokens);
+    LCSM_TRY(lcsm_graph_forward(g, NULL, err));
+    for (size_t j = 0; j < r->count * V; j++)
+        out[j] = dtype == LCSM_F64 ? ((double *)io.logits->data)[j]
+                                   : (double)((float *)io.logits->data)[j];
+cleanup:
+    lcsm_graph_free(g);
+    lcsm_params_free(params);
+    return st;
+}
+
+/* The largest difference between the plain float32 kernels and double, over the known steps. */
+static lcsm_status add_rounding(const lcsm_context *plain, const lcsm_model *model, const record *r,
+                                size_t V, double *worst, lcsm_error *err)
+{
+    double     *x = calloc(2 * r->count * V, sizeof *x), *y = x == NULL ? NULL : x + r->count * V;
+    lcsm_status st = LCSM_OK;
+    if (x == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for logits");
+    LCSM_TRY(run_graph(plain, model, LCSM_F32, r, V, x, err));
+    LCSM_TRY(run_graph(model->ctx, model, LCSM_F64, r, V, y, err));
+    for (size_t j = (r->count - r->known) * V; j < r->count * V; j++)
+        *worst = fmax(*worst, fabs(x[j] - y[j]));
+cleanup:
+    free(x);
+    return st;
+}
+
+static double largest(const records *r)
+{
+    double most = 1;
+    for (size_t j = 0; j < r->count; j++)
+        for (size_t k = 0; k < r->list[j].known * r->V; k++)
+            most = fmax(most, fabs(r->list[j].want[k]));
+    return most;
+}
+
+/* What these logits may differ by: a bound that was asked for, or what float costs here. */
+static lcsm_status find_bound(const lcsm_model *model, const records *r, double asked,
+                              lcsm_measure *out, lcsm_error *err)
+{
+    const lcsm_context_options options = {.isa = LCSM_ISA_REFERENCE, .threads = 1};
+    lcsm_context              *plain   = NULL;
+    lcsm_status                st      = LCSM_OK;
+    double                     size    = largest(r);
+    *out                               = (lcsm_measure){NAN, NAN, asked};
+    if (!isnan(asked)) return LCSM_OK;
+    LCSM_TRY(lcsm_context_create(&plain, &options, err));
+    out->reference = 0;
+    for (size_t j = 0; j < r->count; j++)
+        LCSM_TRY(add_rounding(plain, model, &r->list[j], r->V, &out->reference, err));
+    out->bound = size * lcsm_float_bound(out->reference / size);
+cleanup:
+    lcsm_context_free(plain);
+    return st;
+}
+
+/* ---- the three ways --------------------------------------------------------------------- */
+
+typedef struct {
+    const char      *file;
+    records          records;
+    lcsm_measure     bound;
+    lcsm_check_sink *sink;
+    void            *user;
+} checker;
+
+enum { WHOLE, STEPS, SPLIT, WAYS };
+
+static lcsm_status check_way(const checker *c, lcsm_session *s, int way, lcsm_error *err)
+{
+    static const char *const NAMES[] = {"whole sequences", "token by token", "split in the middle"};
+    const records           *r       = &c->records;
+    lcsm_verdict             v       = LCSM_NO_VERDICT;
+    double                   worst   = 0;
+    lcsm_status              st      = LCSM_OK;
     for (size_t j = 0; j < r->count && st == LCSM_OK; j++) {
         size_t n = r->list[j].count, half = n > 1 ? n / 2 : 1;
-        st = compare(s, &r->list[j], r->V,
-                     way == 0   ? n
-                     : way == 1 ? 1
-                                : half,
-                     way == 1 ? 1 : n, &worst, err);
+        size_t first[WAYS] = {n, 1, half};
+        st = compare(s, &r->list[j], r->V, first[way], way == STEPS ? 1 : n, &worst, err);
     }
     if (st != LCSM_OK) return st;
-    (void)snprintf(detail, sizeof detail, "%zu sequences of %zu logits, absolute", r->count, r->V);
-    sink(user, &(lcsm_check_row){.group          = file,
-                                 .name           = name,
-                                 .precision      = "float",
-                                 .output_error   = worst,
-                                 .output_bound   = bound,
-                                 .gradient_error = NAN,
-                                 .gradient_bound = NAN,
-                                 .ok             = worst <= bound,
-                                 .detail         = detail});
+    v.output = (lcsm_measure){worst, c->bound.reference, c->bound.bound};
+    (void)snprintf(v.detail, sizeof v.detail, "%zu sequences of %zu logits, absolute", r->count,
+                   r->V);
+    lcsm_verdict_emit(&v, c->file, NAMES[way], "float", c->sink, c->user);
     return LCSM_OK;
 }
 
@@ -184,20 +263,23 @@ lcsm_status lcsm_check_logits(const lcsm_model *model, const char *file, const i
                               size_t count, double bound, lcsm_check_sink *sink, void *user,
                               lcsm_error *err)
 {
-    static const char *const ways[] = {"whole sequences", "token by token", "split in the middle"};
-    records                  r      = {.V = (size_t)lcsm_model_config_of(model)->vocab};
-    lcsm_session            *s      = NULL;
-    lcsm_status              st;
-    st = count > 0 ? read_floats(&r, file, tokens, count, err) : read_json(&r, file, err);
+    checker       c = {.file    = file,
+                       .records = {.V = (size_t)lcsm_model_config_of(model)->vocab},
+                       .sink    = sink,
+                       .user    = user};
+    lcsm_session *s = NULL;
+    lcsm_status   st;
+    st = count > 0 ? read_floats(&c.records, file, tokens, count, err)
+                   : read_json(&c.records, file, err);
     if (st != LCSM_OK) {
         st = lcsm_file_fault(st, err);
         goto cleanup;
     }
+    LCSM_TRY(find_bound(model, &c.records, bound, &c.bound, err));
     LCSM_TRY(lcsm_session_create(&s, model, NULL, err));
-    for (int w = 0; w < 3; w++)
-        LCSM_TRY(check_way(s, &r, ways[w], w, bound, file, sink, user, err));
+    for (int way = 0; way < WAYS; way++) LCSM_TRY(check_way(&c, s, way, err));
 cleanup:
     lcsm_session_free(s);
-    free_records(&r);
+    free_records(&c.records);
     return st;
 }

@@ -7,24 +7,22 @@
  */
 #include <lcsm/check.h>
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "check/verdict.h"
 #include "graph/case.h"
 
-/* Finite differences of fourth order with step 1e-3 are good to about 1e-11; a float has 24 bits
- * and sums of thousands of terms lose some of them; a cut changes the order of sums. */
+/* Finite differences of fourth order with step 1e-3 are good to about 1e-11. Float has the bound of
+ * verdict.h. */
 #define GRADIENT_BOUND 1e-7
-#define FLOAT_BOUND    2e-5
-#define SPLIT_BOUND    1e-5
 
 enum { SEED = 11, MAX_NAME = 96 };
 
-/* Tensors smaller than this, as the exact zeros that a sum may give, are compared as if so large.
- */
-#define LEAST_SCALE 1e-3
+/* Tensors smaller than this are compared as if so large: sums of numbers of size 1 may give exact
+ * zeros, as the gradient of a softmax over one class. */
+#define LEAST_SCALE 1e-2
 
 typedef struct {
     const lcsm_context       *ctx;
@@ -39,27 +37,15 @@ typedef struct {
 
 static const lcsm_run_options RUN = {.training = true, .seed = 12345};
 
-/* The worst of several comparisons, and where it was. */
-typedef struct {
-    double output, gradient;
-    char   detail[MAX_NAME + 8];
-} worst;
-
-static void note(double *slot, double difference, double scale, worst *w, const char *what)
+static void note(lcsm_measure *slot, lcsm_measure found, lcsm_verdict *v, const char *what)
 {
-    double error = difference / fmax(scale, LEAST_SCALE);
-    if (isnan(*slot)) *slot = 0;
-    if (!(error > *slot)) return;
-    *slot = error;
-    (void)snprintf(w->detail, sizeof w->detail, "worst: %s", what);
+    if (lcsm_measure_note(slot, found))
+        (void)snprintf(v->detail, sizeof v->detail, "worst: %s", what);
 }
 
-static void emit(const checker *c, const char *group, const char *precision, const worst *w,
-                 double bound)
+static void emit(const checker *c, const char *group, const char *precision, const lcsm_verdict *v)
 {
-    bool ok = !(w->output > bound) && !(w->gradient > bound);
-    c->sink(c->user, &(lcsm_check_row){group, c->name, precision, w->output, bound, w->gradient,
-                                       bound, ok, w->detail});
+    lcsm_verdict_emit(v, group, c->name, precision, c->sink, c->user);
 }
 
 /* separate: what backward leaves outlives another forward. */
@@ -126,7 +112,7 @@ static lcsm_status difference(const lcsm_case_graph *g, const lcsm_tensor *t, pt
 }
 
 /* Some numbers of one input; the gradients of all of them give the scale. */
-static lcsm_status check_input(const checker *c, const lcsm_case_graph *g, int j, worst *w,
+static lcsm_status check_input(const checker *c, const lcsm_case_graph *g, int j, lcsm_verdict *w,
                                lcsm_error *err)
 {
     const lcsm_tensor *t     = g->leaf[j];
@@ -141,7 +127,8 @@ static lcsm_status check_input(const checker *c, const lcsm_case_graph *g, int j
         scale = fmax(scale, fabs(d));
         off   = fmax(off, isfinite(x) ? fabs(x - d) : INFINITY);
     }
-    note(&w->gradient, off, scale, w, lcsm_op_input(g->op, j));
+    note(&w->gradient, lcsm_measure_fixed(off / fmax(scale, LEAST_SCALE), GRADIENT_BOUND), w,
+         lcsm_op_input(g->op, j));
     return LCSM_OK;
 }
 
@@ -149,13 +136,13 @@ static lcsm_status check_gradients(const checker *c, lcsm_error *err)
 {
     lcsm_status     st = LCSM_OK;
     lcsm_case_graph g  = {0};
-    worst           w  = {NAN, NAN, ""};
+    lcsm_verdict    w  = LCSM_NO_VERDICT;
     if (c->test->large || lcsm_op_row(c->op, LCSM_F64)->backward == NULL) return LCSM_OK;
     LCSM_TRY(build_planned(c, &g, c->reference, LCSM_F64, -1, 0, true, true, err));
     LCSM_TRY(run(&g, err));
     for (int j = 0; j < LCSM_MAX_IN; j++)
         if (has_gradient(&g, j)) LCSM_TRY(check_input(c, &g, j, &w, err));
-    emit(c, "gradient", "double", &w, GRADIENT_BOUND);
+    emit(c, "gradient", "double", &w);
 cleanup:
     lcsm_case_free(&g);
     return st;
@@ -163,93 +150,140 @@ cleanup:
 
 /* ---- float ------------------------------------------------------------------------------ */
 
-static void compare(const lcsm_tensor *t, const void *got, const lcsm_tensor *u, const void *want,
-                    double *slot, worst *w, const char *what)
+/* One tensor of the op in float, by the plain kernels in float, and in double. */
+typedef struct {
+    const lcsm_tensor *fast, *plain, *exact;
+    bool               gradient;
+} trio;
+
+static double number(const lcsm_tensor *t, bool gradient, ptrdiff_t k)
 {
-    double off = 0, scale = 0;
-    for (ptrdiff_t k = 0; k < lcsm_tensor_count(t); k++) {
-        double a = lcsm_case_get(t, got, k / t->cols, k % t->cols);
-        double b = lcsm_case_get(u, want, k / u->cols, k % u->cols);
-        off      = fmax(off, isfinite(a) ? fabs(a - b) : INFINITY);
-        scale    = fmax(scale, fabs(b));
+    return lcsm_case_get(t, gradient ? t->grad : t->data, k / t->cols, k % t->cols);
+}
+
+static lcsm_measure compare(const trio *x)
+{
+    double off = 0, plain = 0, scale = LEAST_SCALE;
+    for (ptrdiff_t k = 0; k < lcsm_tensor_count(x->fast); k++) {
+        double a = number(x->fast, x->gradient, k), b = number(x->exact, x->gradient, k);
+        off   = fmax(off, isfinite(a) ? fabs(a - b) : INFINITY);
+        plain = fmax(plain, fabs(number(x->plain, x->gradient, k) - b));
+        scale = fmax(scale, fabs(b));
     }
-    note(slot, off, scale, w, what);
+    return lcsm_measure_float(off / scale, plain / scale);
+}
+
+static lcsm_verdict compare_all(const lcsm_case_graph *f, const lcsm_case_graph *p,
+                                const lcsm_case_graph *d)
+{
+    lcsm_verdict v = LCSM_NO_VERDICT;
+    for (int j = 0; j < f->node->n_out; j++) {
+        trio x = {f->node->out[j], p->node->out[j], d->node->out[j], false};
+        note(&v.output, compare(&x), &v, "an output");
+    }
+    for (int j = 0; j < LCSM_MAX_IN; j++) {
+        trio x = {f->leaf[j], p->leaf[j], d->leaf[j], true};
+        if (has_gradient(f, j)) note(&v.gradient, compare(&x), &v, lcsm_op_input(f->op, j));
+    }
+    return v;
 }
 
 static lcsm_status check_float(const checker *c, lcsm_error *err)
 {
     lcsm_status     st = LCSM_OK;
-    lcsm_case_graph f = {0}, d = {0};
-    worst           w     = {NAN, NAN, ""};
+    lcsm_case_graph f = {0}, p = {0}, d = {0};
     bool            train = lcsm_op_row(c->op, LCSM_F64)->backward != NULL;
     LCSM_TRY(build(c, &f, c->ctx, LCSM_F32, -1, 0, train, err));
+    LCSM_TRY(build(c, &p, c->reference, LCSM_F32, -1, 0, train, err));
     LCSM_TRY(build(c, &d, c->reference, LCSM_F64, -1, 0, train, err));
     LCSM_TRY(run(&f, err));
+    LCSM_TRY(run(&p, err));
     LCSM_TRY(run(&d, err));
-    for (int j = 0; j < f.node->n_out; j++)
-        compare(f.node->out[j], f.node->out[j]->data, d.node->out[j], d.node->out[j]->data,
-                &w.output, &w, "an output");
-    for (int j = 0; j < LCSM_MAX_IN; j++)
-        if (has_gradient(&f, j))
-            compare(f.leaf[j], f.leaf[j]->grad, d.leaf[j], d.leaf[j]->grad, &w.gradient, &w,
-                    lcsm_op_input(f.op, j));
-    emit(c, "float", "float", &w, FLOAT_BOUND);
+    lcsm_verdict v = compare_all(&f, &p, &d);
+    emit(c, "float", "float", &v);
 cleanup:
     lcsm_case_free(&f);
+    lcsm_case_free(&p);
     lcsm_case_free(&d);
     return st;
 }
 
 /* ---- carried state ---------------------------------------------------------------------- */
 
-/* Steps t0 to t0 + T with the state carried in and out, against the same steps of the whole. */
-static lcsm_status check_part(const checker *c, const lcsm_case_graph *all, lcsm_state *state,
-                              ptrdiff_t t0, ptrdiff_t T, worst *w, lcsm_error *err)
+/* The whole sequence: in double, and by the plain kernels in float. */
+typedef struct {
+    lcsm_case_graph exact, plain;
+} whole;
+
+/* Steps t0 to t0 + T of the part against the same steps of the whole. */
+static lcsm_measure compare_part(const lcsm_tensor *t, const whole *all, ptrdiff_t t0, ptrdiff_t T)
+{
+    const lcsm_tensor *u = all->exact.node->out[0], *p = all->plain.node->out[0];
+    double             off = 0, plain = 0, scale = LEAST_SCALE;
+    ptrdiff_t          below = 1; /* rows of a step */
+    for (int j = 2; j + 1 < t->shape.rank; j++) below *= t->shape.dim[j];
+    for (ptrdiff_t k = 0; T > 0 && k < lcsm_tensor_count(t); k++) {
+        ptrdiff_t row = k / t->cols, b = row / (T * below), rest = row % (T * below);
+        ptrdiff_t at   = ((b * all->exact.T + t0) * below + rest) * u->cols + k % t->cols;
+        double    want = number(u, false, at), got = number(t, false, k);
+        off   = fmax(off, isfinite(got) ? fabs(got - want) : INFINITY);
+        plain = fmax(plain, fabs(number(p, false, at) - want));
+        scale = fmax(scale, fabs(want));
+    }
+    return lcsm_measure_float(off / scale, plain / scale);
+}
+
+static lcsm_status check_part(const checker *c, const whole *all, lcsm_state *state, ptrdiff_t t0,
+                              ptrdiff_t T, lcsm_verdict *v, lcsm_error *err)
 {
     lcsm_status      st;
     lcsm_case_graph  part = {0};
     lcsm_run_options with = RUN;
-    double           off = 0, scale = 0;
-    ptrdiff_t        below = 1; /* rows of a step */
-    with.state             = state;
+    char             where[MAX_NAME];
+    with.state = state;
     LCSM_TRY(build(c, &part, c->ctx, LCSM_F32, T, t0, false, err));
     LCSM_TRY(lcsm_graph_forward(part.g, &with, err));
-    const lcsm_tensor *t = part.node->out[0], *u = all->node->out[0];
-    for (int j = 2; j + 1 < t->shape.rank; j++) below *= t->shape.dim[j];
-    for (ptrdiff_t k = 0; T > 0 && k < lcsm_tensor_count(t); k++) {
-        ptrdiff_t row = k / t->cols, b = row / (T * below), rest = row % (T * below);
-        double    want = lcsm_case_get(u, u->data, (b * all->T + t0) * below + rest, k % t->cols);
-        double    got  = lcsm_case_get(t, t->data, row, k % t->cols);
-        off            = fmax(off, isfinite(got) ? fabs(got - want) : INFINITY);
-        scale          = fmax(scale, fabs(want));
-    }
-    char where[MAX_NAME];
-    (void)snprintf(where, sizeof where, "steps %td to %td of %td", t0, t0 + T, all->T);
-    note(&w->output, off, scale, w, where);
+    (void)snprintf(where, sizeof where, "steps %td to %td of %td", t0, t0 + T, all->exact.T);
+    note(&v->output, compare_part(part.node->out[0], all, t0, T), v, where);
 cleanup:
     lcsm_case_free(&part);
     return st;
 }
 
-static lcsm_status check_split(const checker *c, lcsm_error *err)
+static lcsm_status check_cuts(const checker *c, const whole *all, lcsm_error *err)
 {
     lcsm_status     st;
-    lcsm_case_graph all   = {0};
     lcsm_state     *state = NULL;
-    worst           w     = {NAN, NAN, ""};
-    LCSM_TRY(build(c, &all, c->ctx, LCSM_F32, -1, 0, false, err));
-    if (all.node->n_state == 0 || all.T == 0) goto cleanup;
-    LCSM_TRY(lcsm_graph_forward(all.g, &RUN, err));
-    LCSM_TRY(lcsm_state_create(&state, all.g, err));
-    for (ptrdiff_t cut = 0; cut <= all.T; cut += all.T / (c->options->full ? 12 : 4) + 1) {
+    lcsm_case_graph like  = {0};
+    lcsm_verdict    v     = LCSM_NO_VERDICT;
+    const ptrdiff_t T     = all->exact.T;
+    LCSM_TRY(build(c, &like, c->ctx, LCSM_F32, -1, 0, false, err));
+    LCSM_TRY(lcsm_state_create(&state, like.g, err));
+    for (ptrdiff_t cut = 0; cut <= T; cut += T / (c->options->full ? 12 : 4) + 1) {
         lcsm_state_clear(state);
-        LCSM_TRY(check_part(c, &all, state, 0, cut, &w, err));
-        LCSM_TRY(check_part(c, &all, state, cut, all.T - cut, &w, err));
+        LCSM_TRY(check_part(c, all, state, 0, cut, &v, err));
+        LCSM_TRY(check_part(c, all, state, cut, T - cut, &v, err));
     }
-    emit(c, "split", "float", &w, SPLIT_BOUND);
+    emit(c, "split", "float", &v);
 cleanup:
     lcsm_state_free(state);
-    lcsm_case_free(&all);
+    lcsm_case_free(&like);
+    return st;
+}
+
+static lcsm_status check_split(const checker *c, lcsm_error *err)
+{
+    lcsm_status st;
+    whole       all = {0};
+    LCSM_TRY(build(c, &all.exact, c->reference, LCSM_F64, -1, 0, false, err));
+    if (all.exact.node->n_state == 0 || all.exact.T == 0) goto cleanup;
+    LCSM_TRY(build(c, &all.plain, c->reference, LCSM_F32, -1, 0, false, err));
+    LCSM_TRY(lcsm_graph_forward(all.exact.g, &RUN, err));
+    LCSM_TRY(lcsm_graph_forward(all.plain.g, &RUN, err));
+    LCSM_TRY(check_cuts(c, &all, err));
+cleanup:
+    lcsm_case_free(&all.exact);
+    lcsm_case_free(&all.plain);
     return st;
 }
 

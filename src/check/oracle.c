@@ -12,7 +12,8 @@
 #include <string.h>
 
 #include "check/oracle_review.h"
-#include "check/oracle_table.h"
+#include "check/oracle_roster.h"
+#include "check/verdict.h"
 
 enum { MAX_DETAIL = 1400 };
 
@@ -73,6 +74,16 @@ static lcsm_status run_ways(const lcsm_context *ctx, const lcsm_oracle_case *c,
     return LCSM_OK;
 }
 
+static void not_run(const char *file, const char *name, const char *precision, const char *why,
+                    lcsm_check_sink *sink, void *user)
+{
+    lcsm_verdict   none = LCSM_NO_VERDICT;
+    lcsm_check_row row  = lcsm_verdict_row(&none, file, name, precision);
+    row.ok              = false;
+    row.detail          = why;
+    sink(user, &row);
+}
+
 /* What was not compared, though the file has it. */
 static void add_missing(const lcsm_oracle_case *c, const lcsm_lab_result *r, char *detail)
 {
@@ -105,46 +116,61 @@ static void describe(const lcsm_oracle_review *review, const outcome *all, bool 
                        review->names);
 }
 
-static void run_precision(const lcsm_context *ctx, const char *file, const lcsm_oracle_row *known,
-                          const lcsm_oracle_review *review, lcsm_dtype dtype, lcsm_check_sink *sink,
-                          void *user)
+/* A file, one of its cases, how to build it, and what float costs there. */
+typedef struct {
+    const lcsm_context       *ctx;
+    const char               *file;
+    const lcsm_oracle_row    *known;
+    const lcsm_oracle_review *review;
+    lcsm_lab_result           rounding;
+    lcsm_check_sink          *sink;
+    void                     *user;
+} job;
+
+static lcsm_measure measure(const job *j, lcsm_dtype dtype, double error, double rounding)
 {
-    const lcsm_oracle_case *c   = &review->c;
-    lcsm_check_row          row = {.group          = file,
-                                   .name           = c->name,
-                                   .precision      = dtype == LCSM_F64 ? "double" : "float",
-                                   .output_error   = NAN,
-                                   .gradient_error = NAN};
-    char                    detail[MAX_DETAIL];
-    outcome                 all;
-    lcsm_error              err;
-    row.output_bound = row.gradient_bound = lcsm_lab_bound(&(lcsm_lab){.c = c, .dtype = dtype});
-    row.detail                            = detail;
-    if (run_ways(ctx, c, known, dtype, &all, &err) != LCSM_OK) {
-        (void)snprintf(detail, sizeof detail, "%s", err.text);
-    } else {
-        row.output_error   = all.result.output;
-        row.gradient_error = all.result.gradient;
-        row.ok = row.output_error <= row.output_bound && !(row.gradient_error > row.gradient_bound);
-        describe(review, &all, row.ok, detail);
-    }
-    sink(user, &row);
+    if (isnan(error)) return LCSM_UNMEASURED;
+    if (dtype == LCSM_F32 || j->review->c.single) return lcsm_measure_float(error, rounding);
+    return lcsm_measure_fixed(error, LCSM_LAB_BOUND);
 }
 
-static void run_case(const lcsm_context *ctx, const char *file, const lcsm_oracle_case *c,
-                     lcsm_check_sink *sink, void *user)
+static void run_precision(const job *j, lcsm_dtype dtype)
 {
-    const lcsm_oracle_row *known = lcsm_oracle_row_of(c);
-    lcsm_oracle_review     review;
-    lcsm_error             err = {.text = "unknown case"};
-    if (known == NULL || lcsm_oracle_review_make(&review, ctx, c, known, &err) != LCSM_OK) {
-        sink(user, &(lcsm_check_row){file, c->name, "both", NAN, NAN, NAN, NAN, false, err.text});
-        if (known != NULL) lcsm_oracle_review_free(&review);
+    const char  *precision = dtype == LCSM_F64 ? "double" : "float";
+    char         detail[MAX_DETAIL];
+    outcome      all;
+    lcsm_error   err;
+    lcsm_verdict v = LCSM_NO_VERDICT;
+    if (run_ways(j->ctx, &j->review->c, j->known, dtype, &all, &err) != LCSM_OK) {
+        not_run(j->file, j->review->c.name, precision, err.text, j->sink, j->user);
         return;
     }
-    run_precision(ctx, file, known, &review, LCSM_F64, sink, user);
-    run_precision(ctx, file, known, &review, LCSM_F32, sink, user);
-    lcsm_oracle_review_free(&review);
+    v.output      = measure(j, dtype, all.result.output, j->rounding.output);
+    v.gradient    = measure(j, dtype, all.result.gradient, j->rounding.gradient);
+    bool compared = !isnan(all.result.output);
+    describe(j->review, &all,
+             compared && lcsm_measure_ok(&v.output) && lcsm_measure_ok(&v.gradient), detail);
+    if (!compared) not_run(j->file, j->review->c.name, precision, detail, j->sink, j->user);
+    if (!compared) return;
+    lcsm_check_row row = lcsm_verdict_row(&v, j->file, j->review->c.name, precision);
+    row.detail         = detail;
+    j->sink(j->user, &row);
+}
+
+static lcsm_status run_case(job *j, lcsm_oracle_review *review, const lcsm_oracle_case *c,
+                            lcsm_error *err)
+{
+    lcsm_status st;
+    *review   = (lcsm_oracle_review){0};
+    j->known  = lcsm_oracle_row_of(c);
+    j->review = review;
+    if (j->known == NULL) return lcsm_fail(err, LCSM_ERR_UNSUPPORTED, "unknown case");
+    LCSM_TRY(lcsm_oracle_review_make(review, j->ctx, c, j->known, err));
+    LCSM_TRY(lcsm_lab_rounding(&review->c, j->known->build, &j->rounding, err));
+    run_precision(j, LCSM_F64);
+    run_precision(j, LCSM_F32);
+cleanup:
+    return st;
 }
 
 lcsm_status lcsm_check_oracle(const lcsm_context *ctx, const char *path, lcsm_check_sink *sink,
@@ -153,7 +179,14 @@ lcsm_status lcsm_check_oracle(const lcsm_context *ctx, const char *path, lcsm_ch
     lcsm_oracle o;
     lcsm_status st = lcsm_oracle_read(&o, path, err);
     if (st != LCSM_OK) return st;
-    for (size_t j = 0; j < o.count; j++) run_case(ctx, path, &o.cases[j], sink, user);
+    for (size_t k = 0; k < o.count; k++) {
+        job                j = {.ctx = ctx, .file = path, .sink = sink, .user = user};
+        lcsm_oracle_review review;
+        lcsm_error         why;
+        if (run_case(&j, &review, &o.cases[k], &why) != LCSM_OK)
+            not_run(path, o.cases[k].name, "both", why.text, sink, user);
+        lcsm_oracle_review_free(&review);
+    }
     lcsm_oracle_free(&o);
     return LCSM_OK;
 }

@@ -28,7 +28,6 @@ typedef struct {
     size_t      count;   /* elements */
     size_t      numbers; /* count, or twice that */
     double     *data;
-    bool        estimated; /* extrapolated here: good to a part of its size (oracle_review.h) */
 } lcsm_oracle_array;
 
 typedef struct {

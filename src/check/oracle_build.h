@@ -1,5 +1,5 @@
 /*
- * check/oracle_build.h - the builders of cases, and what they share. oracle_table.c names them.
+ * check/oracle_build.h - the builders of cases, and what they share. oracle_roster.c names them.
  *
  * A builder's comment gives the equations of its case. Names of inputs are those of the files.
  */

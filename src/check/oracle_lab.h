@@ -2,7 +2,7 @@
  * check/oracle_lab.h - one case of an oracle file: a builder turns its arrays into a graph, the
  * graph runs, and every output and gradient that the file gives is compared.
  *
- * Builders are short functions over the graph; oracle_table.c says which case has which. They take
+ * Builders are short functions over the graph; oracle_roster.c says which case has which. They take
  * inputs by name, make constants, and name the tensors that are outputs. Like builders of the
  * graph they never fail in between: what is missing makes the graph fail with a sentence.
  */
@@ -19,6 +19,13 @@ typedef struct lcsm_lab lcsm_lab;
 
 typedef void lcsm_lab_builder(lcsm_lab *lab);
 
+/* The compared numbers of a run, in their order: a second run is held against the first. */
+typedef struct {
+    double *numbers;
+    size_t  count, room, next;
+    bool    known; /* from the first run */
+} lcsm_lab_trace;
+
 struct lcsm_lab {
     lcsm_graph             *g;
     lcsm_params            *params;
@@ -32,6 +39,8 @@ struct lcsm_lab {
     lcsm_state             *state;     /* carried, or NULL */
     void                   *room;      /* memory that lives as long as the lab, as a list */
     double                **gradients; /* NULL, or: gets the gradients, as many as the file has */
+    lcsm_lab_trace         *trace;     /* NULL, or: takes the place of the file's numbers */
+    uint64_t                nudge;     /* not 0: inputs are moved by up to half an ulp of float */
 };
 
 /* ---- inputs and settings ---- */
@@ -104,8 +113,13 @@ lcsm_status lcsm_lab_run(lcsm_lab *lab, lcsm_lab_builder *build, lcsm_lab_result
 /* The loss alone: the sum of dy and the outputs, or the output that is a loss. */
 lcsm_status lcsm_lab_value(lcsm_lab *lab, lcsm_lab_builder *build, double *loss, lcsm_error *err);
 
-/* The error of a number, and its bound: absolute in double, absolute plus relative in float, for
- * recorded float32 and for derivatives that were estimated here. */
-double lcsm_lab_bound(const lcsm_lab *lab);
+/* What the case costs in float: the errors of the plain float32 kernels against double, the largest
+ * of some runs whose inputs differ by less than an ulp. One run alone may be exact by chance. */
+lcsm_status lcsm_lab_rounding(const lcsm_oracle_case *c, lcsm_lab_builder *build,
+                              lcsm_lab_result *out, lcsm_error *err);
+
+/* The bound of errors in double, absolute plus relative: what recorded gradients, differences of
+ * fourth order, are good for. */
+#define LCSM_LAB_BOUND 1e-9
 
 #endif

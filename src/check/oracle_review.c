@@ -124,25 +124,23 @@ static lcsm_status review_one(lcsm_oracle_review *r, const lcsm_context *ctx,
                               const lcsm_oracle_case *c, const lcsm_oracle_row *row, size_t j,
                               lcsm_error *err)
 {
-    probe                    p     = {.ctx = ctx, .row = row, .c = *c};
-    const lcsm_oracle_array *g     = &c->grads.list[j];
-    double                   bound = lcsm_lab_bound(&(lcsm_lab){.c = c, .dtype = LCSM_F64});
+    probe                    p = {.ctx = ctx, .row = row, .c = *c};
+    const lcsm_oracle_array *g = &c->grads.list[j];
     double     *input = copy_input(&p, c, g->name), *data = malloc((g->numbers + 1) * sizeof *data);
     bool        confirmed = false;
     lcsm_status st        = LCSM_OK;
     p.c.grads.count       = 0; /* forward only */
     if (input == NULL || data == NULL) st = lcsm_fail(err, LCSM_ERR_MEMORY, "no room for a review");
-    else st = repeat(&p, g, input, bound, data, &confirmed, err);
+    else st = repeat(&p, g, input, LCSM_LAB_BOUND, data, &confirmed, err);
     free(input);
     if (input != NULL) free(p.c.inputs.list);
     if (st != LCSM_OK || !confirmed) {
         free(data);
         return st;
     }
-    r->grads[j].data      = data;
-    r->grads[j].estimated = true;
-    r->replaced[j]        = true;
-    size_t used           = strlen(r->names);
+    r->grads[j].data = data;
+    r->replaced[j]   = true;
+    size_t used      = strlen(r->names);
     (void)snprintf(r->names + used, sizeof r->names - used, " d%s", g->name);
     return LCSM_OK;
 }
@@ -173,12 +171,11 @@ static lcsm_status find_off(const lcsm_context *ctx, const lcsm_oracle_case *c,
     lcsm_lab_result ignored;
     double        **got = gradient_rows(c);
     if (got == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for a review");
-    lcsm_lab    lab   = {.ctx = ctx, .c = c, .dtype = LCSM_F64, .gradients = got};
-    double      bound = lcsm_lab_bound(&lab);
-    lcsm_status st    = lcsm_lab_run(&lab, row->build, &ignored, err);
+    lcsm_lab    lab = {.ctx = ctx, .c = c, .dtype = LCSM_F64, .gradients = got};
+    lcsm_status st  = lcsm_lab_run(&lab, row->build, &ignored, err);
     for (size_t j = 0; st == LCSM_OK && j < c->grads.count; j++)
         for (size_t k = 0; k < c->grads.list[j].numbers; k++)
-            off[j] = off[j] || !(fabs(got[j][k] - c->grads.list[j].data[k]) <= bound);
+            off[j] = off[j] || !(fabs(got[j][k] - c->grads.list[j].data[k]) <= LCSM_LAB_BOUND);
     free_rows(got, c->grads.count);
     return st;
 }

@@ -10,7 +10,7 @@
  */
 #ifndef LCSM_CHECK_ORACLE_REVIEW_H
 #define LCSM_CHECK_ORACLE_REVIEW_H
-#include "check/oracle_table.h"
+#include "check/oracle_roster.h"
 
 typedef struct {
     lcsm_oracle_case   c;          /* the case with these gradients; borrows all else */

@@ -107,6 +107,13 @@ TEST(oracle_cases_of_methods_pass)
     }
 }
 
+TEST(oracle_cases_of_models_tables_and_tasks_pass)
+{
+    must_pass(shared("oracles/models.json"));
+    must_pass(shared("oracles/tables.json"));
+    must_pass(shared("oracles/mqar.json"));
+}
+
 TEST(oracle_outputs_of_other_programs_pass)
 {
     must_pass(shared("data/mamba-cuda/cases.json"));
@@ -157,6 +164,27 @@ TEST(oracle_case_with_a_wrong_number_fails)
         assert_int_equal(check_edited(edits[j][0], edits[j][1], &t, &err), LCSM_OK);
         assert_int_equal(t.failed, 2);
     }
+}
+
+/* 1000.1 - 1000 in float has lost four digits, however it is computed. */
+static const char CANCELLING[] =
+    "{\"format\": \"lcsm-oracle-1\", \"title\": \"t\", \"cases\": [{\"name\": \"ones\", "
+    "\"config\": {}, "
+    "\"inputs\": {\"i\": {\"shape\": [2, 1], \"data\": [1000.1, -1000.0]}, "
+    "\"e\": {\"shape\": [2, 1], \"data\": [1.0, 1.0]}, \"s\": {\"shape\": [2, 1], \"data\": [1.0, "
+    "1.0]}}, "
+    "\"outputs\": {\"y\": {\"shape\": [2, 1], \"data\": [1000.1, 0.1]}}}]}";
+
+TEST(oracle_case_that_loses_digits_in_every_float_is_judged_by_the_reference)
+{
+    lcsm_error  err = {0};
+    tally       t   = {0};
+    temp_folder f   = temp_folder_make();
+    temp_write(&f, "case.json", CANCELLING, sizeof CANCELLING - 1);
+    assert_int_equal(check(temp_path(&f, "case.json"), LCSM_ISA_AUTO, &t, &err), LCSM_OK);
+    temp_folder_remove(&f);
+    assert_int_equal(t.rows, 2);
+    assert_int_equal(t.failed, 0);
 }
 
 TEST(oracle_case_that_is_unknown_says_so_and_fails)

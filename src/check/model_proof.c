@@ -1,5 +1,5 @@
 /*
- * model_check.c - proves whole two-layer models on this machine:
+ * model_proof.c - proves whole two-layer models on this machine:
  *
  *   gradient   of the loss, in double, against finite differences: random directions and entries
  *   float      logits against those in double
@@ -7,21 +7,19 @@
  *   split      two pieces of any length against the whole
  *   packed     two sequences in one row, with resets, against each by itself
  */
-#include "check/model_check.h"
+#include "check/model_proof.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/rng.h"
+#include "check/verdict.h"
 #include "graph/state.h"
 #include "model/model.h"
 
-/* Bounds: fourth-order differences of a loss of size 1 reach about 1e-9 of the largest gradient;
- * float logits of a small model agree with double to some ulps of a few hundred sums. */
+/* Fourth-order differences of a loss of size 1 reach about 1e-9 of the largest gradient. Float has
+ * the bound of verdict.h. */
 #define GRADIENT_BOUND 1e-6
-#define FLOAT_BOUND    2e-5
-#define STEP_BOUND     1e-5
 
 enum { SEQUENCES = 2, STEPS = 7 };
 
@@ -115,16 +113,10 @@ static double number(const lcsm_tensor *t, size_t j)
 
 /* ---- results ---------------------------------------------------------------------------- */
 
-typedef struct {
-    double error;
-    char   detail[160];
-} finding;
-
-static void note(finding *f, double error, const char *what)
+static void note(lcsm_measure *slot, lcsm_measure found, lcsm_verdict *v, const char *what)
 {
-    if (error <= f->error) return; /* a NaN is noted */
-    f->error = isfinite(error) ? error : INFINITY;
-    snprintf(f->detail, sizeof f->detail, "worst: %.120s", what);
+    if (lcsm_measure_note(slot, found))
+        (void)snprintf(v->detail, sizeof v->detail, "worst: %.120s", what);
 }
 
 /* ---- gradient --------------------------------------------------------------------------- */
@@ -175,8 +167,8 @@ static double largest(const rig *r, const lcsm_param *p)
     return m;
 }
 
-static lcsm_status check_gradient(const lcsm_context *ctx, const lcsm_model_config *cfg, finding *f,
-                                  lcsm_error *err)
+static lcsm_status check_gradient(const lcsm_context *ctx, const lcsm_model_config *cfg,
+                                  lcsm_verdict *v, lcsm_error *err)
 {
     rig         r;
     lcsm_status st = rig_make(&r, ctx, cfg, LCSM_F64, NULL,
@@ -199,7 +191,7 @@ static lcsm_status check_gradient(const lcsm_context *ctx, const lcsm_model_conf
                                &found, &expected, &size, err));
                 error = fmin(error, fabs(found - expected) / (largest(&r, row) * size));
             }
-            note(f, error, row->name);
+            note(&v->gradient, lcsm_measure_fixed(error, GRADIENT_BOUND), v, row->name);
         }
     }
 cleanup:
@@ -209,42 +201,83 @@ cleanup:
 
 /* ---- equal runs ------------------------------------------------------------------------- */
 
-/* Logits of steps t0 .. of `got` against those of `want`, in units of the largest. */
-static void compare(const rig *got, const rig *want, ptrdiff_t b_got, ptrdiff_t b_want,
-                    ptrdiff_t t_got, ptrdiff_t t_want, ptrdiff_t n, finding *f, const char *what)
+/* The sequences at once: in double, by the plain kernels in float, and by the context's. */
+typedef struct {
+    const lcsm_context      *ctx;
+    const lcsm_model_config *cfg;
+    lcsm_context            *reference;
+    rig                      exact, plain, fast;
+} wholes;
+
+static void wholes_free(wholes *w)
 {
-    ptrdiff_t V = want->io.logits->cols, Tg = got->io.tokens->shape.dim[1],
-              Tw = want->io.tokens->shape.dim[1];
-    double worst = 0, size = 0;
-    for (ptrdiff_t j = 0; j < n * V; j++) {
-        double a = number(got->io.logits, (size_t)((b_got * Tg + t_got) * V + j));
-        double b = number(want->io.logits, (size_t)((b_want * Tw + t_want) * V + j));
-        worst    = isfinite(a) ? fmax(worst, fabs(a - b)) : INFINITY;
-        size     = fmax(size, fabs(b));
-    }
-    note(f, size > 0 ? worst / size : worst, what);
+    rig_free(&w->exact);
+    rig_free(&w->plain);
+    rig_free(&w->fast);
+    lcsm_context_free(w->reference);
 }
 
-static lcsm_status check_float(const lcsm_context *ctx, const lcsm_model_config *cfg, rig *whole,
-                               finding *f, lcsm_error *err)
+static lcsm_status run_whole(rig *r, const lcsm_context *ctx, const lcsm_model_config *cfg,
+                             lcsm_dtype dtype, const lcsm_params *like, lcsm_error *err)
 {
-    rig         d;
-    lcsm_status st =
-        rig_make(&d, ctx, cfg, LCSM_F64, NULL, (rig_kind){.B = SEQUENCES, .T = STEPS}, err);
-    if (st != LCSM_OK) return st;
-    LCSM_TRY(lcsm_params_copy(d.params, whole->params, err));
-    fill(&d, cfg, 0);
-    LCSM_TRY(forward(&d, err));
-    for (ptrdiff_t b = 0; b < SEQUENCES; b++)
-        compare(whole, &d, b, b, 0, 0, STEPS, f, "logits in float");
+    lcsm_status st;
+    LCSM_TRY(rig_make(r, ctx, cfg, dtype, NULL, (rig_kind){.B = SEQUENCES, .T = STEPS}, err));
+    if (like == NULL) disturb(r);
+    else LCSM_TRY(lcsm_params_copy(r->params, like, err));
+    fill(r, cfg, 0);
+    LCSM_TRY(forward(r, err));
 cleanup:
-    rig_free(&d);
     return st;
 }
 
-/* Pieces of `lengths` tokens one after the other, state carried. */
-static lcsm_status check_pieces(const lcsm_context *ctx, const lcsm_model_config *cfg, rig *whole,
-                                ptrdiff_t first, ptrdiff_t rest, finding *f, lcsm_error *err)
+static lcsm_status wholes_make(wholes *w, const lcsm_context *ctx, const lcsm_model_config *cfg,
+                               lcsm_error *err)
+{
+    const lcsm_context_options plain = {.isa = LCSM_ISA_REFERENCE, .threads = 1};
+    lcsm_status                st;
+    *w = (wholes){.ctx = ctx, .cfg = cfg};
+    LCSM_TRY(lcsm_context_create(&w->reference, &plain, err));
+    LCSM_TRY(run_whole(&w->fast, ctx, cfg, LCSM_F32, NULL, err));
+    LCSM_TRY(run_whole(&w->plain, w->reference, cfg, LCSM_F32, w->fast.params, err));
+    LCSM_TRY(run_whole(&w->exact, ctx, cfg, LCSM_F64, w->fast.params, err));
+cleanup:
+    return st;
+}
+
+/* Which steps are compared: of sequence b of `got` from t on, with sequence b_whole from t_whole.
+ */
+typedef struct {
+    ptrdiff_t b, b_whole, t, t_whole, n;
+} span;
+
+static void compare(const wholes *w, const rig *got, span s, lcsm_verdict *v, const char *what)
+{
+    const lcsm_tensor *exact = w->exact.io.logits, *plain = w->plain.io.logits;
+    ptrdiff_t          V = exact->cols, T = got->io.tokens->shape.dim[1];
+    double             worst = 0, reference = 0, size = 0;
+    for (ptrdiff_t j = 0; j < s.n * V; j++) {
+        size_t at = (size_t)((s.b_whole * STEPS + s.t_whole) * V + j);
+        double a  = number(got->io.logits, (size_t)((s.b * T + s.t) * V + j));
+        double b  = number(exact, at);
+        worst     = isfinite(a) ? fmax(worst, fabs(a - b)) : INFINITY;
+        reference = fmax(reference, fabs(number(plain, at) - b));
+        size      = fmax(size, fabs(b));
+    }
+    if (size == 0) size = 1;
+    note(&v->output, lcsm_measure_float(worst / size, reference / size), v, what);
+}
+
+/* Both sequences of a run, of which step t of the whole is the first. */
+static void compare_both(const wholes *w, const rig *got, ptrdiff_t t, ptrdiff_t n, lcsm_verdict *v,
+                         const char *what)
+{
+    for (ptrdiff_t b = 0; b < SEQUENCES; b++)
+        compare(w, got, (span){.b = b, .b_whole = b, .t_whole = t, .n = n}, v, what);
+}
+
+/* Pieces of `first` and then `rest` tokens one after the other, state carried. */
+static lcsm_status check_pieces(const wholes *w, ptrdiff_t first, ptrdiff_t rest, lcsm_verdict *v,
+                                lcsm_error *err)
 {
     rig         piece = {0}, *r = &piece;
     lcsm_state *state = NULL;
@@ -252,14 +285,14 @@ static lcsm_status check_pieces(const lcsm_context *ctx, const lcsm_model_config
     char        what[64];
     for (ptrdiff_t t = 0, n = first; t < STEPS; t += n, n = rest) {
         if (n > STEPS - t) n = STEPS - t;
-        st = rig_make(r, ctx, cfg, LCSM_F32, whole->params,
+        st = rig_make(r, w->ctx, w->cfg, LCSM_F32, w->fast.params,
                       (rig_kind){.B = SEQUENCES, .T = n, .carry = true}, err);
         if (st != LCSM_OK) break;
         if (state != NULL) LCSM_TRY(lcsm_state_copy(r->state, state, err));
-        fill(r, cfg, t);
+        fill(r, w->cfg, t);
         LCSM_TRY(forward(r, err));
         snprintf(what, sizeof what, "steps %td to %td", t, t + n - 1);
-        for (ptrdiff_t b = 0; b < SEQUENCES; b++) compare(r, whole, b, b, 0, t, n, f, what);
+        compare_both(w, r, t, n, v, what);
         lcsm_state_free(state);
         state    = r->state;
         r->state = NULL;
@@ -272,21 +305,20 @@ cleanup:
 }
 
 /* Both sequences in one row, the second behind a reset. */
-static lcsm_status check_packed(const lcsm_context *ctx, const lcsm_model_config *cfg, rig *whole,
-                                finding *f, lcsm_error *err)
+static lcsm_status check_packed(const wholes *w, lcsm_verdict *v, lcsm_error *err)
 {
     rig         r;
-    lcsm_status st = rig_make(&r, ctx, cfg, LCSM_F32, whole->params,
+    lcsm_status st = rig_make(&r, w->ctx, w->cfg, LCSM_F32, w->fast.params,
                               (rig_kind){.B = 1, .T = 2 * STEPS, .packed = true}, err);
     if (st != LCSM_OK) return st;
-    fill(&r, cfg, 0);
+    fill(&r, w->cfg, 0);
     for (ptrdiff_t t = 0; t < STEPS; t++)
-        ((int32_t *)r.io.tokens->data)[STEPS + t] = token(cfg, 1, t);
+        ((int32_t *)r.io.tokens->data)[STEPS + t] = token(w->cfg, 1, t);
     ((int32_t *)r.io.reset->data)[0]     = 1;
     ((int32_t *)r.io.reset->data)[STEPS] = 1;
     LCSM_TRY(forward(&r, err));
-    compare(&r, whole, 0, 0, 0, 0, STEPS, f, "the first sequence");
-    compare(&r, whole, 0, 1, STEPS, 0, STEPS, f, "the second sequence");
+    compare(w, &r, (span){.n = STEPS}, v, "the first sequence");
+    compare(w, &r, (span){.b_whole = 1, .t = STEPS, .n = STEPS}, v, "the second sequence");
 cleanup:
     rig_free(&r);
     return st;
@@ -294,56 +326,34 @@ cleanup:
 
 /* ---- one model -------------------------------------------------------------------------- */
 
-static void emit(lcsm_check_sink *sink, void *user, const char *group, const char *name,
-                 const char *precision, const finding *f, double bound, bool gradient)
+static lcsm_status check_carried(const wholes *w, const char *name, lcsm_check_sink *sink,
+                                 void *user, lcsm_error *err)
 {
-    lcsm_check_row row                                    = {.group          = group,
-                                                             .name           = name,
-                                                             .precision      = precision,
-                                                             .detail         = f->detail,
-                                                             .output_error   = NAN,
-                                                             .output_bound   = NAN,
-                                                             .gradient_error = NAN,
-                                                             .gradient_bound = NAN,
-                                                             .ok             = f->error <= bound};
-    *(gradient ? &row.gradient_error : &row.output_error) = f->error;
-    *(gradient ? &row.gradient_bound : &row.output_bound) = bound;
-    sink(user, &row);
-}
-
-static lcsm_status check_equal_runs(const lcsm_context *ctx, const lcsm_model_config *cfg,
-                                    const char *name, lcsm_check_sink *sink, void *user,
-                                    lcsm_error *err)
-{
-    rig         whole;
-    finding     in_float = {0}, steps = {0}, split = {0}, packed = {0};
-    lcsm_status st =
-        rig_make(&whole, ctx, cfg, LCSM_F32, NULL, (rig_kind){.B = SEQUENCES, .T = STEPS}, err);
-    if (st != LCSM_OK) return st;
-    disturb(&whole);
-    fill(&whole, cfg, 0);
-    LCSM_TRY(forward(&whole, err));
-    LCSM_TRY(check_float(ctx, cfg, &whole, &in_float, err));
-    emit(sink, user, "float", name, "float", &in_float, FLOAT_BOUND, false);
-    if (!cfg->bidirectional) {
-        LCSM_TRY(check_pieces(ctx, cfg, &whole, 1, 1, &steps, err));
-        emit(sink, user, "steps", name, "float", &steps, STEP_BOUND, false);
-        LCSM_TRY(check_pieces(ctx, cfg, &whole, 3, STEPS, &split, err));
-        emit(sink, user, "split", name, "float", &split, STEP_BOUND, false);
-        LCSM_TRY(check_packed(ctx, cfg, &whole, &packed, err));
-        emit(sink, user, "packed", name, "float", &packed, STEP_BOUND, false);
-    }
+    lcsm_verdict steps = LCSM_NO_VERDICT, split = LCSM_NO_VERDICT, packed = LCSM_NO_VERDICT;
+    lcsm_status  st;
+    LCSM_TRY(check_pieces(w, 1, 1, &steps, err));
+    lcsm_verdict_emit(&steps, "steps", name, "float", sink, user);
+    LCSM_TRY(check_pieces(w, 3, STEPS, &split, err));
+    lcsm_verdict_emit(&split, "split", name, "float", sink, user);
+    LCSM_TRY(check_packed(w, &packed, err));
+    lcsm_verdict_emit(&packed, "packed", name, "float", sink, user);
 cleanup:
-    rig_free(&whole);
     return st;
 }
 
 lcsm_status lcsm_check_model(const lcsm_context *ctx, const lcsm_model_config *cfg,
                              const char *name, lcsm_check_sink *sink, void *user, lcsm_error *err)
 {
-    finding     gradient = {0};
-    lcsm_status st       = check_gradient(ctx, cfg, &gradient, err);
-    if (st != LCSM_OK) return st;
-    emit(sink, user, "gradient", name, "double", &gradient, GRADIENT_BOUND, true);
-    return check_equal_runs(ctx, cfg, name, sink, user, err);
+    wholes       w        = {0};
+    lcsm_verdict gradient = LCSM_NO_VERDICT, in_float = LCSM_NO_VERDICT;
+    lcsm_status  st;
+    LCSM_TRY(check_gradient(ctx, cfg, &gradient, err));
+    lcsm_verdict_emit(&gradient, "gradient", name, "double", sink, user);
+    LCSM_TRY(wholes_make(&w, ctx, cfg, err));
+    compare_both(&w, &w.fast, 0, STEPS, &in_float, "logits in float");
+    lcsm_verdict_emit(&in_float, "float", name, "float", sink, user);
+    if (!cfg->bidirectional) LCSM_TRY(check_carried(&w, name, sink, user, err));
+cleanup:
+    wholes_free(&w);
+    return st;
 }

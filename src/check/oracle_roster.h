@@ -1,6 +1,6 @@
-/* check/oracle_table.h - which case of an oracle file has which builder. */
-#ifndef LCSM_CHECK_ORACLE_TABLE_H
-#define LCSM_CHECK_ORACLE_TABLE_H
+/* check/oracle_roster.h - which case of an oracle file has which builder. */
+#ifndef LCSM_CHECK_ORACLE_ROSTER_H
+#define LCSM_CHECK_ORACLE_ROSTER_H
 #include "check/oracle_lab.h"
 
 /* A case is known by its group (of the formats that have one), its name, in both of which '*'

@@ -1,4 +1,4 @@
-/* oracle_tables.c - tables of numbers, parameter counts, and the recall task's examples. */
+/* oracle_numbers.c - tables of numbers, parameter counts, and the recall task's examples. */
 #include <lcsm/model.h>
 #include <math.h>
 #include <stdio.h>

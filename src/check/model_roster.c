@@ -1,11 +1,11 @@
-/* models_check.c - which models are proven: every method and flavour, every code. */
+/* model_roster.c - which models are proven: every method and flavour, every code. */
 #include <lcsm/model.h>
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "check/model_check.h"
+#include "check/model_proof.h"
 #include "eos/method.h"
 
 typedef struct {
@@ -15,18 +15,24 @@ typedef struct {
     void                     *user;
 } checker;
 
-/* Two layers, small and odd sizes. */
-static lcsm_model_config small(void)
+static lcsm_model_config normal(void)
 {
     lcsm_model_config cfg;
     lcsm_model_config_defaults(&cfg);
-    cfg.vocab      = 11;
-    cfg.d_model    = 8;
-    cfg.layers     = 2;
-    cfg.expand     = 4;
-    cfg.rank       = 3;
-    cfg.state_size = 4;
-    cfg.max_length = 32;
+    return cfg;
+}
+
+/* Two layers, small and odd sizes. */
+static lcsm_model_config small(void)
+{
+    lcsm_model_config cfg = normal();
+    cfg.vocab             = 11;
+    cfg.d_model           = 8;
+    cfg.layers            = 2;
+    cfg.expand            = 4;
+    cfg.rank              = 3;
+    cfg.state_size        = 4;
+    cfg.max_length        = 32;
     return cfg;
 }
 
@@ -73,11 +79,27 @@ static lcsm_status check_flavour(const checker *c, const lcsm_method *m, const v
     return st != LCSM_OK ? st : lcsm_check_model(c->ctx, &cfg, name, c->sink, c->user, err);
 }
 
-/* Every flavour and direction of a method, and each of its variants forward, in full as well. */
+/* A flavour in the sizes that people use. */
+static void check_sizes(const checker *c, const lcsm_method *m, int flavour)
+{
+    lcsm_model_config large = normal(), little = small();
+    char              name[64];
+    if (flavour == LCSM_FLAVOUR_BARE && !lcsm_method_has_bare(m)) return;
+    large.flavour = little.flavour = flavour;
+    (void)snprintf(large.method, sizeof large.method, "%s", m->name);
+    (void)snprintf(little.method, sizeof little.method, "%s", m->name);
+    (void)snprintf(name, sizeof name, "%s%s", m->name, flavour == LCSM_FLAVOUR_BARE ? " bare" : "");
+    lcsm_check_sizes(c->ctx, &large, &little, name, c->sink, c->user);
+}
+
+/* Every flavour and direction of a method, its sizes, and each of its variants forward, in full as
+ * well. */
 static lcsm_status check_method(const checker *c, const lcsm_method *m, lcsm_error *err)
 {
     lcsm_status st = LCSM_OK;
     for (int way = 0; way < 4; way++) LCSM_TRY(check_flavour(c, m, NULL, way, err));
+    check_sizes(c, m, LCSM_FLAVOUR_NATIVE);
+    check_sizes(c, m, LCSM_FLAVOUR_BARE);
     for (size_t j = 0; j < COUNT(VARIANTS); j++) {
         if (strcmp(VARIANTS[j].method, m->name) != 0) continue;
         for (int way = 0; way < (c->options->full ? 4 : 1); way++)
@@ -87,7 +109,8 @@ cleanup:
     return st;
 }
 
-static lcsm_status check_code(const checker *c, const char *code, double tau, lcsm_error *err)
+static lcsm_status check_code(const checker *c, const char *code, double tau, bool sizes,
+                              lcsm_error *err)
 {
     lcsm_model_config cfg = small();
     char              name[48];
@@ -95,7 +118,12 @@ static lcsm_status check_code(const checker *c, const char *code, double tau, lc
     cfg.tau    = tau;
     cfg.wiring = LCSM_WIRING_MQAR;
     (void)snprintf(name, sizeof name, tau == 16 ? "%s" : "%s tau %g", code, tau);
-    return lcsm_check_model(c->ctx, &cfg, name, c->sink, c->user, err);
+    lcsm_status st = lcsm_check_model(c->ctx, &cfg, name, c->sink, c->user, err);
+    if (st != LCSM_OK || !sizes) return st;
+    lcsm_model_config large = normal();
+    (void)snprintf(large.code, sizeof large.code, "%s", code);
+    lcsm_check_sizes(c->ctx, &large, &cfg, name, c->sink, c->user);
+    return LCSM_OK;
 }
 
 static bool wanted(const checker *c, const char *name)
@@ -103,19 +131,21 @@ static bool wanted(const checker *c, const char *name)
     return c->options->filter == NULL || strstr(name, c->options->filter) != NULL;
 }
 
-/* All e-o-s-a; the selection takes every o with one activation each. */
+/* All e-o-s-a; the selection takes every o with one activation each, and the sizes of those whose e
+ * and s come from the data. */
 static lcsm_status check_codes(const checker *c, lcsm_error *err)
 {
-    lcsm_status st = wanted(c, "ssm") ? check_code(c, "0", 16, err) : LCSM_OK;
+    lcsm_status st = wanted(c, "ssm") ? check_code(c, "0", 16, true, err) : LCSM_OK;
     for (int n = 0; n < 2 * 12 * 2 * 8 && st == LCSM_OK; n++) {
         int  a = n % 8, s = n / 8 % 2, o = n / 16 % 12, e = n / 192;
         char code[24];
         (void)snprintf(code, sizeof code, "%d-%d-%d-%d", e, o, s, a);
         bool chosen = c->options->full || a == (e + o + 2 * s) % 8;
-        if (chosen && wanted(c, code)) st = check_code(c, code, 16, err);
+        if (chosen && wanted(c, code))
+            st = check_code(c, code, 16, (e == 1 && s == 1) || c->options->full, err);
     }
     for (double tau = 1; tau <= 64 && st == LCSM_OK; tau *= 2)
-        if (tau != 16 && wanted(c, "1-1-1-0")) st = check_code(c, "1-1-1-0", tau, err);
+        if (tau != 16 && wanted(c, "1-1-1-0")) st = check_code(c, "1-1-1-0", tau, false, err);
     return st;
 }
 
@@ -128,7 +158,7 @@ lcsm_status lcsm_check_models(const lcsm_context *ctx, const char *name,
     checker            c = {ctx, options == NULL ? &none : options, sink, user};
     if (strcmp(name, "codes") == 0) return check_codes(&c, err);
     if ((name[0] >= '0' && name[0] <= '9') || strcmp(name, "ssm") == 0)
-        return check_code(&c, name, 16, err);
+        return check_code(&c, name, 16, true, err);
     if (strcmp(name, "methods") == 0) {
         lcsm_status st = LCSM_OK;
         for (size_t j = 0; j < LCSM_METHOD_COUNT && st == LCSM_OK; j++)

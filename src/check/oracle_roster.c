@@ -1,5 +1,5 @@
-/* oracle_table.c - the cases that are known. A new one is a row here and a builder. */
-#include "check/oracle_table.h"
+/* oracle_roster.c - the cases that are known. A new one is a row here and a builder. */
+#include "check/oracle_roster.h"
 
 #include <fnmatch.h>
 #include <string.h>
