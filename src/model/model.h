@@ -2,8 +2,8 @@
  * model/model.h - a whole model as a graph: embedding, blocks, final norm, head.
  *
  *     lm     x = x + mixer(norm x);  x = x + channel(norm x);  ...  logits = head(norm x)
- *     mqar   the recall model as the authors' code wires it, where every layer also adds norm2(r) to
- *            the residual stream
+ *     mqar   the recall model as the authors' code wires it: every layer also adds norm2(r) to the
+ *            residual stream
  *
  * The same definition at T = n trains and reads a prompt, and at T = 1 decodes: parameters are
  * shared by name, states carry over.
