@@ -73,6 +73,47 @@ TEST(trainer_learns_a_rule_of_tokens)
     rig_free(&r);
 }
 
+/* Losses of three steps on one batch, of a model with dropout that does not learn. */
+static void losses_of(ptrdiff_t accumulate, int64_t seed, double loss[3])
+{
+    rig               r = rig_make(B, 1);
+    lcsm_model_config m = *lcsm_model_config_of(r.model);
+    lcsm_update       u;
+    lcsm_trainer_free(r.trainer);
+    lcsm_model_free(r.model);
+    m.dropout        = 0.5;
+    r.cfg.lr         = 1e-30;
+    r.cfg.seed       = seed;
+    r.cfg.accumulate = accumulate;
+    assert_int_equal(lcsm_model_create(&r.model, r.ctx, &m, 1, NULL), LCSM_OK);
+    assert_int_equal(lcsm_trainer_create(&r.trainer, r.model, &r.cfg, 0, NULL), LCSM_OK);
+    for (size_t j = 0; j < B * T; j++) {
+        r.tokens[B * T + j]  = r.tokens[j];
+        r.targets[B * T + j] = r.targets[j];
+    }
+    for (int j = 0; j < 3; j++) {
+        assert_int_equal(lcsm_trainer_step(r.trainer, r.tokens, r.targets, NULL, &u, NULL), 0);
+        loss[j] = u.loss;
+    }
+    rig_free(&r);
+}
+
+TEST(trainer_drops_other_numbers_in_every_step_and_batch_and_by_every_seed)
+{
+    double a[3], again[3], other[3], twice[3];
+    losses_of(1, 1, a);
+    losses_of(1, 1, again);
+    losses_of(1, 2, other);
+    losses_of(2, 1, twice);
+    for (int j = 0; j < 3; j++) {
+        assert_true(a[j] == again[j]);
+        assert_true(a[j] != a[(j + 1) % 3]);
+        assert_true(a[j] != other[j]);
+    }
+    /* Two batches of the same tokens: steps 0 and 1 of the plain run, if both drop anew. */
+    assert_true(fabs(twice[0] - (a[0] + a[1]) / 2) < 1e-6);
+}
+
 /* Sums in another order: a few units in the last place of the largest. */
 static void assert_same_gradients(const rig *one, const rig *two)
 {
