@@ -51,6 +51,7 @@ static const variant VARIANTS[] = {
     {"dss", "dss_kind", "softmax"},
     {"linear-attention", "denominator", "false"},
     {"cosformer", "denominator", "false"},
+    {"retnet", "rotation", "false"},
     {"hgrn", "complex", "false"},
     {"fwp", "feature", "dpfp"},
     {"fwp", "feature", "l2"},
