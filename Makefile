@@ -11,7 +11,7 @@ export CMAKE_GENERATOR = $(if $(shell command -v ninja),Ninja,Unix Makefiles)
 endif
 
 .DEFAULT_GOAL := build
-.PHONY: build test check-full demo bench install debug asan tsan clang fuzz format tidy setup clean help
+.PHONY: build test check-full demo bench install debug asan tsan clang fuzz mutate format tidy setup clean help
 
 build: ## build the program (build/lcsm) and the library (build/liblcsm.so, .a), and say how long it took
 	@scripts/build
@@ -45,6 +45,11 @@ fuzz: ## fuzz every parser with libFuzzer, FUZZ_SECONDS (60) each
 	@cmake --preset fuzz >/dev/null
 	@cmake --build --preset fuzz
 	@scripts/fuzz build-fuzz $(FUZZ_SECONDS)
+
+mutate: ## plant faults one at a time, and see that a test notices each (minutes)
+	@cmake --preset release >/dev/null
+	@cmake --build --preset release
+	@scripts/mutate
 
 format: ## format every C file in place
 	@tools/list-files '*.c' '*.h' | xargs clang-format -i
