@@ -67,6 +67,10 @@ LCSM_API uint64_t lcsm_dataset_bytes(const lcsm_dataset *ds);
 LCSM_API uint64_t lcsm_dataset_words(const lcsm_dataset *ds);
 LCSM_API uint64_t lcsm_dataset_lines(const lcsm_dataset *ds);
 
+/* Bytes of the source text that the vocabulary lacks: they are not in the stream. A part that was
+ * split off knows those of the whole. */
+LCSM_API uint64_t lcsm_dataset_bytes_skipped(const lcsm_dataset *ds);
+
 LCSM_API size_t lcsm_dataset_vocab(const lcsm_dataset *ds);
 LCSM_API size_t lcsm_dataset_skipped(const lcsm_dataset *ds);
 

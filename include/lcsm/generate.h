@@ -70,7 +70,8 @@ typedef struct {
 } lcsm_generate_options;
 
 /* Reads a text. In a new session an empty one is the token that stands before every text. Of the
- * options only `lines` counts. */
+ * options only `lines` counts. Bytes that the vocabulary lacks are skipped, and the log of the
+ * context says how many. */
 LCSM_API lcsm_status lcsm_generate_prompt(lcsm_session *s, const lcsm_tokenizer *tok,
                                           const lcsm_generate_options *options, const char *text,
                                           size_t size, lcsm_error *err);

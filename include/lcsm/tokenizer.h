@@ -3,8 +3,9 @@
  *
  * A tokenizer is a Hugging Face tokenizer.json of the byte-level family (GPT-2, GPT-NeoX, RWKV
  * "20B", Llama 3): added tokens, normalizer, pre-tokenizer, BPE, template. The byte tokenizer,
- * which needs no file, is one too: 256 entries, no merges. Any bytes can be encoded; what is not
- * UTF-8 is encoded byte by byte and comes back as it was.
+ * which needs no file, is one too: 256 entries, no merges. Invalid UTF-8 is encoded byte by byte
+ * and round-trips unchanged. A vocabulary may lack some bytes (GPT-NeoX: C0, C1, F5 to FF) and have
+ * no unknown token: encoding a text that holds one fails, unless LCSM_ENCODE_SKIP is given.
  *
  * Ownership  What _bytes, _load, _train, _create and _encode return, the caller gives to _free; ids
  *            and decoded bytes to free(). _free(NULL) is fine. Other pointers are borrowed and live
@@ -28,6 +29,7 @@ typedef struct lcsm_encoder   lcsm_encoder;
 enum {
     LCSM_ENCODE_SPECIAL  = 1, /* special tokens that stand in the text become their ids */
     LCSM_ENCODE_TEMPLATE = 2, /* the tokens that the post-processor puts around a text */
+    LCSM_ENCODE_SKIP     = 4, /* leave out bytes that the vocabulary lacks, and count them */
 };
 
 LCSM_BEGIN_DECLS
@@ -104,7 +106,9 @@ LCSM_API lcsm_status lcsm_tokenizer_train(lcsm_tokenizer **out, const char *cons
 
 /* ---- encoding --------------------------------------------------------------------------- */
 
-/* All ids of a text; *ids is NULL when there are none. flags are LCSM_ENCODE_... */
+/* All ids of a text; *ids is NULL when there are none. flags are LCSM_ENCODE_... A byte without a
+ * token is LCSM_ERR_FORMAT and the message has the byte and its offset; LCSM_ENCODE_SKIP leaves it
+ * out, and an encoder says how many there were. */
 LCSM_API lcsm_status lcsm_tokenizer_encode(const lcsm_tokenizer *tok, const char *text, size_t size,
                                            unsigned flags, int32_t **ids, size_t *count,
                                            lcsm_error *err);
@@ -128,7 +132,9 @@ LCSM_API lcsm_status lcsm_encoder_feed(lcsm_encoder *enc, const char *text, size
                                        lcsm_error *err);
 /* Ends a text; the next feed begins another. */
 LCSM_API lcsm_status lcsm_encoder_finish(lcsm_encoder *enc, lcsm_error *err);
-LCSM_API void        lcsm_encoder_free(lcsm_encoder *enc);
+/* Bytes left out because the vocabulary lacks them, in all texts so far. */
+LCSM_API uint64_t lcsm_encoder_skipped(const lcsm_encoder *enc);
+LCSM_API void     lcsm_encoder_free(lcsm_encoder *enc);
 
 /* ---- decoding --------------------------------------------------------------------------- */
 

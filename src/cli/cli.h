@@ -90,6 +90,8 @@ typedef struct {
 /* Loads the model of a run folder and, if wanted, its tokenizer: tokenizer.json, or bytes where
  * there is none and the vocabulary is 256. A run of recall has none. Returns EXIT_OK, or an exit
  * code after a message. */
+/* One line on stderr about bytes that the vocabulary lacks; nothing for 0. */
+void cli_say_skipped(const char *command, uint64_t bytes);
 int  cli_run_open(cli_run *r, const char *command, const char *folder, int threads, bool text);
 void cli_run_close(cli_run *r);
 

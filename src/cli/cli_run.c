@@ -66,11 +66,24 @@ static lcsm_status check_task(const char *folder, lcsm_error *err)
     return err->status;
 }
 
+static void warn(void *user, lcsm_log_level level, const char *text)
+{
+    if (level >= LCSM_LOG_WARNING) fprintf(stderr, "lcsm %s: %s\n", (const char *)user, text);
+}
+
+void cli_say_skipped(const char *command, uint64_t bytes)
+{
+    if (bytes == 0) return;
+    fprintf(stderr, "lcsm %s: skipped %llu bytes of text that the vocabulary has no tokens for\n",
+            command, (unsigned long long)bytes);
+}
+
 int cli_run_open(cli_run *r, const char *command, const char *folder, int threads, bool text)
 {
-    lcsm_context_options options = {.threads = threads};
-    lcsm_error           err     = {0};
-    *r                           = (cli_run){0};
+    lcsm_context_options options = {
+        .threads = threads, .log = warn, .log_user = (void *)(uintptr_t)command};
+    lcsm_error err = {0};
+    *r             = (cli_run){0};
     if (lcsm_context_create(&r->ctx, &options, &err) == LCSM_OK
         && (!text || check_task(folder, &err) == LCSM_OK)
         && lcsm_model_load(&r->model, r->ctx, folder, &err) == LCSM_OK

@@ -16,7 +16,7 @@ static const char HELP[] =
     "usage: lcsm tokenizer train FILE|FOLDER... [--vocab N] [--out FILE] [--eos TEXT]\n"
     "                            [--min-count N] [--quiet] [--json]\n"
     "       lcsm tokenizer encode [--tokenizer FILE] [--merges FILE] [--special] [--template]\n"
-    "                            [--json] [TEXT|-]\n"
+    "                            [--invalid refuse|skip] [--json] [TEXT|-]\n"
     "       lcsm tokenizer decode [--tokenizer FILE] [--merges FILE] [--json] [ID...|-]\n"
     "       lcsm tokenizer info   [--tokenizer FILE] [--merges FILE] [--json]\n"
     "\n"
@@ -25,7 +25,8 @@ static const char HELP[] =
     "one; with --merges it is GPT-2's pair of files encoder.json and vocab.bpe. Without "
     "--tokenizer\n"
     "the ids are the bytes of the text. Text and ids are read from stdin when none are given, or\n"
-    "for -; any bytes will do, and come back as they were.\n"
+    "for -. Invalid UTF-8 round-trips unchanged if the vocabulary has every byte; some lack a few\n"
+    "(GPT-NeoX: C0, C1, F5 to FF). A normalizer, such as NFC, changes text.\n"
     "\n"
     "  --vocab N        tokens to learn, 256 bytes and the end of text included; default 8192\n"
     "  --out FILE       where the trained tokenizer goes; default tokenizer.json\n"
@@ -33,8 +34,11 @@ static const char HELP[] =
     "  --min-count N    pairs that come less often are not merged; default 2\n"
     "  --special        special tokens that stand in the text become their ids\n"
     "  --template       add what the tokenizer puts around a text, as <s>\n"
+    "  --invalid skip   leave out bytes that the vocabulary has no token for, and say how many;\n"
+    "                   default refuse: an error with the byte and its offset\n"
     "  --quiet          no progress on stderr\n"
-    "  --json           train {vocab, merges, seconds, out}; encode {ids, count}; decode {text};\n"
+    "  --json           train {vocab, merges, seconds, out}; encode {ids, count, skipped}; decode "
+    "{text};\n"
     "                   info {kind, vocab, tokens, merges, added, special, eos, ...}\n"
     "\n"
     "Training counts words, then merges the pair of tokens that comes most often, of equals that "
@@ -47,7 +51,7 @@ static const char HELP[] =
     "  lcsm tokenizer encode --tokenizer encoder.json --merges vocab.bpe - < text.txt\n";
 
 typedef struct {
-    const char *tokenizer, *merges, *out, *eos;
+    const char *tokenizer, *merges, *out, *eos, *invalid;
     int         vocab, min_count;
     bool        help, json, quiet, special, add_template;
 } settings;
@@ -155,11 +159,18 @@ static lcsm_status feed_stdin(lcsm_encoder *enc, lcsm_error *err)
 static int encode(int count, char **words, const settings *s, const char *command)
 {
     lcsm_error      err;
-    lcsm_tokenizer *tok  = NULL;
-    lcsm_encoder   *enc  = NULL;
-    id_sink         sink = {.list = s->json ? json_array() : NULL};
-    unsigned        flags =
-        (s->special ? LCSM_ENCODE_SPECIAL : 0u) | (s->add_template ? LCSM_ENCODE_TEMPLATE : 0u);
+    lcsm_tokenizer *tok     = NULL;
+    lcsm_encoder   *enc     = NULL;
+    id_sink         sink    = {.list = s->json ? json_array() : NULL};
+    uint64_t        skipped = 0;
+    bool            skip    = s->invalid != NULL && strcmp(s->invalid, "skip") == 0;
+    unsigned        flags   = (s->special ? LCSM_ENCODE_SPECIAL : 0u)
+                   | (s->add_template ? LCSM_ENCODE_TEMPLATE : 0u) | (skip ? LCSM_ENCODE_SKIP : 0u);
+    if (s->invalid != NULL && !skip && strcmp(s->invalid, "refuse") != 0) {
+        fprintf(stderr, "lcsm %s: --invalid is '%s'; expected refuse or skip\n", command,
+                s->invalid);
+        return EXIT_USAGE;
+    }
     if (count > 1) {
         fprintf(stderr, "lcsm %s: one text at a time; put it in quotes\n", command);
         return EXIT_USAGE;
@@ -169,15 +180,22 @@ static int encode(int count, char **words, const settings *s, const char *comman
     if (st == LCSM_OK && (count == 0 || strcmp(words[0], "-") == 0)) st = feed_stdin(enc, &err);
     else if (st == LCSM_OK) st = lcsm_encoder_feed(enc, words[0], strlen(words[0]), &err);
     if (st == LCSM_OK) st = lcsm_encoder_finish(enc, &err);
+    if (st == LCSM_OK) skipped = lcsm_encoder_skipped(enc);
+    bool lacks = enc != NULL && st == LCSM_ERR_FORMAT;
     lcsm_encoder_free(enc);
     lcsm_tokenizer_free(tok);
     if (st != LCSM_OK) {
         json_decref(sink.list);
-        return cli_report(command, &err);
+        if (sink.list == NULL && sink.follows) putchar('\n');
+        int code = cli_report(command, &err);
+        if (lacks) fprintf(stderr, "lcsm %s: --invalid skip leaves such bytes out\n", command);
+        return code;
     }
+    cli_say_skipped(command, skipped);
     if (sink.list != NULL) {
         json_int_t ids = (json_int_t)json_array_size(sink.list);
-        return print_json(command, json_pack("{s:o, s:I}", "ids", sink.list, "count", ids));
+        return print_json(command, json_pack("{s:o, s:I, s:I}", "ids", sink.list, "count", ids,
+                                             "skipped", (json_int_t)skipped));
     }
     putchar('\n');
     return EXIT_OK;
@@ -313,6 +331,7 @@ static int run(int argc, char **argv,
         {"--special", CLI_FLAG, &s.special, 0, 0},
         {"--template", CLI_FLAG, &s.add_template, 0, 0},
         {"--vocab", CLI_COUNT, &s.vocab, 256, 1 << 24},
+        {"--invalid", CLI_TEXT, &s.invalid, 0, 0},
         {"--out", CLI_TEXT, &s.out, 0, 0},
         {"--eos", CLI_TEXT, &s.eos, 0, 0},
         {"--min-count", CLI_COUNT, &s.min_count, 1, INT_MAX},

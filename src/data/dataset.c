@@ -174,6 +174,7 @@ static lcsm_status settle(lcsm_dataset *ds, const char *name, lcsm_error *err)
         ds->text.bytes += h->text.bytes;
         ds->text.words += h->text.words;
         ds->text.lines += h->text.lines;
+        ds->text.skipped += h->text.skipped;
     }
     ds->count = ds->starts[ds->shard_count];
     if (ds->count > 0 && ds->text.bytes > 0) return LCSM_OK;
@@ -296,12 +297,13 @@ lcsm_status lcsm_dataset_split(const lcsm_dataset *ds, double fraction, lcsm_dat
         free(b);
         return lcsm_fail(err, LCSM_ERR_MEMORY, "no memory for a dataset");
     }
-    b->text = measure(b);
-    a->text = (lcsm_text_counts){minus(ds->text.bytes, b->text.bytes),
-                                 minus(ds->text.words, b->text.words),
-                                 minus(ds->text.lines, b->text.lines)};
-    *first  = a;
-    *rest   = b;
+    b->text         = measure(b);
+    b->text.skipped = ds->text.skipped;
+    a->text         = (lcsm_text_counts){minus(ds->text.bytes, b->text.bytes),
+                                         minus(ds->text.words, b->text.words),
+                                         minus(ds->text.lines, b->text.lines), ds->text.skipped};
+    *first          = a;
+    *rest           = b;
     return LCSM_OK;
 }
 
@@ -325,6 +327,11 @@ uint64_t lcsm_dataset_words(const lcsm_dataset *ds)
 uint64_t lcsm_dataset_lines(const lcsm_dataset *ds)
 {
     return ds->text.lines;
+}
+
+uint64_t lcsm_dataset_bytes_skipped(const lcsm_dataset *ds)
+{
+    return ds->text.skipped;
 }
 
 size_t lcsm_dataset_vocab(const lcsm_dataset *ds)

@@ -21,7 +21,7 @@ enum {
     AT_START     = 72,
     AT_ENDS      = 76,
     AT_SUM       = 80,
-    AT_ZEROS     = 88,
+    AT_SKIPPED   = 88,
     AT_HEADER    = 120, /* XXH3 of the bytes before */
 };
 
@@ -66,6 +66,7 @@ void lcsm_shard_pack(unsigned char out[LCSM_SHARD_HEADER], const lcsm_shard_head
     put32(out + AT_START, (uint32_t)head->start);
     put32(out + AT_ENDS, head->ends);
     put64(out + AT_SUM, head->sum);
+    put64(out + AT_SKIPPED, head->text.skipped);
     put64(out + AT_HEADER, XXH3_64bits(out, AT_HEADER));
 }
 
@@ -75,7 +76,8 @@ static void unpack(lcsm_shard_head *head, const unsigned char *in)
         .vocab     = get64(in + AT_VOCAB),
         .tokenizer = get64(in + AT_TOKENIZER),
         .count     = get64(in + AT_COUNT),
-        .text      = {get64(in + AT_BYTES), get64(in + AT_WORDS), get64(in + AT_LINES)},
+        .text      = {get64(in + AT_BYTES), get64(in + AT_WORDS), get64(in + AT_LINES),
+                      get64(in + AT_SKIPPED)},
         .part      = get32(in + AT_PART),
         .last      = get32(in + AT_LAST),
         .start     = (int32_t)get32(in + AT_START),

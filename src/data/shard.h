@@ -11,11 +11,12 @@
 #include "base/file.h"
 
 #define LCSM_SHARD_MAGIC "LCSMTOK\n"
-enum { LCSM_SHARD_MAGIC_SIZE = 8, LCSM_SHARD_HEADER = 128, LCSM_SHARD_VERSION = 1 };
+enum { LCSM_SHARD_MAGIC_SIZE = 8, LCSM_SHARD_HEADER = 128, LCSM_SHARD_VERSION = 2 };
 
 /* The source text that tokens stand for. */
 typedef struct {
     uint64_t bytes, words, lines;
+    uint64_t skipped; /* bytes, of those above, that the vocabulary lacks */
 } lcsm_text_counts;
 
 typedef struct {

@@ -128,6 +128,7 @@ void lcsm_shard_writer_text(lcsm_shard_writer *w, lcsm_text_counts more)
     w->head.text.bytes += more.bytes;
     w->head.text.words += more.words;
     w->head.text.lines += more.lines;
+    w->head.text.skipped += more.skipped;
 }
 
 lcsm_status lcsm_shard_writer_finish(lcsm_shard_writer *w, lcsm_file *memory, lcsm_error *err)

@@ -8,8 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/strbuf.h"
 #include "infer/session.h"
+#include "kernel/context.h"
 #include "model/handle.h"
 
 /* ---- the way out ------------------------------------------------------------------------ */
@@ -169,9 +171,14 @@ lcsm_status lcsm_generate_prompt(lcsm_session *s, const lcsm_tokenizer *tok,
     int32_t       end     = options->lines ? lcsm_tokenizer_eos(tok) : -1;
     lcsm_status   st;
     LCSM_TRY(check(s, tok, err));
-    LCSM_TRY(lcsm_encoder_create(&encoder, tok, LCSM_ENCODE_SPECIAL, read_ids, &r, err));
+    LCSM_TRY(lcsm_encoder_create(&encoder, tok, LCSM_ENCODE_SPECIAL | LCSM_ENCODE_SKIP, read_ids,
+                                 &r, err));
     LCSM_TRY(read_lines(encoder, &r, end, text, size, err));
     LCSM_TRY(flush(&r, err));
+    if (lcsm_encoder_skipped(encoder) > 0)
+        lcsm_log(&s->model->ctx->log, LCSM_LOG_WARNING,
+                 "skipped %llu bytes of the prompt that the vocabulary has no tokens for",
+                 (unsigned long long)lcsm_encoder_skipped(encoder));
     if (s->position == 0) LCSM_TRY(lcsm_session_feed(s, &start, 1, NULL, err));
 cleanup:
     lcsm_encoder_free(encoder);

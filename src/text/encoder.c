@@ -33,6 +33,10 @@ struct lcsm_encoder {
     size_t                word_room;
     int32_t               ids[IDS];
     size_t                count;
+    uint64_t              done;           /* bytes of the text that left the window */
+    uint64_t              skipped;        /* bytes without a token, of all texts */
+    const char           *part, *stretch; /* what is encoded, and the source of its words */
+    size_t                stretch_size;
 };
 
 void lcsm_encoder_free(lcsm_encoder *enc)
@@ -71,17 +75,39 @@ cleanup:
 
 /* ---- words ------------------------------------------------------------------------------ */
 
-/* The tokens of single bytes; a byte that is none becomes the unknown token, or nothing. */
-static size_t spell(const lcsm_tokenizer *tok, const char *word, size_t size, int32_t *ids)
+/* A byte without a token: it is skipped, or the text is refused. A normaliser may have made it, and
+ * then the place is that of the text it was given. */
+static lcsm_status lacks(lcsm_encoder *enc, char byte, lcsm_error *err)
 {
-    size_t count = 0;
+    const char *at = memchr(enc->stretch, byte, enc->stretch_size);
+    if ((enc->flags & LCSM_ENCODE_SKIP) != 0) {
+        enc->skipped++;
+        return LCSM_OK;
+    }
+    if (at == NULL) at = enc->stretch;
+    return lcsm_fail(err, LCSM_ERR_FORMAT,
+                     "byte 0x%02X at offset %llu has no token in the vocabulary",
+                     (unsigned)(unsigned char)byte,
+                     (unsigned long long)(enc->done + (uint64_t)(at - enc->part)));
+}
+
+/* The tokens of single bytes; a byte that is none becomes the unknown token if there is one. */
+static lcsm_status spell(lcsm_encoder *enc, const char *word, size_t size, size_t *count,
+                         lcsm_error *err)
+{
+    const lcsm_tokenizer *tok = enc->tok;
+    lcsm_status           st  = LCSM_OK;
+    int32_t              *ids = enc->word;
+    *count                    = 0;
     for (size_t j = 0; j < size; j++) {
         int32_t id = tok->byte_id[(unsigned char)word[j]];
         if (id < 0) id = tok->unknown;
-        bool fused = tok->fuse_unknown && id == tok->unknown && count > 0 && ids[count - 1] == id;
-        if (id >= 0 && !fused) ids[count++] = id;
+        bool fused = tok->fuse_unknown && id == tok->unknown && *count > 0 && ids[*count - 1] == id;
+        if (id < 0) LCSM_TRY(lacks(enc, word[j], err));
+        else if (!fused) ids[(*count)++] = id;
     }
-    return count;
+cleanup:
+    return st;
 }
 
 static lcsm_status merge(lcsm_encoder *enc, const char *word, size_t size, size_t *count,
@@ -101,8 +127,8 @@ static lcsm_status merge(lcsm_encoder *enc, const char *word, size_t size, size_
         enc->word[0] = whole;
         return LCSM_OK;
     }
-    *count = spell(enc->tok, word, size, enc->word);
-    return lcsm_bpe(&enc->tok->merges, &enc->bpe, enc->word, count, err);
+    lcsm_status st = spell(enc, word, size, count, err);
+    return st != LCSM_OK ? st : lcsm_bpe(&enc->tok->merges, &enc->bpe, enc->word, count, err);
 }
 
 /* An lcsm_word_fn. */
@@ -113,12 +139,14 @@ static lcsm_status take_word(void *user, const char *word, size_t size, lcsm_err
     bool          keep  = size <= LCSM_CACHED_WORD;
     uint64_t      hash  = keep ? lcsm_word_hash(word, size) : 0;
     size_t        count = 0;
+    uint64_t      lost  = enc->skipped;
     if (keep) {
         const int32_t *ids = lcsm_word_cache_find(&enc->cache, hash, word, size, &count);
         if (ids != NULL) return put(enc, ids, count, err);
     }
     LCSM_TRY(merge(enc, word, size, &count, err));
-    if (keep) lcsm_word_cache_put(&enc->cache, hash, word, size, enc->word, count);
+    if (keep && enc->skipped == lost) /* else the next one would not be counted */
+        lcsm_word_cache_put(&enc->cache, hash, word, size, enc->word, count);
     LCSM_TRY(put(enc, enc->word, count, err));
 cleanup:
     return st;
@@ -184,6 +212,12 @@ static size_t foreign(const char *text, size_t size)
     return at;
 }
 
+static void source_of_words(lcsm_encoder *enc, const char *text, size_t size)
+{
+    enc->stretch      = text;
+    enc->stretch_size = size;
+}
+
 /* UTF-8 goes through the stages; each run of other bytes is a word by itself. */
 static lcsm_status raw_stretch(lcsm_encoder *enc, const char *text, size_t size, bool goes_on,
                                lcsm_error *err)
@@ -191,9 +225,11 @@ static lcsm_status raw_stretch(lcsm_encoder *enc, const char *text, size_t size,
     lcsm_status st = LCSM_OK;
     for (size_t at = 0; at < size;) {
         size_t good = lcsm_utf8_check(text + at, size - at);
+        source_of_words(enc, text + at, good);
         if (good > 0) LCSM_TRY(utf8_stretch(enc, text + at, good, goes_on, err));
         at += good;
         size_t bad = foreign(text + at, size - at);
+        source_of_words(enc, text + at, bad);
         if (bad > 0) LCSM_TRY(enc->on_word(enc->word_user, text + at, bad, err));
         at += bad;
         goes_on = true;
@@ -221,9 +257,12 @@ static bool only_bytes(const lcsm_encoder *enc)
 
 static lcsm_status encode_part(lcsm_encoder *enc, const char *text, size_t size, lcsm_error *err)
 {
-    bool goes_on = enc->goes_on;
-    enc->goes_on = true;
-    return around(enc, &enc->tok->raw, text, size, goes_on, raw_stretch, err);
+    bool goes_on   = enc->goes_on;
+    enc->goes_on   = true;
+    enc->part      = text;
+    lcsm_status st = around(enc, &enc->tok->raw, text, size, goes_on, raw_stretch, err);
+    enc->done += size;
+    return st;
 }
 
 /* ---- the window ------------------------------------------------------------------------- */
@@ -319,8 +358,14 @@ lcsm_status lcsm_encoder_finish(lcsm_encoder *enc, lcsm_error *err)
 cleanup:
     enc->window.size = 0;
     enc->count       = 0;
+    enc->done        = 0;
     enc->begun = enc->goes_on = false;
     return st;
+}
+
+uint64_t lcsm_encoder_skipped(const lcsm_encoder *enc)
+{
+    return enc->skipped;
 }
 
 /* NULL: no memory. */

@@ -25,7 +25,7 @@ struct lcsm_tokenizer {
     lcsm_vocab      vocab;
     lcsm_merges     merges;
     int32_t         byte_id[256]; /* -1: the byte is no token */
-    int32_t         unknown;      /* what such a byte becomes; -1: it is left out */
+    int32_t         unknown;      /* what such a byte becomes; -1: it is refused or skipped */
     bool            fuse_unknown; /* neighbours become one */
     bool            ignore_merges;
     size_t          merge_count;

@@ -215,6 +215,17 @@ static void data_progress(void *user, const char *what, uint64_t done, uint64_t 
     lcsm_strbuf_free(&s);
 }
 
+static void say_skipped(const reader *r, uint64_t bytes)
+{
+    lcsm_strbuf s = {0};
+    if (r->hooks->event == NULL || bytes == 0) return;
+    lcsm_strbuf_printf(&s, "skipped %llu bytes of text that the vocabulary has no tokens for",
+                       (unsigned long long)bytes);
+    r->hooks->event(r->hooks->user,
+                    &(lcsm_train_event){.kind = LCSM_TRAIN_NOTE, .text = lcsm_strbuf_text(&s)});
+    lcsm_strbuf_free(&s);
+}
+
 static lcsm_status open_paths(lcsm_dataset **out, reader *r, const json_t *paths, lcsm_error *err)
 {
     size_t       count = json_array_size(paths);
@@ -227,6 +238,7 @@ static lcsm_status open_paths(lcsm_dataset **out, reader *r, const json_t *paths
     lcsm_status st =
         lcsm_dataset_open(out, list, count, r->j->tok, &r->options, data_progress, r, err);
     free(list);
+    if (st == LCSM_OK) say_skipped(r, lcsm_dataset_bytes_skipped(*out));
     return st;
 }
 

@@ -59,6 +59,12 @@ static void gives(const char *json, const char *text, unsigned flags, const char
     lcsm_tokenizer_free(tok);
 }
 
+static lcsm_status drop_ids(void *user, const int32_t *ids, size_t count, lcsm_error *err)
+{
+    (void)user, (void)ids, (void)count, (void)err;
+    return LCSM_OK;
+}
+
 /* ---- the pipeline ----------------------------------------------------------------------- */
 
 TEST(tokenizer_merges_the_lowest_rank_first_and_words_apart)
@@ -74,7 +80,32 @@ TEST(tokenizer_merges_the_lowest_rank_first_and_words_apart)
     gives(json, "a'sb", 0, "0 17 18 1");
     gives(json, "  a", 0, "3 5");
     gives(json, "a1a", 0, "0 8 0");
-    gives(json, "zab", 0, "4"); /* a byte that is no token is left out, as elsewhere */
+}
+
+TEST(tokenizer_bytes_that_the_vocabulary_lacks_are_refused_or_skipped_and_counted)
+{
+    lcsm_tokenizer *tok     = parse("{" BYTE_LEVEL "," MODEL "}");
+    const char      text[]  = "ab ab\xFE\xC0";
+    const char     *parts[] = {"ab z", "ab"};
+    int32_t        *ids;
+    size_t          count;
+    lcsm_encoder   *enc;
+    lcsm_error      err;
+    assert_int_equal(lcsm_tokenizer_encode(tok, text, sizeof text - 1, 0, &ids, &count, &err),
+                     LCSM_ERR_FORMAT);
+    assert_string_equal(err.text, "byte 0xFE at offset 5 has no token in the vocabulary");
+    assert_null(ids);
+    assert_string_equal(ids_of(tok, text, sizeof text - 1, LCSM_ENCODE_SKIP), "4 7");
+    assert_int_equal(lcsm_encoder_create(&enc, tok, LCSM_ENCODE_SKIP, drop_ids, NULL, NULL),
+                     LCSM_OK);
+    for (int turn = 0; turn < 2; turn++) { /* a word that was seen before counts again */
+        for (size_t j = 0; j < 2; j++)
+            assert_int_equal(lcsm_encoder_feed(enc, parts[j], strlen(parts[j]), NULL), LCSM_OK);
+        assert_int_equal(lcsm_encoder_finish(enc, NULL), LCSM_OK);
+        assert_int_equal(lcsm_encoder_skipped(enc), turn + 1);
+    }
+    lcsm_encoder_free(enc);
+    lcsm_tokenizer_free(tok);
 }
 
 TEST(tokenizer_unknown_bytes_become_the_unknown_token)
@@ -147,7 +178,7 @@ TEST(tokenizer_added_tokens_are_found_first)
                                                                                   ": false") "]"
     const char *json = "{" TOKENS "," BYTE_LEVEL "," MODEL "}";
     gives(json, "a<x>a", LCSM_ENCODE_SPECIAL, "0 20 0");
-    gives(json, "a<x>a", 0, "0 0"); /* its letters are no tokens here */
+    gives(json, "a<x>a", LCSM_ENCODE_SKIP, "0 0"); /* its letters are no tokens here */
     gives(json, "ab  a", 0, "22 0");
     gives(json, "ab a", 0, "21 0");
     gives(json, "c1", 0, "23");
