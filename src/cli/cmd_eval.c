@@ -204,7 +204,10 @@ static int run_task(const char *folder, const cli_list *paths, int ends, int thr
     if (lcsm_dataset_open(&data, paths->items, paths->count, run.tok, &o, NULL, NULL, &err)
         != LCSM_OK)
         code = cli_report("eval", &err);
-    else code = evaluate(&run, data, t);
+    else {
+        cli_say_skipped("eval", lcsm_dataset_bytes_skipped(data));
+        code = evaluate(&run, data, t);
+    }
     lcsm_dataset_free(data);
     cli_run_close(&run);
     return code;

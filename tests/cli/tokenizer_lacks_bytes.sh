@@ -21,9 +21,10 @@ while [ $i -lt 200 ]; do
     printf 'ab ba\377 a\n'
     i=$((i + 1))
 done >"$dir/data.txt"
-echo "train, generate:"
+echo "train, eval, generate:"
 for turn in 1 2; do # the second time from the cache
     "$LCSM" train --data "$dir/data.txt" --tokenizer "$dir/tokenizer.json" --method gla --layers 1 --d-model 16 \
         --cache "$dir/cache" --steps 2 --seq-len 16 --batch-size 2 --out "$dir/run$turn" 2>&1 | grep skipped
 done
+"$LCSM" eval "$dir/run1" --data "$dir/data.txt" 2>&1 >/dev/null | grep skipped
 "$LCSM" generate "$dir/run1" --prompt "$(printf 'ab\377c')" --n 1 2>&1 >/dev/null | grep skipped
