@@ -7,6 +7,7 @@ typedef struct {
     const char        *command;
     lcsm_model_config *model;
     lcsm_train_config *train;
+    const char        *method, *code; /* as they were given; NULL: not */
 } settings;
 
 enum { KEY_ROOM = 80 };
@@ -54,17 +55,28 @@ static int take_bare(const settings *s, const char *key)
     return EXIT_USAGE;
 }
 
-static int take_value(const settings *s, const char *key, const char *value)
+static int take_value(settings *s, const char *key, const char *value)
 {
     lcsm_error err;
+    if (strcmp(key, "method") == 0) s->method = value;
+    if (strcmp(key, "code") == 0) s->code = value;
     if (strcmp(key, "method") == 0 && !cli_is_method(s->command, value)) return EXIT_USAGE;
     return set(s, key, value, &err) == LCSM_OK ? EXIT_OK : cli_report(s->command, &err);
+}
+
+/* Which model is meant is said once. */
+static int check_one_model(const settings *s)
+{
+    if (s->method == NULL || s->code == NULL || *s->code == '\0') return EXIT_OK;
+    fprintf(stderr, "lcsm %s: --method %s and --code %s name two models; pass one of them\n",
+            s->command, s->method, s->code);
+    return EXIT_USAGE;
 }
 
 bool cli_take_settings(int *argc, char **argv, lcsm_model_config *model, lcsm_train_config *train,
                        int *code)
 {
-    settings s    = {argv[0], model, train};
+    settings s    = {argv[0], model, train, NULL, NULL};
     int      kept = 1;
     *code         = EXIT_OK;
     for (int j = 1; j < *argc && *code == EXIT_OK; j++) {
@@ -78,5 +90,6 @@ bool cli_take_settings(int *argc, char **argv, lcsm_model_config *model, lcsm_tr
     }
     *argc      = kept;
     argv[kept] = NULL;
+    if (*code == EXIT_OK) *code = check_one_model(&s);
     return *code == EXIT_OK;
 }

@@ -124,15 +124,30 @@ cleanup:
 
 /* ---- config.json ------------------------------------------------------------------------ */
 
+/* A code takes the place of a method, and only what the model reads is said. */
+static bool says(const lcsm_model_config *cfg, const char *key)
+{
+    if (strcmp(key, "method") == 0) return cfg->code[0] == '\0';
+    if (strcmp(key, "code") == 0) return cfg->code[0] != '\0';
+    return lcsm_model_config_reads(cfg, key);
+}
+
+static void drop_unsaid(const lcsm_model_config *cfg, json_t *object)
+{
+    for (size_t j = 0; j < LCSM_MODEL_KEYS.count; j++)
+        if (!says(cfg, LCSM_MODEL_KEYS.rows[j].name))
+            (void)json_object_del(object, LCSM_MODEL_KEYS.rows[j].name);
+}
+
 json_t *lcsm_model_config_json(const lcsm_model_config *cfg)
 {
     json_t *o  = json_object();
     bool    ok = o != NULL && json_object_set_new(o, "model_type", json_string(MODEL_TYPE)) == 0
            && json_object_set_new(o, "format_version", json_integer(LCSM_CONFIG_VERSION)) == 0
            && lcsm_keys_write(&LCSM_MODEL_KEYS, cfg, o);
-    if (ok) return o;
-    json_decref(o);
-    return NULL;
+    if (ok) drop_unsaid(cfg, o);
+    else json_decref(o);
+    return ok ? o : NULL;
 }
 
 /* A released model has another model_type, and what to do with it. */
@@ -168,6 +183,7 @@ lcsm_status lcsm_model_config_load(lcsm_model_config *cfg, const char *folder, l
     if (!json_is_object(doc.root)) LCSM_TRY(lcsm_json_fail(&root, err, "an object"));
     LCSM_TRY(check_type(&root, err));
     LCSM_TRY(lcsm_keys_pick(&LCSM_MODEL_KEYS, cfg, doc.root, path, err));
+    if (cfg->code[0] != '\0') memcpy(cfg->method, "code", sizeof "code");
     LCSM_TRY(lcsm_model_config_check(cfg, err));
 cleanup:
     lcsm_json_doc_free(&doc);

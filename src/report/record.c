@@ -10,7 +10,6 @@
 #include "format/keys.h"
 #include "format/run_folder.h"
 #include "format/safetensors.h"
-#include "report/rank.h"
 
 enum { METRICS_SIZE = 256 << 20 };
 
@@ -29,12 +28,11 @@ typedef struct {
     {                                                                                              \
 #name, offsetof(lcsm_eval_line, name)                                                      \
     }
-static const field TRAIN_FIELDS[] = {
-    TRAIN(step), TRAIN(tokens),    TRAIN(seconds),          TRAIN(loss),
-    TRAIN(lr),   TRAIN(grad_norm), TRAIN(tokens_per_second)};
-static const field EVAL_FIELDS[] = {EVAL(step),    EVAL(tokens),     EVAL(seconds),
-                                    EVAL(loss),    EVAL(perplexity), EVAL(bits_per_byte),
-                                    EVAL(accuracy)};
+static const field TRAIN_FIELDS[] = {TRAIN(step), TRAIN(tokens), TRAIN(seconds),
+                                     TRAIN(loss), TRAIN(lr),     TRAIN(grad_norm)};
+static const field EVAL_FIELDS[]  = {EVAL(step),    EVAL(tokens),     EVAL(seconds),
+                                     EVAL(loss),    EVAL(perplexity), EVAL(bits_per_byte),
+                                     EVAL(accuracy)};
 
 static void take_fields(void *to, const json_t *line, const field *fields, size_t count)
 {
@@ -71,6 +69,7 @@ static void take_total(lcsm_record *r, const json_t *line)
     take_number(&r->seconds, line, "seconds");
     take_number(&r->steps, line, "step");
     take_number(&r->tokens, line, "tokens");
+    take_number(&r->speed, line, "tokens_per_second");
 }
 
 static bool take_train(lcsm_record *r, const json_t *line)
@@ -199,7 +198,8 @@ lcsm_status lcsm_record_read(lcsm_record *out, const char *folder, lcsm_error *e
     lcsm_file   file = {0};
     lcsm_error  why  = {.status = LCSM_OK};
     char        path[LCSM_PATH_MAX];
-    *out = (lcsm_record){.seconds = NAN, .steps = NAN, .tokens = NAN, .peak_memory_bytes = NAN};
+    *out = (lcsm_record){
+        .seconds = NAN, .steps = NAN, .tokens = NAN, .speed = NAN, .peak_memory_bytes = NAN};
     (void)snprintf(out->folder, sizeof out->folder, "%s", folder);
     out->parameters = count_parameters(out);
     LCSM_TRY(lcsm_path_join(path, folder, LCSM_RUN_CONFIG, err));
@@ -248,54 +248,10 @@ const char *lcsm_record_state_name(lcsm_record_state state)
 
 /* ---- figures ------------------------------------------------------------------------------- */
 
-/* The lines' own speed, in targets: tokens that count in the loss. */
-static size_t own_speeds(double *out, const lcsm_record *r)
-{
-    size_t n = 0;
-    for (size_t j = 0; j < r->train_count; j++)
-        if (isfinite(r->train[j].tokens_per_second)) out[n++] = r->train[j].tokens_per_second;
-    return n;
-}
-
-static bool evaluates(const lcsm_record *r, double from, double to)
-{
-    for (size_t j = 0; j < r->eval_count; j++)
-        if (r->eval[j].step >= from && r->eval[j].step < to) return true;
-    return false;
-}
-
-/* Updates a second in each piece between two lines. One with an evaluation says nothing about
- * training. */
-static size_t piece_speeds(double *out, const lcsm_record *r)
-{
-    size_t n = 0;
-    for (size_t j = 1; j < r->train_count; j++) {
-        const lcsm_train_line *a = &r->train[j - 1], *b = &r->train[j];
-        double                 speed = (b->step - a->step) / (b->seconds - a->seconds);
-        if (isfinite(speed) && !evaluates(r, a->step, b->step)) out[n++] = speed;
-    }
-    return n;
-}
-
-/* Tokens that are read in a second of training: the median of pieces or, where all have an
- * evaluation, of the lines' own speed. */
+/* Tokens that a second of steps reads: the mean over the run, which every line has so far. */
 static double speed_of(const lcsm_record *r)
 {
-    static const char *const factors[] = {"batch_size", "seq_len", "accumulate"};
-    double                  *speeds = malloc((r->train_count + 1) * sizeof *speeds), update = 1;
-    if (speeds == NULL) return NAN;
-    for (size_t j = 0; j < COUNT(factors); j++)
-        update *= lcsm_json_number(r->config.root, factors[j]);
-    size_t n      = piece_speeds(speeds, r);
-    double factor = update;
-    if (n == 0) {
-        n      = own_speeds(speeds, r);
-        factor = update * r->steps / r->tokens;
-    }
-    lcsm_sort(speeds, n);
-    double speed = factor * lcsm_quantile(speeds, n, 0.5);
-    free(speeds);
-    return speed;
+    return r->speed;
 }
 
 static double tokens_of(const lcsm_record *r)
@@ -386,8 +342,7 @@ double lcsm_record_value(const lcsm_record *r, const lcsm_metric *metric)
 {
     size_t row = row_of(metric);
     if (METRICS[row].of_run != NULL) return METRICS[row].of_run(r);
-    double valid = best_eval(r, metric, false);
-    return isfinite(valid) ? valid : best_eval(r, metric, true);
+    return best_eval(r, metric, false);
 }
 
 double lcsm_record_test(const lcsm_record *r, const lcsm_metric *metric)

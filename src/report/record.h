@@ -20,7 +20,7 @@ enum { LCSM_INSPECT_VERSION = 3 };
 
 /* Numbers that a line does not have are NaN. */
 typedef struct {
-    double step, tokens, seconds, loss, lr, grad_norm, tokens_per_second;
+    double step, tokens, seconds, loss, lr, grad_norm;
 } lcsm_train_line;
 
 typedef struct {
@@ -46,8 +46,8 @@ typedef struct {
     lcsm_train_line  *train;
     lcsm_eval_line   *eval;
     size_t            train_count, eval_count, broken; /* broken: lines that are no JSON */
-    double            seconds, steps, tokens, peak_memory_bytes; /* up to the last line */
-    double            parameters;                                /* numbers in the weights */
+    double            seconds, steps, tokens, speed, peak_memory_bytes; /* up to the last line */
+    double            parameters;                                       /* numbers in the weights */
 } lcsm_record;
 
 /* Reads what is there. Only lack of memory is an error; what else is wrong is in the record. */
@@ -63,8 +63,8 @@ typedef struct {
     bool        higher; /* is better */
 } lcsm_metric;
 
-/* perplexity, bits_per_byte, loss, accuracy, speed (tokens read in a second of training),
- * peak_memory_bytes, seconds, steps, tokens or parameters; NULL for another name. */
+/* perplexity, bits_per_byte, loss, accuracy, speed (tokens read in a second of steps, without
+ * evaluation), peak_memory_bytes, seconds, steps, tokens or parameters; NULL for another name. */
 const lcsm_metric *lcsm_metric_find(const char *name);
 /* Whether it comes from evaluations, and not from the run as a whole. */
 bool lcsm_metric_evaluated(const lcsm_metric *metric);
@@ -72,7 +72,7 @@ bool lcsm_metric_evaluated(const lcsm_metric *metric);
 lcsm_status lcsm_metric_read(const lcsm_metric **out, lcsm_json name, lcsm_error *err);
 
 /* Its value for a run, NaN if the run does not have it: of perplexity, bits, loss and accuracy the
- * best evaluation on the validation set, or on the test set if there is no other. */
+ * best evaluation on the validation set. What was measured on the test set is lcsm_record_test. */
 double lcsm_record_value(const lcsm_record *r, const lcsm_metric *metric);
 
 /* The same at the last evaluation on the test set. */

@@ -54,9 +54,11 @@ static void overview(lcsm_doc *d, const lcsm_record *records, size_t count)
         }
         lcsm_table_cell(&t, "%s", lcsm_section_time(text, r->seconds));
     }
-    lcsm_doc_table(d, &t,
-                   "Loss, perplexity, bits per byte and accuracy are the best of a run's "
-                   "evaluations on the validation set (on the test set if it has no other).");
+    lcsm_doc_table(
+        d, &t,
+        "Loss, perplexity, bits per byte and accuracy are the best of a run's "
+        "evaluations on the validation set. Tokens/s are those that a second of training "
+        "steps reads, without evaluation: the mean over the run.");
 }
 
 static void facts(lcsm_doc *d, const lcsm_record *r)

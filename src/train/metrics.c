@@ -129,52 +129,74 @@ bool lcsm_score_better(const lcsm_score *a, const lcsm_score *b, lcsm_task task)
     return !(a->loss >= b->loss);
 }
 
-typedef struct {
-    int64_t    step, evaluated;
-    lcsm_task  task;
-    lcsm_score best;
-    bool       lost; /* an evaluation that is removed beats the best */
-} rewinding;
-
 /* A test belongs to the end of a run, and is made again with it. */
-static bool stays(rewinding *r, const json_t *object)
+static bool stays(const lcsm_metrics_point *at, const json_t *object)
 {
-    const json_t *at   = json_object_get(object, "step");
+    const json_t *step = json_object_get(object, "step");
     bool          eval = strcmp(text_of(object, "kind"), "eval") == 0;
-    if (!json_is_integer(at) || strcmp(text_of(object, "kind"), "end") == 0
-        || strcmp(text_of(object, "split"), "test") == 0)
-        return false;
-    if (json_integer_value(at) <= (eval ? r->evaluated : r->step)) return true;
-    lcsm_score score = {lcsm_json_number(object, "loss"), lcsm_json_number(object, "accuracy")};
-    if (eval && lcsm_score_better(&score, &r->best, r->task)) r->lost = true;
-    return false;
+    return json_is_integer(step) && strcmp(text_of(object, "kind"), "end") != 0
+        && strcmp(text_of(object, "split"), "test") != 0
+        && json_integer_value(step) <= (eval ? at->evaluated : at->step);
 }
 
-lcsm_status lcsm_metrics_rewind(const char *run, int64_t step, int64_t evaluated, lcsm_task task,
-                                lcsm_score *best, lcsm_error *err)
+static bool beats(const lcsm_metrics_point *at, const json_t *object)
 {
-    rewinding   r    = {step, evaluated, task, *best, false};
-    lcsm_status st   = LCSM_OK;
+    lcsm_score score = {lcsm_json_number(object, "loss"), lcsm_json_number(object, "accuracy")};
+    return strcmp(text_of(object, "kind"), "eval") == 0
+        && strcmp(text_of(object, "split"), "test") != 0
+        && lcsm_score_better(&score, &at->best, at->task);
+}
+
+/* The lines that stay, and whether one of the others beats the best. */
+typedef struct {
+    lcsm_strbuf kept;
+    bool        beaten;
+} scan;
+
+static lcsm_status scan_lines(scan *s, const char *path, const lcsm_metrics_point *point,
+                              lcsm_error *err)
+{
     lcsm_file   file = {0};
-    lcsm_strbuf kept = {0};
-    char        path[LCSM_PATH_MAX];
-    LCSM_TRY(lcsm_path_join(path, run, LCSM_RUN_METRICS, err));
-    if (!lcsm_path_exists(path)) return LCSM_OK;
-    LCSM_TRY(lcsm_file_read(&file, path, (size_t)1 << 40, err));
+    lcsm_status st   = lcsm_file_read(&file, path, (size_t)1 << 40, err);
+    if (st != LCSM_OK) return st;
     const char *text = (const char *)file.data;
     for (size_t at = 0; at < file.size;) {
         const char *stop   = memchr(text + at, '\n', file.size - at);
         size_t      size   = stop == NULL ? file.size - at : (size_t)(stop - text) - at;
         json_t     *object = stop == NULL ? NULL : json_loadb(text + at, size, 0, NULL);
-        if (stays(&r, object)) lcsm_strbuf_bytes(&kept, text + at, size + 1);
+        if (stays(point, object)) lcsm_strbuf_bytes(&s->kept, text + at, size + 1);
+        else if (beats(point, object)) s->beaten = true;
         json_decref(object);
         at += size + 1;
     }
-    if (kept.failed) LCSM_TRY(lcsm_fail(err, LCSM_ERR_MEMORY, "no room for %s", path));
-    LCSM_TRY(lcsm_file_write_atomic(path, lcsm_strbuf_text(&kept), kept.size, err));
-    if (r.lost) *best = (lcsm_score){NAN, NAN};
-cleanup:
-    lcsm_strbuf_free(&kept);
     lcsm_file_close(&file);
+    return s->kept.failed ? lcsm_fail(err, LCSM_ERR_MEMORY, "no room for %s", path) : LCSM_OK;
+}
+
+lcsm_status lcsm_metrics_beaten(const char *run, const lcsm_metrics_point *at, bool *beaten,
+                                lcsm_error *err)
+{
+    scan        s  = {0};
+    lcsm_status st = LCSM_OK;
+    char        path[LCSM_PATH_MAX];
+    LCSM_TRY(lcsm_path_join(path, run, LCSM_RUN_METRICS, err));
+    if (lcsm_path_exists(path)) LCSM_TRY(scan_lines(&s, path, at, err));
+    *beaten = s.beaten;
+cleanup:
+    lcsm_strbuf_free(&s.kept);
+    return st;
+}
+
+lcsm_status lcsm_metrics_rewind(const char *run, const lcsm_metrics_point *at, lcsm_error *err)
+{
+    scan        s  = {0};
+    lcsm_status st = LCSM_OK;
+    char        path[LCSM_PATH_MAX];
+    LCSM_TRY(lcsm_path_join(path, run, LCSM_RUN_METRICS, err));
+    if (!lcsm_path_exists(path)) return LCSM_OK;
+    LCSM_TRY(scan_lines(&s, path, at, err));
+    LCSM_TRY(lcsm_file_write_atomic(path, lcsm_strbuf_text(&s.kept), s.kept.size, err));
+cleanup:
+    lcsm_strbuf_free(&s.kept);
     return st;
 }

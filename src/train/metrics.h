@@ -34,10 +34,20 @@ typedef struct {
 /* By the loss, and in recall by the accuracy first; anything is better than nothing. */
 bool lcsm_score_better(const lcsm_score *a, const lcsm_score *b, lcsm_task task);
 
-/* Removes the lines of updates after `step` and of evaluations after `evaluated`, which a resumed
- * run writes again, and ends and tests. The best score becomes nothing if one that is removed beats
- * it: its model has taken the place of the best one. */
-lcsm_status lcsm_metrics_rewind(const char *run, int64_t step, int64_t evaluated, lcsm_task task,
-                                lcsm_score *best, lcsm_error *err);
+/* Where a resumed run goes on: its last step and evaluation, and its best score. */
+typedef struct {
+    int64_t    step, evaluated;
+    lcsm_task  task;
+    lcsm_score best;
+} lcsm_metrics_point;
+
+/* Removes the lines of steps and evaluations after the point, which a resumed run writes again, and
+ * ends and tests. */
+lcsm_status lcsm_metrics_rewind(const char *run, const lcsm_metrics_point *at, lcsm_error *err);
+
+/* Whether an evaluation after the point beats the best score: its model has taken the place of the
+ * best one. Asked before the lines are removed. */
+lcsm_status lcsm_metrics_beaten(const char *run, const lcsm_metrics_point *at, bool *beaten,
+                                lcsm_error *err);
 
 #endif

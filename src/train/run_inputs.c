@@ -20,11 +20,11 @@ enum { DATA, VALID, TEST };
 static const char *const PATHS[]  = {[DATA] = "data", [VALID] = "valid", [TEST] = "test"};
 static const char *const OTHERS[] = {"model_type", "format_version", "data", "valid", "test"};
 
-/* The keys of both tables; NULL when there is no memory. */
+/* The keys of both tables that are read; NULL when there is no memory. */
 static json_t *settings_json(const lcsm_model_config *model, const lcsm_train_config *train)
 {
     json_t *object = lcsm_model_config_json(model);
-    if (object != NULL && lcsm_keys_write(&LCSM_TRAIN_KEYS, train, object)) return object;
+    if (object != NULL && lcsm_train_config_write(train, object)) return object;
     json_decref(object);
     return NULL;
 }
@@ -85,7 +85,7 @@ static lcsm_status check_same(const char *key, json_t *want, json_t *have, lcsm_
 {
     json_t *a = json_object_get(want, key), *b = json_object_get(have, key);
     char    given[LCSM_KEY_TEXT_SIZE], own[LCSM_KEY_TEXT_SIZE];
-    if (json_equal(a, b)) return LCSM_OK;
+    if (a == b || json_equal(a, b)) return LCSM_OK;
     return lcsm_fail(err, LCSM_ERR_CONFIG,
                      "%s is %s, but the run has %s; a run keeps its model: leave it out, or train "
                      "in another folder",
@@ -106,6 +106,7 @@ static lcsm_status check_resumed(lcsm_run_inputs *j, lcsm_error *err)
     if (want == NULL || have == NULL)
         LCSM_TRY(lcsm_fail(err, LCSM_ERR_MEMORY, "no room for the settings of a run"));
     LCSM_TRY(check_same("task", want, have, err));
+    LCSM_TRY(check_same("code", want, have, err));
     for (size_t k = 0; k < LCSM_MODEL_KEYS.count; k++)
         LCSM_TRY(check_same(LCSM_MODEL_KEYS.rows[k].name, want, have, err));
 cleanup:
@@ -197,8 +198,15 @@ typedef struct {
     lcsm_run_inputs        *j;
     const lcsm_train_hooks *hooks;
     lcsm_dataset_options    options;
-    time_t                  said; /* when progress was last told */
+    time_t                  said;     /* when progress was last told */
+    bool                    own_test; /* the text of the test is that of the run to resume */
 } reader;
+
+static void tell(const reader *r, const lcsm_strbuf *s)
+{
+    lcsm_train_event e = {.kind = LCSM_TRAIN_NOTE, .text = lcsm_strbuf_text(s)};
+    if (r->hooks->event != NULL) r->hooks->event(r->hooks->user, &e);
+}
 
 /* Told every other second; what takes less is not worth a line. */
 static void data_progress(void *user, const char *what, uint64_t done, uint64_t total)
@@ -210,8 +218,7 @@ static void data_progress(void *user, const char *what, uint64_t done, uint64_t 
     r->said = now;
     lcsm_strbuf_printf(&s, "reading %s: %.1f of %.1f MB", what, (double)done / 1e6,
                        (double)total / 1e6);
-    r->hooks->event(r->hooks->user,
-                    &(lcsm_train_event){.kind = LCSM_TRAIN_NOTE, .text = lcsm_strbuf_text(&s)});
+    tell(r, &s);
     lcsm_strbuf_free(&s);
 }
 
@@ -242,6 +249,24 @@ static lcsm_status open_paths(lcsm_dataset **out, reader *r, const json_t *paths
     return st;
 }
 
+/* Training does not depend on the text of the test: where it is gone, the run goes on without. */
+static lcsm_status open_one(reader *r, size_t k, lcsm_error *err)
+{
+    lcsm_run_inputs *j   = r->j;
+    lcsm_error       why = {0};
+    lcsm_strbuf      s   = {0};
+    lcsm_status      st  = open_paths(&j->texts[k], r, j->paths[k], &why);
+    if (k == TEST && r->own_test && st == LCSM_ERR_IO) {
+        lcsm_strbuf_printf(&s, "no test at the end: %s; pass --test to name the text anew",
+                           why.text);
+        tell(r, &s);
+        lcsm_strbuf_free(&s);
+        return LCSM_OK;
+    }
+    if (st != LCSM_OK && err != NULL) *err = why;
+    return st;
+}
+
 static lcsm_status open_text(reader *r, lcsm_error *err)
 {
     lcsm_run_inputs *j  = r->j;
@@ -249,7 +274,7 @@ static lcsm_status open_text(reader *r, lcsm_error *err)
     if (j->paths[DATA] == NULL)
         return lcsm_fail(err, LCSM_ERR_ARGUMENT, "no data; say which files or folders of text");
     for (size_t k = 0; k < COUNT(PATHS); k++)
-        if (j->paths[k] != NULL) LCSM_TRY(open_paths(&j->texts[k], r, j->paths[k], err));
+        if (j->paths[k] != NULL) LCSM_TRY(open_one(r, k, err));
     const lcsm_dataset *train = j->texts[DATA], *valid = j->texts[VALID], *test = j->texts[TEST];
     if (valid == NULL && j->cfg.valid_fraction > 0) {
         LCSM_TRY(
@@ -278,7 +303,8 @@ static lcsm_status open_lm(lcsm_run_inputs *j, const lcsm_train_job *want,
     reader r   = {j,
                   hooks,
                   {.cache = want->cache, .ends = eos ? LCSM_ENDS_LINE : LCSM_ENDS_NEVER},
-                  time(NULL)};
+                  time(NULL),
+                  want->test_count == 0};
     LCSM_TRY(open_text(&r, err));
 cleanup:
     return st;

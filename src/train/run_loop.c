@@ -316,13 +316,25 @@ cleanup:
     return st;
 }
 
+/* Where a model of what is given up has taken the place of the best one, no model counts as best;
+ * a checkpoint says so before the lines that show it are removed, so that a run which is killed
+ * here knows it too. */
 static lcsm_status rewind_metrics(lcsm_training *r, lcsm_error *err)
 {
-    lcsm_score  best    = {r->at.best_loss, r->at.best_accuracy};
-    lcsm_status st      = lcsm_metrics_rewind(r->in.run, r->at.step, r->at.evaluated,
-                                              (lcsm_task)r->in.cfg.task, &best, err);
-    r->at.best_loss     = best.loss;
-    r->at.best_accuracy = best.accuracy;
+    lcsm_status        st = LCSM_OK;
+    bool               beaten;
+    lcsm_metrics_point at = {r->at.step,
+                             r->at.evaluated,
+                             (lcsm_task)r->in.cfg.task,
+                             {r->at.best_loss, r->at.best_accuracy}};
+    LCSM_TRY(lcsm_metrics_beaten(r->in.run, &at, &beaten, err));
+    if (beaten) {
+        r->at.best_loss = r->at.best_accuracy = NAN;
+        if (r->at.step > 0)
+            LCSM_TRY(lcsm_run_checkpoint_save(r->in.run, r->in.trainer, &r->at, SIZE_MAX, err));
+    }
+    LCSM_TRY(lcsm_metrics_rewind(r->in.run, &at, err));
+cleanup:
     return st;
 }
 

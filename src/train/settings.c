@@ -127,6 +127,14 @@ static bool reads(const lcsm_train_config *cfg, size_t row)
     return (cfg->task == LCSM_TASK_LM) == (strcmp(OWNED[row].task, "lm") == 0);
 }
 
+bool lcsm_train_config_write(const lcsm_train_config *cfg, json_t *object)
+{
+    if (!lcsm_keys_write(&LCSM_TRAIN_KEYS, cfg, object)) return false;
+    for (size_t j = 0; j < COUNT(OWNED); j++)
+        if (!reads(cfg, j)) (void)json_object_del(object, OWNED[j].key);
+    return true;
+}
+
 static void drop_unused(lcsm_train_config *cfg)
 {
     for (size_t j = 0; j < COUNT(OWNED); j++)
@@ -193,11 +201,23 @@ static lcsm_status known_keys(json_t *object, const char *path, lcsm_error *err)
     return LCSM_OK;
 }
 
-/* A run's config.json says more than its settings, and has all of them, read or not. */
+/* A run's config.json says more than its settings; one of an earlier version has all of them, read
+ * or not, and a method beside its code. */
 static bool is_of_run(const json_t *object)
 {
     const char *type = json_string_value(json_object_get(object, "model_type"));
     return type != NULL && strcmp(type, "lcsm") == 0;
+}
+
+static lcsm_status one_model(const json_t *object, const char *path, lcsm_error *err)
+{
+    const char *method = json_string_value(json_object_get(object, "method"));
+    const char *code   = json_string_value(json_object_get(object, "code"));
+    if (method == NULL || code == NULL || *code == '\0') return LCSM_OK;
+    return lcsm_fail(err, LCSM_ERR_CONFIG,
+                     "%s: \"method\" is %.40s and \"code\" is %.40s, but a model is one of them; "
+                     "remove the other",
+                     path, method, code);
 }
 
 lcsm_status lcsm_settings_read(const char *path, lcsm_model_config *model, lcsm_train_config *train,
@@ -206,7 +226,10 @@ lcsm_status lcsm_settings_read(const char *path, lcsm_model_config *model, lcsm_
     lcsm_json_doc doc = {0};
     lcsm_status   st  = LCSM_OK;
     LCSM_TRY(lcsm_json_doc_read(&doc, path, LCSM_JSON_CONFIG_SIZE, err));
-    if (!is_of_run(doc.root)) LCSM_TRY(known_keys(doc.root, path, err));
+    if (!is_of_run(doc.root)) {
+        LCSM_TRY(known_keys(doc.root, path, err));
+        LCSM_TRY(one_model(doc.root, path, err));
+    }
     LCSM_TRY(lcsm_keys_pick(&LCSM_MODEL_KEYS, model, doc.root, path, err));
     LCSM_TRY(lcsm_keys_pick(&LCSM_TRAIN_KEYS, train, doc.root, path, err));
     if (json_object_get(doc.root, "method") != NULL && json_object_get(doc.root, "code") == NULL)

@@ -12,6 +12,9 @@ extern const lcsm_keys LCSM_TRAIN_KEYS;
 /* What goes together. */
 lcsm_status lcsm_train_config_check(const lcsm_train_config *cfg, lcsm_error *err);
 
+/* The settings that the task reads into the object; false when there is no memory. */
+bool lcsm_train_config_write(const lcsm_train_config *cfg, json_t *object);
+
 lcsm_adamw_config lcsm_train_adamw(const lcsm_train_config *cfg);
 
 /* total and epoch are counted in updates. */

@@ -22,8 +22,8 @@ grep -c '"vocab": 300' run/config.json
 $LCSM train --resume --out run --steps 2 --quiet | grep -c '2 steps'
 $LCSM generate run --prompt a --n 5 --quiet >out && echo written
 # A model that an earlier version saved with such a setting is still good.
-sed -i 's/"oscillation": "outer"/"oscillation": "row"/; s/"state_size": 0/"state_size": 8/; s/"pairs": 4/"pairs": 5/' run/config.json
-grep -c '"oscillation": "row"\|"state_size": 8\|"pairs": 5' run/config.json
+sed -i 's/"flavour"/"oscillation": "row", "state_size": 8, "pairs": 5, "code": "", "flavour"/' run/config.json
+grep -c '"oscillation": "row", "state_size": 8, "pairs": 5' run/config.json
 $LCSM generate run --prompt a --n 5 --quiet >again && cmp out again && echo same
 $LCSM train --resume --out run --steps 3 --quiet | grep -c '3 steps'
 try --resume --pairs 6
@@ -36,3 +36,16 @@ done
 # A recipe may name another model than the one that is trained.
 echo '{"method": "gla", "heads": 2}' >recipe.json
 $LCSM train --data text --recipe ./recipe.json --method mamba $small --out other --quiet | grep -c '1 steps'
+# A model has one name; of a recipe and a flag the flag counts.
+try --data text --method gla --code 1-1-1-0
+try --data text --code 1-1-1-0 --method=gla
+echo '{"method": "gla", "code": "1-1-1-0"}' >both.json
+try --data text --config both.json
+try --data text --recipe ./both.json
+$LCSM train --data text --recipe ./recipe.json --code 1-1-1-0 $small --out code --quiet | grep -c '1 steps'
+# The settings of a run are those that its model reads.
+grep -E '"(method|code|heads|s4_kind|raw|expand.from|pairs)"' code/config.json
+# Those of earlier versions have a method beside a code, and all keys.
+sed -i 's/"code"/"method": "gla", "heads": 0, "raw": false, "pairs": 4, "code"/' code/config.json
+$LCSM train --resume --out code --steps 2 --quiet | grep -c '2 steps'
+$LCSM train --config code/config.json --data text --out like2 --quiet | grep -c '2 steps'

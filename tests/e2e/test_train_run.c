@@ -18,8 +18,9 @@ typedef struct {
     lcsm_train_config train;
     const char       *data[1];
     char              text[512];
-    int               stop_at, updates, evals, notes;
+    int               stop_at, updates, evals, notes, gone;
     int               stop_evals; /* stop once there were so many evaluations; 0: never */
+    bool              stop_now;   /* before anything is done */
     bool              tests;      /* the text is that of all three: data, valid and test */
     double            valid_loss; /* of the last evaluation */
     double            time, tick; /* of a clock that goes on by a tick whenever it is read */
@@ -98,13 +99,14 @@ static void on_event(void *user, const lcsm_train_event *e)
     if (e->kind == LCSM_TRAIN_EVAL && strcmp(e->split, "valid") == 0)
         r->valid_loss = e->tally.loss / (double)e->tally.count;
     r->notes += e->kind == LCSM_TRAIN_NOTE && strstr(e->text, "passed over") != NULL;
+    r->gone += e->kind == LCSM_TRAIN_NOTE && strstr(e->text, "no test at the end") != NULL;
     watch_time(r, e);
 }
 
 static bool on_stop(void *user)
 {
     const rig *r = user;
-    return (r->stop_at > 0 && r->updates >= r->stop_at)
+    return r->stop_now || (r->stop_at > 0 && r->updates >= r->stop_at)
         || (r->stop_evals > 0 && r->evals >= r->stop_evals);
 }
 
@@ -242,8 +244,9 @@ TEST(train_tests_the_best_model_once_at_its_end)
     rig_free(&r);
 }
 
-/* The files of a killed run: a model that is newer than the checkpoint it goes on from. */
-TEST(train_resumed_after_a_kill_with_another_rate_tests_a_model_it_has_measured)
+/* The files of a killed run: a model that is newer than the checkpoint it goes on from. A run that
+ * is killed twice comes to no checkpoint in between. */
+static void killed_and_resumed(int times)
 {
     rig               r;
     lcsm_train_result out;
@@ -260,9 +263,51 @@ TEST(train_resumed_after_a_kill_with_another_rate_tests_a_model_it_has_measured)
         free(data);
     }
     r.train.lr = 3;
+    for (r.stop_now = true; times > 1; times--)
+        assert_int_equal(go(&r, "a", true, &out, NULL), LCSM_OK);
+    r.stop_now = false;
     assert_int_equal(go(&r, "a", true, &out, NULL), LCSM_OK);
     assert_int_equal(r.updates, 6);
     assert_true(out.test_loss == out.best_loss);
+    rig_free(&r);
+}
+
+TEST(train_resumed_after_a_kill_with_another_rate_tests_a_model_it_has_measured)
+{
+    killed_and_resumed(1);
+    killed_and_resumed(2);
+}
+
+TEST(train_resumed_without_its_test_text_goes_on_without_a_test)
+{
+    rig               r;
+    lcsm_train_result out;
+    lcsm_error        err = {0};
+    const char       *other;
+    rig_make(&r);
+    temp_write(&r.f, "other.txt", "a text that goes", 16);
+    other         = temp_path(&r.f, "other.txt");
+    r.train.steps = 3, r.train.save_every = 0;
+    lcsm_train_job job = {.model      = &r.model,
+                          .train      = &r.train,
+                          .data       = r.data,
+                          .test       = &other,
+                          .data_count = 1,
+                          .test_count = 1};
+    char           path[512];
+    char           name[512];
+    snprintf(name, sizeof name, "%s", other);
+    other = name;
+    snprintf(path, sizeof path, "%s", temp_path(&r.f, "a"));
+    job.out = path;
+    assert_int_equal(lcsm_train(r.ctx, &job, NULL, &out, &err), LCSM_OK);
+    assert_true(isfinite(out.test_loss));
+    assert_int_equal(remove(name), 0);
+    r.train.steps = 5;
+    assert_int_equal(go(&r, "a", true, &out, &err), LCSM_OK);
+    assert_int_equal(out.steps, 5);
+    assert_true(isnan(out.test_loss));
+    assert_int_equal(r.gone, 1);
     rig_free(&r);
 }
 

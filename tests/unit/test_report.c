@@ -133,16 +133,16 @@ TEST(record_of_a_run_that_goes_on_is_as_far_as_its_last_line)
     temp_folder_remove(&f);
 }
 
-/* A step a second that reads four tokens; lines say 100 of its 10 targets a second. */
-TEST(record_speed_is_that_of_training)
+/* The run's own number, that of its end or of its last line, whatever evaluations lie between. */
+TEST(record_speed_is_what_the_run_said)
 {
     static const struct {
         const char *metrics;
         double      speed;
     } cases[] = {
-        {TRAIN(1, 3.0) TRAIN(2, 2.0) END("steps"), 4},
-        {TRAIN(1, 3.0) EVAL(1, 3, 0) TRAIN(2, 2.0) EVAL(2, 3, 0) TRAIN(4, 2.0) END("steps"), 40},
-        {TRAIN(1, 3.0) EVAL(2, 3, 0) TRAIN(3, 2.0) TRAIN(4, 2.0) END("steps"), 4},
+        {TRAIN(1, 3.0) TRAIN(2, 2.0), 100},
+        {TRAIN(1, 3.0) EVAL(1, 3, 0) TRAIN(2, 2.0) EVAL(2, 3, 0) TRAIN(4, 2.0) END("steps"), 100},
+        {TRAIN(1, 3.0) "{\"kind\":\"end\",\"step\":4,\"tokens_per_second\":120}\n", 120},
     };
     temp_folder f = temp_folder_make();
     for (size_t j = 0; j < COUNT(cases); j++) {
@@ -152,6 +152,20 @@ TEST(record_speed_is_that_of_training)
         assert_near(lcsm_record_value(&r, lcsm_metric_find("speed")), cases[j].speed, 1e-12);
         lcsm_record_free(&r);
     }
+    temp_folder_remove(&f);
+}
+
+/* A value of the test set is not shown as one of the validation set. */
+TEST(record_of_a_run_without_validation_has_only_its_test)
+{
+    temp_folder f = temp_folder_make();
+    put_run(&f, "run", "{}",
+            TRAIN(1, 3.0) "{\"kind\":\"eval\",\"step\":1,\"split\":\"test\",\"loss\":2}\n" END(
+                "steps"));
+    lcsm_record r = read_run(&f, "run");
+    assert_true(isnan(lcsm_record_value(&r, lcsm_metric_find("loss"))));
+    assert_near(lcsm_record_test(&r, lcsm_metric_find("loss")), 2, 0);
+    lcsm_record_free(&r);
     temp_folder_remove(&f);
 }
 
@@ -631,7 +645,7 @@ TEST(report_in_csv_has_metric_scale_and_axes)
     assert_has(rows, "experiment,run,variant,state,scale,folder,task,method,code,d_model,seq_len,"
                      "lr,seed,tau,loss,perplexity,bits_per_byte,accuracy,steps,tokens,speed,");
     assert_has(rows, "n,x,v,done,tiny,");
-    assert_has(rows, "/study/runs/x,,,0,,8,,,16,,,,,4,40,16,");
+    assert_has(rows, "/study/runs/x,,,0,,8,,,16,,,,,4,40,100,");
     assert_has(rows, "/study/runs/y,,,,,8,0.1,2,0.5,,,,,,,,,,,,\r\n");
     free(rows);
     temp_folder_remove(&f);
