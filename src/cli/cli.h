@@ -75,6 +75,10 @@ bool cli_take_settings(int *argc, char **argv, lcsm_model_config *model, lcsm_tr
  * `make` the folders that are missing are made. False after a message: return EXIT_INPUT. */
 bool cli_may_write(const char *command, const char *path, bool make);
 
+/* Text from stdin: the one path that is - becomes that of a file which holds it, `keep`, or one
+ * that ends with the program (NULL). False after a message: return EXIT_INPUT. */
+bool cli_take_stdin(const char *command, const char *keep, const char **paths, size_t count);
+
 /* Whether the folder has the settings and the weights of a model. */
 bool cli_is_run(const char *folder);
 

@@ -21,7 +21,7 @@ static const char HELP[] =
     "block to block instead. Perplexity is exp(nats a token); that a word spreads the same nats\n"
     "over what whitespace separates, so models with different tokenizers compare.\n"
     "\n"
-    "  --data PATH       a text file, a .gz file or a folder; more may follow\n"
+    "  --data PATH       a text file, a .gz file or a folder, or - for stdin; more may follow\n"
     "  --seq-len T       length of a block; the default is that of training, or 512\n"
     "  --batch-size B    blocks side by side (8)\n"
     "  --carried         B parts of the text, each read from end to end with one memory\n"
@@ -328,5 +328,6 @@ int cmd_eval(int argc, char **argv)
     cli_catch_signals(NULL);
     if (data.count == 0) return recall(argv[1], ends, threads, &t);
     if (!options_fit(argv[1], false, ends, &t)) return EXIT_USAGE;
+    if (!cli_take_stdin("eval", NULL, data.items, data.count)) return EXIT_INPUT;
     return run_task(argv[1], &data, ends, threads, &t);
 }

@@ -147,6 +147,7 @@ int cmd_inspect(int argc, char **argv)
         fputs("lcsm inspect: which run? lcsm inspect RUN\n", stderr);
         return EXIT_USAGE;
     }
+    if (!cli_take_stdin("inspect", NULL, data.items, data.count)) return EXIT_INPUT;
     o.run        = argv[1];
     o.data       = data.items;
     o.data_count = data.count;

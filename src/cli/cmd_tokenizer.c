@@ -86,10 +86,18 @@ static int train(int count, char **words, const settings *s, const char *command
         fprintf(stderr, "lcsm %s: which text? name files or folders\n", command);
         return EXIT_USAGE;
     }
-    if (!cli_may_write(command, out, true)) return EXIT_INPUT;
+    const char **paths = calloc((size_t)count, sizeof *paths);
+    if (paths == NULL) return EXIT_ROOM;
+    for (int j = 0; j < count; j++) paths[j] = words[j];
+    if (!cli_may_write(command, out, true)
+        || !cli_take_stdin(command, NULL, paths, (size_t)count)) {
+        free(paths);
+        return EXIT_INPUT;
+    }
     double      begun = cli_seconds();
-    lcsm_status st = lcsm_tokenizer_train(&tok, (const char *const *)words, (size_t)count, &options,
-                                          cli_progress_show, &progress, &err);
+    lcsm_status st = lcsm_tokenizer_train(&tok, paths, (size_t)count, &options, cli_progress_show,
+                                          &progress, &err);
+    free(paths);
     cli_progress_end(&progress);
     if (st == LCSM_OK) st = lcsm_tokenizer_save(tok, out, &err);
     if (st != LCSM_OK) return cli_report(command, &err);

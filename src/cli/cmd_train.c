@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli.h"
 #include "progress.h"
@@ -19,7 +20,7 @@ static const char HELP[] =
     "evaluation), tokenizer.json, metrics.jsonl and checkpoints/. Ctrl-C writes a checkpoint and\n"
     "ends; --resume goes on, and ends with the same bits as a run that was never interrupted.\n"
     "\n"
-    "  --data PATH       a text file, a .gz file or a folder of them; may be given several times\n"
+    "  --data PATH       a text file, a .gz file, a folder of them, or - for stdin; repeatable\n"
     "  --valid PATH      text for evaluation; without it the end of the data is kept for that\n"
     "  --test PATH       text for one evaluation of the best model at the end\n"
     "  --tokenizer FILE  tokenizer.json or its folder; without it every byte is a token\n"
@@ -278,6 +279,26 @@ static void note_idle(const lcsm_train_job *job, const settings *shared, const f
                 m->code[0] != '\0' ? m->code : m->method);
 }
 
+/* Text from stdin is kept in the run folder, so that the run can be resumed. */
+static int take_stdin(flags *f)
+{
+    static char path[4096];
+    char        config[4096];
+    bool        asked = false;
+    for (size_t j = 0; j < f->data.count; j++) asked = asked || strcmp(f->data.items[j], "-") == 0;
+    (void)snprintf(path, sizeof path, "%s/data.txt", f->out);
+    (void)snprintf(config, sizeof config, "%s/config.json", f->out);
+    if (!asked || (!f->resume && access(config, F_OK) == 0)) return EXIT_OK; /* which is refused */
+    if (f->resume) {
+        fprintf(stderr,
+                "lcsm train: --data - is for a new run, which keeps the text in %s; omit --data to "
+                "resume\n",
+                path);
+        return EXIT_USAGE;
+    }
+    return cli_take_stdin("train", path, f->data.items, f->data.count) ? EXIT_OK : EXIT_INPUT;
+}
+
 static int train(const lcsm_train_job *job, const settings *shared, const flags *f)
 {
     screen           s = {.quiet = f->quiet, .colour = cli_colours_of(stderr), .cfg = *job->train};
@@ -328,6 +349,7 @@ int cmd_train(int argc, char **argv)
                 words != 0 ? argv[1] : "");
         return EXIT_USAGE;
     }
+    if ((code = take_stdin(&f)) != EXIT_OK) return code;
     lcsm_train_job job = {.model       = &s.model,
                           .train       = &s.train,
                           .data        = f.data.items,
