@@ -1,8 +1,10 @@
-# The program, and the examples. Both see the public headers only.
+# The program, which sees the public headers and base, and the examples, which see the public
+# headers only.
 
 lcsm_glob(cli src/cli/*.c)
 add_executable(lcsm_program ${cli})
 set_target_properties(lcsm_program PROPERTIES OUTPUT_NAME lcsm)
+target_include_directories(lcsm_program PRIVATE ${PROJECT_SOURCE_DIR}/src)
 target_link_libraries(lcsm_program PRIVATE lcsm_flags lcsm_static PkgConfig::JANSSON)
 
 if(LCSM_EXAMPLES)

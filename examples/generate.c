@@ -27,13 +27,14 @@ static bool put(void *user, const char *text, size_t size)
 static lcsm_status open_model(const lcsm_context *ctx, const char *folder, lcsm_model **model,
                               lcsm_tokenizer **tok, lcsm_error *err)
 {
-    lcsm_model_config cfg;
-    lcsm_status       st;
-    lcsm_model_config_defaults(&cfg);
-    st = folder != NULL ? lcsm_model_load(model, ctx, folder, err)
-                        : lcsm_model_create(model, ctx, &cfg, 1, err);
+    lcsm_model_config *cfg = NULL;
+    lcsm_status        st  = LCSM_OK;
+    if (folder != NULL) st = lcsm_model_load(model, ctx, folder, err);
+    else if ((st = lcsm_model_config_create(&cfg, err)) == LCSM_OK)
+        st = lcsm_model_create(model, ctx, cfg, 1, err);
+    lcsm_model_config_free(cfg);
     if (st != LCSM_OK) return st;
-    bool bytes = lcsm_model_config_of(*model)->vocab == 256;
+    bool bytes = lcsm_model_config_number(lcsm_model_config_of(*model), "vocab") == 256;
     return bytes ? lcsm_tokenizer_bytes(tok, err) : lcsm_tokenizer_load(tok, folder, err);
 }
 

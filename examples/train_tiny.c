@@ -35,21 +35,22 @@ static void fill(const char *text, int update, int32_t *tokens, int32_t *targets
 
 static lcsm_status learn(lcsm_model *model, const char *text, lcsm_error *err)
 {
-    int32_t           tokens[BATCH * LENGTH], targets[BATCH * LENGTH];
-    lcsm_train_config cfg;
-    lcsm_trainer     *trainer;
-    lcsm_update       update = {0};
-    lcsm_train_config_defaults(&cfg);
-    cfg.batch_size = BATCH;
-    cfg.seq_len    = LENGTH;
-    cfg.lr         = 0.01;
-    lcsm_status st = lcsm_trainer_create(&trainer, model, &cfg, UPDATES, err);
+    int32_t            tokens[BATCH * LENGTH], targets[BATCH * LENGTH];
+    lcsm_train_config *cfg     = NULL;
+    lcsm_trainer      *trainer = NULL;
+    lcsm_update        update  = {0};
+    lcsm_status        st      = lcsm_train_config_create(&cfg, err);
+    if (st == LCSM_OK) st = lcsm_train_config_set_number(cfg, "batch_size", BATCH, err);
+    if (st == LCSM_OK) st = lcsm_train_config_set_number(cfg, "seq_len", LENGTH, err);
+    if (st == LCSM_OK) st = lcsm_train_config_set_number(cfg, "lr", 0.01, err);
+    if (st == LCSM_OK) st = lcsm_trainer_create(&trainer, model, cfg, UPDATES, err);
     for (int j = 0; st == LCSM_OK && j < UPDATES; j++) {
         fill(text, j, tokens, targets);
         st = lcsm_trainer_step(trainer, tokens, targets, NULL, &update, err);
         if (j % 100 == 99) printf("update %3d  loss %.3f\n", j + 1, update.loss);
     }
     lcsm_trainer_free(trainer);
+    lcsm_train_config_free(cfg);
     return st;
 }
 
@@ -82,19 +83,21 @@ static lcsm_status go_on(const lcsm_model *model, const char *prompt, int count,
 
 int main(void)
 {
-    char              text[TEXT];
-    lcsm_context     *ctx;
-    lcsm_model       *model;
-    lcsm_model_config cfg;
-    lcsm_error        err;
+    char               text[TEXT];
+    lcsm_context      *ctx   = NULL;
+    lcsm_model        *model = NULL;
+    lcsm_model_config *cfg   = NULL;
+    lcsm_error         err;
     write_text(text, sizeof text);
-    lcsm_model_config_defaults(&cfg);
-    cfg.d_model = 32;
-    cfg.heads   = 2;
-    if (lcsm_context_create(&ctx, NULL, &err) != LCSM_OK) return failed(&err);
-    lcsm_status st = lcsm_model_create(&model, ctx, &cfg, 1, &err);
+    lcsm_status st = lcsm_context_create(&ctx, NULL, &err);
+    if (st == LCSM_OK) st = lcsm_model_config_create(&cfg, &err);
+    if (st == LCSM_OK) st = lcsm_model_config_set(cfg, "method", "gla", &err);
+    if (st == LCSM_OK) st = lcsm_model_config_set_number(cfg, "d_model", 32, &err);
+    if (st == LCSM_OK) st = lcsm_model_config_set_number(cfg, "heads", 2, &err);
+    if (st == LCSM_OK) st = lcsm_model_create(&model, ctx, cfg, 1, &err);
     if (st == LCSM_OK) st = learn(model, text, &err);
     if (st == LCSM_OK) st = go_on(model, "3 4 5", 24, &err);
+    lcsm_model_config_free(cfg);
     lcsm_model_free(model);
     lcsm_context_free(ctx);
     return st == LCSM_OK ? EXIT_SUCCESS : failed(&err);

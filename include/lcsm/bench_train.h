@@ -41,9 +41,9 @@ typedef struct {
     size_t           share_count;
 } lcsm_bench_update;
 
-/* The model and the batch that the peers' scripts train: the paper's GLA, or recall by 1-1-1-0. */
-LCSM_API void lcsm_bench_train_settings(lcsm_task task, lcsm_model_config *model,
-                                        lcsm_train_config *train);
+/* The model and the batch of train's task that the peers' scripts train: the paper's GLA for "lm",
+ * code 1-1-1-0 for "mqar". Every other setting becomes a default. */
+LCSM_API void lcsm_bench_train_settings(lcsm_model_config *model, lcsm_train_config *train);
 
 /* Updates on random tokens, or on recall examples. Of the options `threads`, `isa` and `seconds`
  * count; 0 seconds are 10. */

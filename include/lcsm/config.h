@@ -1,9 +1,21 @@
 /*
- * lcsm/config.h - what a model is: its settings as a plain struct.
+ * lcsm/config.h - settings of models and of training, by key.
  *
- * Every field is a key of config.json and a flag of the program (`d_model` is --d-model); the
- * table in src/model/config.c has their ranges, defaults and help. Fill a struct by
- * lcsm_model_config_defaults, then change fields or set keys by name.
+ *     lcsm_model_config *cfg;
+ *     lcsm_model_config_create(&cfg, err);                    every key has its default
+ *     lcsm_model_config_set(cfg, "method", "mamba", err);
+ *     lcsm_model_config_set_number(cfg, "d_model", 256, err);
+ *
+ * A key is a member of config.json and an option of the program: "d_model" is --d-model. Dashes and
+ * underscores are the same. lcsm_model_config_key lists the keys with their types, ranges, defaults
+ * and help. New versions of the library may add keys; they never change what a key means.
+ *
+ * Ownership  What _create and _clone return, the caller gives to _free; _free(NULL) is fine.
+ *            Functions that take settings copy them. Strings of an lcsm_setting_info live as long
+ *            as the program.
+ * Threads    Several threads may read the same settings; only one at a time may change them.
+ * Errors     A function that can fail returns lcsm_status and, if err is not NULL, says why. A
+ *            setting that is refused stays as it was.
  */
 #ifndef LCSM_CONFIG_H
 #define LCSM_CONFIG_H
@@ -14,106 +26,106 @@
 
 LCSM_BEGIN_DECLS
 
-typedef enum { LCSM_FLAVOUR_NATIVE, LCSM_FLAVOUR_BARE } lcsm_flavour;
-typedef enum { LCSM_WIRING_LM, LCSM_WIRING_MQAR, LCSM_WIRING_MQAR_PLAIN } lcsm_wiring;
-
-/* Where a state, or a part of the oscillation, comes from. */
-typedef enum { LCSM_FROM_DATA, LCSM_FROM_STATIC, LCSM_FROM_FIXED } lcsm_from;
-
-/* The structure of a custom model's oscillation. */
-typedef enum {
-    LCSM_OSC_ONES,
-    LCSM_OSC_SCALAR,
-    LCSM_OSC_ROW,
-    LCSM_OSC_COL,
-    LCSM_OSC_OUTER,   /* gate(k) gate(d)^T */
-    LCSM_OSC_FULL,    /* gate(k d), static */
-    LCSM_OSC_PRODUCT, /* gate(k-part * d-part or kd-part): the sigmoid after the product */
-} lcsm_oscillation;
-
-typedef enum { LCSM_PHASE_NONE, LCSM_PHASE_FIXED, LCSM_PHASE_LEARNED, LCSM_PHASE_DATA } lcsm_phase;
+typedef struct lcsm_model_config lcsm_model_config;
+typedef struct lcsm_train_config lcsm_train_config;
 
 typedef enum {
-    LCSM_CHANNEL_AUTO,
-    LCSM_CHANNEL_GLU,
-    LCSM_CHANNEL_SGLU,
-    LCSM_CHANNEL_FFN,
-    LCSM_CHANNEL_RWKV,
-    LCSM_CHANNEL_NONE
-} lcsm_channel;
-typedef enum {
-    LCSM_BLOCK_NORM_AUTO,
-    LCSM_BLOCK_NORM_LAYER,
-    LCSM_BLOCK_NORM_RMS,
-    LCSM_BLOCK_NORM_SIMPLE
-} lcsm_block_norm;
-typedef enum {
-    LCSM_FEATURE_AUTO,
-    LCSM_FEATURE_ELU1,
-    LCSM_FEATURE_DPFP,
-    LCSM_FEATURE_L2
-} lcsm_feature;
-typedef enum { LCSM_S4_DIAGONAL, LCSM_S4_DPLR, LCSM_S4_DENSE } lcsm_s4_kind;
-typedef enum { LCSM_S4_LEGS, LCSM_S4_LIN, LCSM_S4_INV, LCSM_S4_REAL } lcsm_s4_init;
-typedef enum { LCSM_DSS_EXP, LCSM_DSS_SOFTMAX } lcsm_dss_kind;
-typedef enum { LCSM_DISC_ZOH, LCSM_DISC_BILINEAR } lcsm_disc;
+    LCSM_SETTING_INT    = 0, /* a whole number */
+    LCSM_SETTING_REAL   = 1,
+    LCSM_SETTING_BOOL   = 2, /* "true" or "false"; 1 or 0 as a number */
+    LCSM_SETTING_TEXT   = 3,
+    LCSM_SETTING_CHOICE = 4, /* one of a few words */
+} lcsm_setting_type;
 
+/* What there is to know about a key. The library may know more members than the caller: `size`,
+ * which the caller sets to sizeof(lcsm_setting_info), says how many are filled. */
 typedef struct {
-    char      method[64]; /* a name of the method table, or "code", or "custom" */
-    char      code[64];   /* e-o-s-a, or "0" for the SSM parameterisation */
-    int       flavour;    /* lcsm_flavour */
-    int       wiring;     /* lcsm_wiring */
-    ptrdiff_t vocab; /* 0: the tokenizer's, and 256 where there is none; a model has the number */
-    ptrdiff_t d_model, layers, heads, expand;
-    double    tau;
-    int       activation; /* code 0..7 */
+    size_t            size;
+    const char       *name;
+    lcsm_setting_type type;
+    double            min, max; /* of numbers */
+    const char       *standard; /* the default, as text */
+    const char       *choices;  /* of a choice, "one|two|three"; otherwise "" */
+    const char       *help;     /* a few words */
+    const char       *readers;  /* which models or tasks read it; "": all */
+} lcsm_setting_info;
 
-    int  expand_from, shrink_from; /* lcsm_from, of custom models */
-    int  oscillation;              /* lcsm_oscillation */
-    int  oscillation_k, oscillation_d, oscillation_kd;
-    int  phase;      /* lcsm_phase */
-    int  o_init;     /* 0 random, 1 ALiBi */
-    int  theta_init; /* 0 powers of 10000, 1 even */
-    bool o_learned;
+/* ---- a model ---------------------------------------------------------------------------- */
 
-    int       channel_mixer, norm;
-    ptrdiff_t hidden;
-    double    norm_eps, final_norm_eps;
-    bool      tied;
-    double    embed_scale, dropout;
-    bool      bidirectional;
+LCSM_API lcsm_status lcsm_model_config_create(lcsm_model_config **out, lcsm_error *err);
+LCSM_API lcsm_status lcsm_model_config_clone(lcsm_model_config **out, const lcsm_model_config *cfg,
+                                             lcsm_error *err);
+LCSM_API void        lcsm_model_config_free(lcsm_model_config *cfg);
 
-    bool      denominator, is_complex, raw, complement;
-    int       feature, s4_kind, s4_init, dss_kind, disc;
-    ptrdiff_t state_size, rank, conv_width, max_length, rpe_layers;
-    double    inner_ratio, value_ratio;
-    bool      conv_bias, proj_bias, rotation;
-    ptrdiff_t eos_token_id;
-} lcsm_model_config;
-
-LCSM_API void        lcsm_model_config_defaults(lcsm_model_config *cfg);
+/* Sets a key from text, of any type, or from a number: whole, real, or 0 and 1 for a bool. A method
+ * takes the place of a code that was set before. */
 LCSM_API lcsm_status lcsm_model_config_set(lcsm_model_config *cfg, const char *key,
                                            const char *value, lcsm_error *err);
-/* True for a key that lcsm_model_config_set knows. */
-LCSM_API bool lcsm_model_config_has(const char *key);
-/* The file of a recipe: a name with a dot or a slash is a path; others are looked for in recipes/
- * of the working folder, and then where recipes are installed. */
-LCSM_API lcsm_status lcsm_recipe_find(char *path, size_t size, const char *name, lcsm_error *err);
+LCSM_API lcsm_status lcsm_model_config_set_number(lcsm_model_config *cfg, const char *key,
+                                                  double value, lcsm_error *err);
 
-/* The number of blocks: `layers`, or if that is 0 the depth of the paper's language model, which is
- * 9 to 11 by the code and 10 for methods. */
-LCSM_API ptrdiff_t lcsm_model_config_layers(const lcsm_model_config *cfg);
-/* What goes together: names, codes, sizes. */
+/* The value of a key as text, of any type, which _set takes again. 64 bytes are always enough. */
+LCSM_API lcsm_status lcsm_model_config_get(const lcsm_model_config *cfg, const char *key,
+                                           char *value, size_t size, lcsm_error *err);
+/* The value of a number or bool; NAN for a key that is neither. */
+LCSM_API double lcsm_model_config_number(const lcsm_model_config *cfg, const char *key);
+
+/* Whether all settings together make a model: its method or code, and ranges. What only the sizes
+ * can show, lcsm_model_describe and lcsm_model_create say. */
 LCSM_API lcsm_status lcsm_model_config_check(const lcsm_model_config *cfg, lcsm_error *err);
-/* Refuses a setting that is not the default and that the model does not read. For what a person
- * says; a model with one is as good as others. `shared` (or NULL) are settings from which several
- * models begin, as those of a recipe: what they say counts only for the model that they name. */
-LCSM_API lcsm_status lcsm_model_config_unused(const lcsm_model_config *cfg,
-                                              const lcsm_model_config *shared, lcsm_error *err);
-/* heads, expand or hidden, if that is not as in `shared` (NULL: the defaults) and the model has no
- * such thing; else NULL. These may be said to every model of a comparison, and are not refused. */
-LCSM_API const char *lcsm_model_config_idle(const lcsm_model_config *cfg,
-                                            const lcsm_model_config *shared);
+
+/* False for a key that has no effect in this model. Such settings do no harm. */
+LCSM_API bool lcsm_model_config_reads(const lcsm_model_config *cfg, const char *key);
+
+/* The key with number 0, 1, ..., or of that name; false if there is none. out may be NULL. */
+LCSM_API bool lcsm_model_config_key(size_t index, lcsm_setting_info *out);
+LCSM_API bool lcsm_model_config_find(const char *key, lcsm_setting_info *out);
+
+/* ---- training --------------------------------------------------------------------------- */
+
+LCSM_API lcsm_status lcsm_train_config_create(lcsm_train_config **out, lcsm_error *err);
+LCSM_API lcsm_status lcsm_train_config_clone(lcsm_train_config **out, const lcsm_train_config *cfg,
+                                             lcsm_error *err);
+LCSM_API void        lcsm_train_config_free(lcsm_train_config *cfg);
+
+/* As for a model. */
+LCSM_API lcsm_status lcsm_train_config_set(lcsm_train_config *cfg, const char *key,
+                                           const char *value, lcsm_error *err);
+LCSM_API lcsm_status lcsm_train_config_set_number(lcsm_train_config *cfg, const char *key,
+                                                  double value, lcsm_error *err);
+LCSM_API lcsm_status lcsm_train_config_get(const lcsm_train_config *cfg, const char *key,
+                                           char *value, size_t size, lcsm_error *err);
+LCSM_API double      lcsm_train_config_number(const lcsm_train_config *cfg, const char *key);
+LCSM_API lcsm_status lcsm_train_config_check(const lcsm_train_config *cfg, lcsm_error *err);
+LCSM_API bool        lcsm_train_config_reads(const lcsm_train_config *cfg, const char *key);
+LCSM_API bool        lcsm_train_config_key(size_t index, lcsm_setting_info *out);
+LCSM_API bool        lcsm_train_config_find(const char *key, lcsm_setting_info *out);
+
+/* Gives a model the wiring of the task, as lcsm_train does: "mqar" for recall, unless the model has
+ * another one than "lm". */
+LCSM_API void lcsm_train_wire(const lcsm_train_config *cfg, lcsm_model_config *model);
+
+/* ---- files ------------------------------------------------------------------------------ */
+
+/* The keys of a JSON file over the settings; others stay. Either handle may be NULL. A key that
+ * neither models nor training have is an error that names the nearest. The config.json of a run is
+ * such a file too. */
+LCSM_API lcsm_status lcsm_settings_load(const char *path, lcsm_model_config *model,
+                                        lcsm_train_config *train, lcsm_error *err);
+
+/* Every key that the model and the task read as a JSON file. Either handle may be NULL. */
+LCSM_API lcsm_status lcsm_settings_save(const char *path, const lcsm_model_config *model,
+                                        const lcsm_train_config *train, lcsm_error *err);
+
+/* The same from a recipe: a name with a dot or a slash is a path; others are looked for in recipes/
+ * of the working folder, and then where recipes are installed. */
+LCSM_API lcsm_status lcsm_recipe_load(const char *name, lcsm_model_config *model,
+                                      lcsm_train_config *train, lcsm_error *err);
+
+/* All settings of a run, from the config.json of its folder. A model that was imported has no
+ * training: LCSM_ERR_ARGUMENT, unless train is NULL. */
+LCSM_API lcsm_status lcsm_run_settings(const char *run, lcsm_model_config *model,
+                                       lcsm_train_config *train, lcsm_error *err);
 
 LCSM_END_DECLS
 #endif

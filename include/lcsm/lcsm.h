@@ -17,9 +17,7 @@
 #include <lcsm/model.h>
 #include <lcsm/report.h>
 #include <lcsm/session.h>
-#include <lcsm/shell.h>
 #include <lcsm/status.h>
-#include <lcsm/suggest.h>
 #include <lcsm/tokenizer.h>
 #include <lcsm/train.h>
 

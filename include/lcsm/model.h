@@ -104,11 +104,6 @@ LCSM_API lcsm_status lcsm_model_save(const lcsm_model *model, const char *folder
 LCSM_API const lcsm_model_config *lcsm_model_config_of(const lcsm_model *model);
 LCSM_API size_t                   lcsm_model_param_count(const lcsm_model *model);
 
-/* The settings in the config.json of a run folder. Keys that are not a model's are skipped: they
- * are those of its training. */
-LCSM_API lcsm_status lcsm_model_config_load(lcsm_model_config *cfg, const char *folder,
-                                            lcsm_error *err);
-
 /* Proves methods and codes in two-layer models on this machine. name is a method, a code, "methods"
  * (every method and flavour) or "codes" (all 384 and the SSM; a selection unless options->full). */
 LCSM_API lcsm_status lcsm_check_models(const lcsm_context *ctx, const char *name,

@@ -28,64 +28,6 @@
 
 LCSM_BEGIN_DECLS
 
-typedef enum { LCSM_TASK_LM, LCSM_TASK_MQAR } lcsm_task;
-
-/* Every field is a key of config.json and a flag of the program; the table in src/train/settings.c
- * has their ranges, defaults and help. A budget of 0 is none. */
-typedef struct {
-    int       task; /* lcsm_task */
-    ptrdiff_t batch_size, seq_len, accumulate;
-    ptrdiff_t steps, tokens, epochs;
-    double    minutes;
-    ptrdiff_t seed;
-
-    int       optimizer; /* 0 adamw, 1 adam as fairseq has it */
-    int       schedule;
-    double    lr, lr_last, lr_start;
-    ptrdiff_t warmup;
-    double    beta1, beta2, eps, weight_decay, clip;
-    bool      decay_all; /* weight decay also where a parameter says it wants none */
-
-    bool carried, recompute;
-
-    ptrdiff_t eval_every, eval_blocks, patience;
-    double    stop_accuracy, valid_fraction;
-    ptrdiff_t save_every, keep, log_every;
-    bool      tensorboard;
-
-    ptrdiff_t pairs, examples, test_examples;
-    double    power;
-    bool      fresh, random_non_queries;
-} lcsm_train_config;
-
-LCSM_API void        lcsm_train_config_defaults(lcsm_train_config *cfg);
-LCSM_API lcsm_status lcsm_train_config_set(lcsm_train_config *cfg, const char *key,
-                                           const char *value, lcsm_error *err);
-/* True for a key that lcsm_train_config_set knows. */
-LCSM_API bool lcsm_train_config_has(const char *key);
-/* Wires a model for the task: that of recall is wired by mqar unless it has another wiring than lm,
- * as in lcsm_train. */
-LCSM_API void lcsm_train_wire(const lcsm_train_config *cfg, lcsm_model_config *model);
-/* Refuses a setting that the task does not read and that is not as in `base`, the run that is
- * resumed (NULL: the defaults). For what a person says, as lcsm_model_config_unused. */
-LCSM_API lcsm_status lcsm_train_config_unused(const lcsm_train_config *cfg,
-                                              const lcsm_train_config *base, lcsm_error *err);
-/* The lines of --help about training, or about models, in *text; the caller frees it. */
-LCSM_API lcsm_status lcsm_train_help(char **text, lcsm_error *err);
-LCSM_API lcsm_status lcsm_model_help(char **text, lcsm_error *err);
-
-/* The key of either table that a mistyped one probably means; NULL if none is near. */
-LCSM_API const char *lcsm_settings_nearest(const char *name);
-
-/* Keys of both tables from a JSON file; a key that neither knows is an error that names the
- * nearest. */
-LCSM_API lcsm_status lcsm_settings_read(const char *path, lcsm_model_config *model,
-                                        lcsm_train_config *train, lcsm_error *err);
-
-/* The settings of a run, from its config.json. */
-LCSM_API lcsm_status lcsm_run_settings(const char *run, lcsm_model_config *model,
-                                       lcsm_train_config *train, lcsm_error *err);
-
 /* ---- one update at a time ---- */
 
 typedef struct lcsm_trainer lcsm_trainer;

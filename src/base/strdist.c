@@ -5,8 +5,6 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include <lcsm/suggest.h>
-
 static size_t min2(size_t a, size_t b)
 {
     return a < b ? a : b;

@@ -21,6 +21,7 @@
 #include "bench/frame.h"
 #include "eos/method.h"
 #include "graph/state.h"
+#include "model/config.h"
 #include "model/model.h"
 #include "train/optimizer.h"
 

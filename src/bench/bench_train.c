@@ -31,8 +31,9 @@ typedef struct {
 
 /* ---- settings ----------------------------------------------------------------------------- */
 
-void lcsm_bench_train_settings(lcsm_task task, lcsm_model_config *model, lcsm_train_config *train)
+void lcsm_bench_train_settings(lcsm_model_config *model, lcsm_train_config *train)
 {
+    int  task = train->task;
     bool mqar = task == LCSM_TASK_MQAR;
     lcsm_model_config_defaults(model);
     lcsm_train_config_defaults(train);
@@ -44,7 +45,7 @@ void lcsm_bench_train_settings(lcsm_task task, lcsm_model_config *model, lcsm_tr
     model->hidden     = mqar ? 0 : 1365;
     model->dropout    = mqar ? 0.1 : 0;
     model->wiring     = mqar ? LCSM_WIRING_MQAR : LCSM_WIRING_LM;
-    train->task       = (int)task;
+    train->task       = task;
     train->batch_size = mqar ? 512 : 4;
     train->seq_len    = mqar ? 64 : 512;
     if (mqar) memcpy(model->code, "1-1-1-0", sizeof "1-1-1-0");

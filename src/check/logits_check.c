@@ -9,6 +9,7 @@
 #include "base/size.h"
 #include "check/verdict.h"
 #include "format/json_doc.h"
+#include "model/config.h"
 #include "model/handle.h"
 #include "model/model.h"
 

@@ -2,7 +2,8 @@
 #ifndef LCSM_CHECK_MODEL_PROOF_H
 #define LCSM_CHECK_MODEL_PROOF_H
 #include <lcsm/check.h>
-#include <lcsm/config.h>
+
+#include "model/config.h"
 
 /* cfg is a small model of two layers or so. */
 lcsm_status lcsm_check_model(const lcsm_context *ctx, const lcsm_model_config *cfg,

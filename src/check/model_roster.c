@@ -7,6 +7,7 @@
 
 #include "check/model_proof.h"
 #include "eos/method.h"
+#include "model/config.h"
 
 typedef struct {
     const lcsm_context       *ctx;

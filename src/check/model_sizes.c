@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "check/model_proof.h"
 #include "check/verdict.h"
+#include "model/config.h"
 #include "model/model.h"
 
 enum { TRAIN_STEPS = 128, SMALL_STEPS = 9 };

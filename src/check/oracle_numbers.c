@@ -8,6 +8,7 @@
 #include "check/oracle_build.h"
 #include "data/mqar.h"
 #include "eos/tables.h"
+#include "model/config.h"
 
 static size_t size_of(lcsm_lab *lab, const char *key)
 {

@@ -5,6 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/shell.h"
+#include "base/strdist.h"
+
 static const cli_exit EXIT_OF[LCSM_STATUS_COUNT] = {
     [LCSM_OK]              = EXIT_OK,
     [LCSM_ERR_ARGUMENT]    = EXIT_USAGE,
@@ -62,8 +65,6 @@ cli_colours cli_colours_of(FILE *stream)
 
 /* ---- options ---------------------------------------------------------------------------- */
 
-enum { MAX_OPTIONS = 32 };
-
 static const cli_option *find_option(const cli_option *options, const char *word, size_t size)
 {
     for (const cli_option *o = options; o->name != NULL; o++)
@@ -71,23 +72,42 @@ static const cli_option *find_option(const cli_option *options, const char *word
     return NULL;
 }
 
+/* A key of a model or, if these are options too, of training. */
+static bool find_key(const cli_settings *s, const char *key, lcsm_setting_info *out)
+{
+    return lcsm_model_config_find(key, out) || (s->train && lcsm_train_config_find(key, out));
+}
+
+enum { NAME_ROOM = 48, MAX_NAMES = 160 };
+
+/* What may stand behind a command, for suggestions. */
+typedef struct {
+    char        text[MAX_NAMES][NAME_ROOM];
+    const char *names[MAX_NAMES + 1];
+    size_t      count;
+} name_list;
+
+static void add_name(name_list *l, const char *dashes, const char *name)
+{
+    if (l->count == MAX_NAMES) return;
+    char *text = l->text[l->count];
+    (void)snprintf(text, NAME_ROOM, "%s%s", dashes, name);
+    for (char *c = text; *c != '\0'; c++)
+        if (*c == '_') *c = '-';
+    l->names[l->count++] = text;
+}
+
 static bool unknown_option(const char *command, const cli_option *options, const char *word)
 {
-    const char *names[MAX_OPTIONS + 2] = {NULL};
-    const char *near                   = lcsm_settings_nearest(word + strspn(word, "-"));
-    char        key[80];
-    int         count = 0;
-    for (; count < MAX_OPTIONS && options[count].name != NULL; count++)
-        names[count] = options[count].name;
-    bool taken = options[count].kind == CLI_SETTINGS
-              || (options[count].kind == CLI_MODEL && near != NULL && lcsm_model_config_has(near));
-    if (taken && near != NULL) {
-        snprintf(key, sizeof key, "--%s", near);
-        for (char *c = key; *c != '\0'; c++)
-            if (*c == '_') *c = '-';
-        names[count] = key;
-    }
-    (void)cli_unknown(command, "option", word, names);
+    name_list         l    = {.count = 0};
+    lcsm_setting_info info = {.size = sizeof info};
+    for (; options->name != NULL; options++) add_name(&l, "", options->name);
+    const cli_settings *s = options->kind == CLI_SETTINGS ? options->to : NULL;
+    for (size_t j = 0; s != NULL && lcsm_model_config_key(j, &info); j++)
+        add_name(&l, "--", info.name);
+    for (size_t j = 0; s != NULL && s->train && lcsm_train_config_key(j, &info); j++)
+        add_name(&l, "--", info.name);
+    (void)cli_unknown(command, "option", word, l.names);
     return false;
 }
 
@@ -151,27 +171,51 @@ static bool take(const char *command, const cli_option *o, const char *value, ch
     return true;
 }
 
+/* A setting. Without a value a switch is turned on; what is none needs one. */
+static bool take_setting(const char *command, cli_settings *s, const lcsm_setting_info *key,
+                         const char *value, const char *next, int *used)
+{
+    if (value == NULL && next != NULL && strncmp(next, "--", 2) != 0) {
+        value = next;
+        *used = 1;
+    }
+    if (value == NULL && key->type == LCSM_SETTING_BOOL) value = "true";
+    if (value == NULL) fprintf(stderr, "lcsm %s: --%s needs a value\n", command, key->name);
+    if (s->count == sizeof s->items / sizeof s->items[0])
+        fprintf(stderr, "lcsm %s: more than %zu settings\n", command, s->count);
+    if (value == NULL || s->count == sizeof s->items / sizeof s->items[0]) return false;
+    s->items[s->count].key     = key->name;
+    s->items[s->count++].value = value;
+    return true;
+}
+
+/* The option that argv[0] is, with the words behind it that it uses up. */
+static bool take_option(const char *command, const cli_option *options, char **argv, int *used)
+{
+    const char       *word  = strcmp(argv[0], "-h") == 0 ? "--help" : argv[0];
+    size_t            size  = strcspn(word, "=");
+    const char       *value = word[size] == '=' ? word + size + 1 : NULL;
+    char              key[NAME_ROOM];
+    lcsm_setting_info info = {.size = sizeof info};
+    const cli_option *o = find_option(options, word, size), *end = options;
+    if (o != NULL) return take(command, o, value, argv + 1, used);
+    while (end->name != NULL) end++;
+    (void)snprintf(key, sizeof key, "%.*s", (int)size, word);
+    if (end->kind == CLI_SETTINGS && size < NAME_ROOM && strncmp(key, "--", 2) == 0
+        && find_key(end->to, key + 2, &info))
+        return take_setting(command, end->to, &info, value, argv[1], used);
+    return unknown_option(command, options, word);
+}
+
 bool cli_parse(int argc, char **argv, const cli_option *options, int *words)
 {
     bool only_words = false;
     int  count      = 0;
     for (int j = 1; j < argc; j++) {
-        const char *word = argv[j];
-        if (only_words || word[0] != '-' || word[1] == '\0') {
-            argv[++count] = argv[j];
-            continue;
-        }
-        if (strcmp(word, "--") == 0) {
-            only_words = true;
-            continue;
-        }
-        if (strcmp(word, "-h") == 0) word = "--help";
-        size_t            size = strcspn(word, "=");
-        const cli_option *o    = find_option(options, word, size);
-        int               used = 0;
-        if (o == NULL) return unknown_option(argv[0], options, word);
-        if (!take(argv[0], o, word[size] == '=' ? word + size + 1 : NULL, &argv[j + 1], &used))
-            return false;
+        int used = 0;
+        if (only_words || argv[j][0] != '-' || argv[j][1] == '\0') argv[++count] = argv[j];
+        else if (strcmp(argv[j], "--") == 0) only_words = true;
+        else if (!take_option(argv[0], options, &argv[j], &used)) return false;
         j += used;
     }
     *words = count;
@@ -186,7 +230,8 @@ bool cli_no_words(const char *command, char **argv, int words)
 
 void cli_hint(const char *before, const char *path, const char *after)
 {
-    char *word = lcsm_shell_word(path);
-    printf("%s%s%s\n", before, word == NULL ? path : word, after);
-    free(word);
+    lcsm_strbuf word = {0};
+    lcsm_put_shell(&word, path);
+    printf("%s%s%s\n", before, word.failed ? path : lcsm_strbuf_text(&word), after);
+    lcsm_strbuf_free(&word);
 }

@@ -44,16 +44,24 @@ typedef struct {
 /* An option of a command. A number is checked against its range. */
 typedef struct {
     const char *name; /* with its dashes */
-    enum { CLI_FLAG, CLI_COUNT, CLI_NUMBER, CLI_TEXT, CLI_LIST, CLI_SETTINGS, CLI_MODEL } kind;
-    void  *to; /* bool, int, double, const char * or cli_list */
+    enum { CLI_FLAG, CLI_COUNT, CLI_NUMBER, CLI_TEXT, CLI_LIST, CLI_SETTINGS } kind;
+    void  *to; /* bool, int, double, const char *, cli_list or cli_settings */
     double least, most;
 } cli_option;
 
-/* Reads argv[1] and what follows; options may also be written --name=value, as a value must be that
- * begins with --, and -- ends them. Other words are moved to the front of argv, and *words says how
- * many they are. The list of options ends with a NULL name, of kind CLI_SETTINGS if settings were
- * taken before, or CLI_MODEL if only those of a model were. False after a message: return
- * EXIT_USAGE. */
+/* The settings of a command line, in its order. */
+typedef struct {
+    bool   train; /* keys of training are options too, beside those of a model */
+    size_t count;
+    struct {
+        const char *key, *value; /* as the library names it */
+    } items[256];
+} cli_settings;
+
+/* Reads argv[1] and what follows, once; options may also be written --name=value, as a value must
+ * be that begins with --, and -- ends them. Other words are moved to the front of argv, and *words
+ * says how many they are. The list of options ends with a NULL name, of kind CLI_SETTINGS if keys
+ * of models are options too. False after a message: return EXIT_USAGE. */
 bool cli_parse(int argc, char **argv, const cli_option *options, int *words);
 
 /* For a command without words. False after a message: return EXIT_USAGE. */
@@ -65,11 +73,37 @@ bool cli_isa(const char *command, const char *name, lcsm_isa *isa);
 /* Whether a method has this name. False after a message: return EXIT_USAGE. */
 bool cli_is_method(const char *command, const char *name);
 
-/* Takes "--key value", "--key=value" and, of a switch, "--key" out of argv for every key of a model
- * and of training. *code is what to return if it fails, after a message. Without `train` its keys
- * stay. */
-bool cli_take_settings(int *argc, char **argv, lcsm_model_config *model, lcsm_train_config *train,
-                       int *code);
+/* Settings of a model and of training, from which a command begins. {0} may be freed. */
+typedef struct {
+    lcsm_model_config *model;
+    lcsm_train_config *train;
+} cli_config;
+
+/* The defaults, or a copy of *from. Returns EXIT_OK, or an exit code after a message. */
+int  cli_config_create(cli_config *c, const char *command, const cli_config *from);
+void cli_config_free(cli_config *c);
+
+/* The last value that the command line has for a key; NULL: none. */
+const char *cli_setting(const cli_settings *s, const char *key);
+
+/* Sets what the command line says. Returns EXIT_OK, or an exit code after a message. */
+int cli_settings_apply(const cli_settings *s, const char *command, const cli_config *c);
+
+/* Refuses a setting of the model, or of training unless c->train is NULL, that is not as in `base`
+ * and has no effect. NULL stands for the defaults; `shared`, from which several models begin,
+ * counts only for the model that it names. Returns EXIT_OK, or an exit code after a message. */
+int cli_refuse_unused(const char *command, const cli_config *c, const lcsm_model_config *shared,
+                      const lcsm_train_config *base);
+
+/* heads, expand or hidden, if that is not as in `shared` and has no effect; otherwise NULL. All
+ * models of a comparison may be given these, so they are not refused. */
+const char *cli_idle_size(const lcsm_model_config *model, const lcsm_model_config *shared);
+
+/* The code of a model or, if it has none, the name of its method. */
+const char *cli_model_name(const lcsm_model_config *model, char text[64]);
+
+/* The lines of --help about keys. */
+void cli_print_keys(bool key(size_t index, lcsm_setting_info *out));
 
 /* Whether a file can be made there, which is better known before the work than after it; with
  * `make` the folders that are missing are made. False after a message: return EXIT_INPUT. */

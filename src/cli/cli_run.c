@@ -1,7 +1,6 @@
 /* cli_run.c - run folders and signals, for the commands that use a model. */
 #include <errno.h>
 #include <fcntl.h>
-#include <jansson.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,47 +22,42 @@ bool cli_is_run(const char *folder)
 
 static lcsm_status open_tokenizer(cli_run *r, const char *folder, lcsm_error *err)
 {
-    ptrdiff_t vocab = lcsm_model_config_of(r->model)->vocab;
+    double vocab = lcsm_model_config_number(lcsm_model_config_of(r->model), "vocab");
     if (holds(folder, "tokenizer.json")) return lcsm_tokenizer_load(&r->tok, folder, err);
     if (vocab == 256) return lcsm_tokenizer_bytes(&r->tok, err);
     err->status = LCSM_ERR_IO;
     (void)snprintf(err->text, sizeof err->text,
                    "%.150s has no tokenizer.json, and only a vocabulary of 256 needs none (it has "
-                   "%td)",
+                   "%.0f)",
                    folder, vocab);
     return err->status;
 }
 
-/* What the settings of training say, if there are any: NULL if not. */
-static json_t *settings_of(const char *folder)
-{
-    char path[4096];
-    (void)snprintf(path, sizeof path, "%s/config.json", folder);
-    return json_load_file(path, 0, NULL);
-}
-
-static int trained_length(const char *folder)
-{
-    json_t    *config = settings_of(folder);
-    json_int_t n      = json_integer_value(json_object_get(config, "seq_len"));
-    json_decref(config);
-    return n > 0 && n <= 1 << 24 ? (int)n : 0;
-}
-
 /* The tokens of recall are keys and values, whatever the size of the vocabulary. */
-static lcsm_status check_task(const char *folder, lcsm_error *err)
+static lcsm_status refuse_recall(const char *folder, lcsm_error *err)
 {
-    json_t     *config = settings_of(folder);
-    const char *task   = json_string_value(json_object_get(config, "task"));
-    bool        recall = task != NULL && strcmp(task, "mqar") == 0;
-    json_decref(config);
-    if (!recall) return LCSM_OK;
     err->status = LCSM_ERR_ARGUMENT;
     (void)snprintf(err->text, sizeof err->text,
                    "%.130s was trained on recall (task mqar), not on text; lcsm eval RUN, without "
                    "--data, says how well it recalls",
                    folder);
     return err->status;
+}
+
+/* What the settings of training say, if there are any. */
+static lcsm_status read_training(cli_run *r, const char *folder, bool text, lcsm_error *err)
+{
+    lcsm_train_config *cfg      = NULL;
+    char               task[64] = "";
+    lcsm_status        st       = lcsm_train_config_create(&cfg, err);
+    if (st == LCSM_OK) st = lcsm_run_settings(folder, NULL, cfg, err);
+    if (st == LCSM_OK) {
+        r->length = (int)lcsm_train_config_number(cfg, "seq_len");
+        (void)lcsm_train_config_get(cfg, "task", task, sizeof task, NULL);
+    }
+    if (st == LCSM_ERR_ARGUMENT) st = LCSM_OK; /* lcsm did not train it */
+    lcsm_train_config_free(cfg);
+    return text && strcmp(task, "mqar") == 0 ? refuse_recall(folder, err) : st;
 }
 
 static void warn(void *user, lcsm_log_level level, const char *text)
@@ -85,11 +79,10 @@ int cli_run_open(cli_run *r, const char *command, const char *folder, int thread
     lcsm_error err = {0};
     *r             = (cli_run){0};
     if (lcsm_context_create(&r->ctx, &options, &err) == LCSM_OK
-        && (!text || check_task(folder, &err) == LCSM_OK)
         && lcsm_model_load(&r->model, r->ctx, folder, &err) == LCSM_OK
+        && read_training(r, folder, text, &err) == LCSM_OK
         && (!text || open_tokenizer(r, folder, &err) == LCSM_OK)) {
-        r->length = trained_length(folder);
-        r->lines  = r->length > 0 && text && lcsm_tokenizer_eos(r->tok) >= 0;
+        r->lines = r->length > 0 && text && lcsm_tokenizer_eos(r->tok) >= 0;
         return EXIT_OK;
     }
     cli_run_close(r);

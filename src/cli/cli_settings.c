@@ -1,95 +1,184 @@
-/* cli_settings.c - the keys of models and of training as options. */
+/* cli_settings.c - the keys of models and of training: as options, as help, and those without
+ * effect. */
 #include <string.h>
 
 #include "cli.h"
 
-typedef struct {
-    const char        *command;
-    lcsm_model_config *model;
-    lcsm_train_config *train;
-    const char        *method, *code; /* as they were given; NULL: not */
-} settings;
+enum { TEXT = 64 }; /* bytes of any value */
 
-enum { KEY_ROOM = 80 };
+/* ---- handles ---------------------------------------------------------------------------- */
 
-static bool known(const settings *s, const char *key)
+int cli_config_create(cli_config *c, const char *command, const cli_config *from)
 {
-    return lcsm_model_config_has(key) || (s->train != NULL && lcsm_train_config_has(key));
+    lcsm_error  err;
+    lcsm_status st;
+    *c = (cli_config){0};
+    st = from == NULL ? lcsm_model_config_create(&c->model, &err)
+                      : lcsm_model_config_clone(&c->model, from->model, &err);
+    if (st == LCSM_OK)
+        st = from == NULL ? lcsm_train_config_create(&c->train, &err)
+                          : lcsm_train_config_clone(&c->train, from->train, &err);
+    if (st == LCSM_OK) return EXIT_OK;
+    cli_config_free(c);
+    return cli_report(command, &err);
 }
 
-static lcsm_status set(const settings *s, const char *key, const char *value, lcsm_error *err)
+void cli_config_free(cli_config *c)
 {
-    return lcsm_model_config_has(key) ? lcsm_model_config_set(s->model, key, value, err)
-                                      : lcsm_train_config_set(s->train, key, value, err);
+    lcsm_model_config_free(c->model);
+    lcsm_train_config_free(c->train);
+    *c = (cli_config){0};
 }
 
-/* The key of "--key" or "--key=value", or false. */
-static bool key_of(const settings *s, const char *word, char key[KEY_ROOM])
+const char *cli_model_name(const lcsm_model_config *model, char text[TEXT])
 {
-    size_t size = strcspn(word, "=");
-    if (strncmp(word, "--", 2) != 0 || size < 3 || size - 2 >= KEY_ROOM) return false;
-    memcpy(key, word + 2, size - 2);
-    key[size - 2] = 0;
-    return known(s, key);
+    (void)lcsm_model_config_get(model, "code", text, TEXT, NULL);
+    if (*text == '\0') (void)lcsm_model_config_get(model, "method", text, TEXT, NULL);
+    return text;
 }
 
 bool cli_is_method(const char *command, const char *name)
 {
-    lcsm_error        err;
-    lcsm_model_config cfg;
-    lcsm_model_config_defaults(&cfg);
-    if (lcsm_model_config_set(&cfg, "method", name, &err) == LCSM_OK
-        && lcsm_model_config_check(&cfg, &err) == LCSM_OK)
-        return true;
-    (void)cli_report(command, &err);
-    return false;
+    lcsm_error         err;
+    lcsm_model_config *cfg = NULL;
+    bool               ok  = lcsm_model_config_create(&cfg, &err) == LCSM_OK
+           && lcsm_model_config_set(cfg, "method", name, &err) == LCSM_OK
+           && lcsm_model_config_check(cfg, &err) == LCSM_OK;
+    lcsm_model_config_free(cfg);
+    if (!ok) (void)cli_report(command, &err);
+    return ok;
 }
 
-/* Without a value a key is switched on; what is no switch, or takes any text, needs one. */
-static int take_bare(const settings *s, const char *key)
-{
-    lcsm_error err;
-    bool       text = set(s, key, "?", &err) == LCSM_OK;
-    if (!text && set(s, key, "true", &err) == LCSM_OK) return EXIT_OK;
-    fprintf(stderr, "lcsm %s: --%s needs a value\n", s->command, key);
-    return EXIT_USAGE;
-}
+/* ---- the command line ------------------------------------------------------------------- */
 
-static int take_value(settings *s, const char *key, const char *value)
+const char *cli_setting(const cli_settings *s, const char *key)
 {
-    lcsm_error err;
-    if (strcmp(key, "method") == 0) s->method = value;
-    if (strcmp(key, "code") == 0) s->code = value;
-    if (strcmp(key, "method") == 0 && !cli_is_method(s->command, value)) return EXIT_USAGE;
-    return set(s, key, value, &err) == LCSM_OK ? EXIT_OK : cli_report(s->command, &err);
+    const char *value = NULL;
+    for (size_t j = 0; j < s->count; j++)
+        if (strcmp(s->items[j].key, key) == 0) value = s->items[j].value;
+    return value;
 }
 
 /* Which model is meant is said once. */
-static int check_one_model(const settings *s)
+static int check_one_model(const cli_settings *s, const char *command)
 {
-    if (s->method == NULL || s->code == NULL || *s->code == '\0') return EXIT_OK;
+    const char *method = cli_setting(s, "method"), *code = cli_setting(s, "code");
+    if (method == NULL || code == NULL || *code == '\0') return EXIT_OK;
     fprintf(stderr, "lcsm %s: --method %s and --code %s name two models; pass one of them\n",
-            s->command, s->method, s->code);
+            command, method, code);
     return EXIT_USAGE;
 }
 
-bool cli_take_settings(int *argc, char **argv, lcsm_model_config *model, lcsm_train_config *train,
-                       int *code)
+int cli_settings_apply(const cli_settings *s, const char *command, const cli_config *c)
 {
-    settings s    = {argv[0], model, train, NULL, NULL};
-    int      kept = 1;
-    *code         = EXIT_OK;
-    for (int j = 1; j < *argc && *code == EXIT_OK; j++) {
-        char        key[KEY_ROOM];
-        const char *equals = strchr(argv[j], '=');
-        bool        next   = j + 1 < *argc && strncmp(argv[j + 1], "--", 2) != 0;
-        if (!key_of(&s, argv[j], key)) argv[kept++] = argv[j];
-        else if (equals != NULL) *code = take_value(&s, key, equals + 1);
-        else if (next) *code = take_value(&s, key, argv[++j]);
-        else *code = take_bare(&s, key);
+    for (size_t j = 0; j < s->count; j++) {
+        const char *key = s->items[j].key, *value = s->items[j].value;
+        lcsm_error  err;
+        if (strcmp(key, "method") == 0 && !cli_is_method(command, value)) return EXIT_USAGE;
+        lcsm_status st = lcsm_model_config_find(key, NULL)
+                           ? lcsm_model_config_set(c->model, key, value, &err)
+                           : lcsm_train_config_set(c->train, key, value, &err);
+        if (st != LCSM_OK) return cli_report(command, &err);
     }
-    *argc      = kept;
-    argv[kept] = NULL;
-    if (*code == EXIT_OK) *code = check_one_model(&s);
-    return *code == EXIT_OK;
+    return check_one_model(s, command);
+}
+
+/* ---- settings without effect ------------------------------------------------------------ */
+
+/* Sizes that all models of a comparison may be given. */
+static bool is_size(const char *key)
+{
+    return strcmp(key, "heads") == 0 || strcmp(key, "expand") == 0 || strcmp(key, "hidden") == 0;
+}
+
+static bool model_idles(const char *key, const lcsm_model_config *a, const lcsm_model_config *b)
+{
+    char x[TEXT], y[TEXT];
+    return !lcsm_model_config_reads(a, key)
+        && lcsm_model_config_get(a, key, x, TEXT, NULL) == LCSM_OK
+        && lcsm_model_config_get(b, key, y, TEXT, NULL) == LCSM_OK && strcmp(x, y) != 0;
+}
+
+static bool train_idles(const char *key, const lcsm_train_config *a, const lcsm_train_config *b)
+{
+    char x[TEXT], y[TEXT];
+    return !lcsm_train_config_reads(a, key)
+        && lcsm_train_config_get(a, key, x, TEXT, NULL) == LCSM_OK
+        && lcsm_train_config_get(b, key, y, TEXT, NULL) == LCSM_OK && strcmp(x, y) != 0;
+}
+
+/* The first key, or with `size` the first size, that has no effect and is not as in `base`. */
+static bool find_idle(const lcsm_model_config *model, const lcsm_model_config *base, bool size,
+                      lcsm_setting_info *out)
+{
+    for (size_t j = 0; lcsm_model_config_key(j, out); j++)
+        if (is_size(out->name) == size && model_idles(out->name, model, base)) return true;
+    return false;
+}
+
+const char *cli_idle_size(const lcsm_model_config *model, const lcsm_model_config *shared)
+{
+    lcsm_setting_info info = {.size = sizeof info};
+    return find_idle(model, shared, true, &info) ? info.name : NULL;
+}
+
+static int refuse_model(const char *command, const lcsm_model_config *model,
+                        const lcsm_model_config *base)
+{
+    char              name[TEXT], code[TEXT] = "";
+    lcsm_setting_info info = {.size = sizeof info};
+    if (!find_idle(model, base, false, &info)) return EXIT_OK;
+    (void)lcsm_model_config_get(model, "code", code, TEXT, NULL);
+    fprintf(stderr, "lcsm %s: %s does nothing in %s %s; it is for %s\n", command, info.name,
+            *code != '\0' ? "code" : "method", cli_model_name(model, name), info.readers);
+    return EXIT_USAGE;
+}
+
+static int refuse_train(const char *command, const lcsm_train_config *train,
+                        const lcsm_train_config *base)
+{
+    char              task[TEXT] = "";
+    lcsm_setting_info info       = {.size = sizeof info};
+    (void)lcsm_train_config_get(train, "task", task, TEXT, NULL);
+    for (size_t j = 0; lcsm_train_config_key(j, &info); j++) {
+        if (!train_idles(info.name, train, base)) continue;
+        fprintf(stderr, "lcsm %s: %s does nothing in the task %s; it is for the task %s\n", command,
+                info.name, task, info.readers);
+        return EXIT_USAGE;
+    }
+    return EXIT_OK;
+}
+
+int cli_refuse_unused(const char *command, const cli_config *c, const lcsm_model_config *shared,
+                      const lcsm_train_config *base)
+{
+    cli_config standard;
+    char       a[TEXT], b[TEXT];
+    int        code = cli_config_create(&standard, command, NULL);
+    if (code != EXIT_OK) return code;
+    bool same =
+        shared != NULL && strcmp(cli_model_name(c->model, a), cli_model_name(shared, b)) == 0;
+    if (shared == NULL || same) shared = standard.model;
+    if (c->train != NULL)
+        code = refuse_train(command, c->train, base != NULL ? base : standard.train);
+    if (code == EXIT_OK && c->model != NULL) code = refuse_model(command, c->model, shared);
+    cli_config_free(&standard);
+    return code;
+}
+
+/* ---- help ------------------------------------------------------------------------------- */
+
+void cli_print_keys(bool key(size_t index, lcsm_setting_info *out))
+{
+    static const char *const value[] = {"N", "X", "", "TEXT", "WORD"};
+    lcsm_setting_info        info    = {.size = sizeof info};
+    for (size_t j = 0; key(j, &info); j++) {
+        char flag[TEXT];
+        (void)snprintf(flag, sizeof flag, "--%s %s", info.name, value[info.type]);
+        for (char *c = flag; *c != '\0'; c++)
+            if (*c == '_') *c = '-';
+        printf("  %-26s %s", flag, info.help);
+        if (*info.choices != '\0') printf(": %s", info.choices);
+        printf(*info.standard != '\0' ? " (%s)\n" : "\n", info.standard);
+    }
 }

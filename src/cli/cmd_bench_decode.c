@@ -72,10 +72,11 @@ static int bench(const char *folder, const lcsm_model_config *cfg, int threads, 
                  bool json)
 {
     int         from = threads > 0 ? threads : 1, to = threads > 0 ? threads : 2;
-    const char *name    = folder != NULL ? folder : *cfg->code != '\0' ? cfg->code : cfg->method;
+    char        text[64];
+    const char *name    = folder != NULL ? folder : cli_model_name(cfg, text);
     json_t     *results = json_array();
     lcsm_error  err;
-    lcsm_status st = lcsm_model_config_unused(cfg, NULL, &err);
+    lcsm_status st = LCSM_OK;
     if (threads == 0 && sysconf(_SC_NPROCESSORS_ONLN) < 2) to = 1;
     for (int n = from; n <= to && st == LCSM_OK; n++) {
         lcsm_bench_decode r;
@@ -96,30 +97,34 @@ static int bench(const char *folder, const lcsm_model_config *cfg, int threads, 
 
 int cmd_bench_decode(int argc, char **argv)
 {
-    bool              help = false, json = false;
-    int               threads = 0, count = 0, code = EXIT_OK, given = argc;
-    double            seconds = 0;
-    lcsm_model_config cfg;
-    const cli_option  options[] = {
-         {"--help", CLI_FLAG, &help, 0, 0},
-         {"--json", CLI_FLAG, &json, 0, 0},
-         {"--threads", CLI_COUNT, &threads, 1, 1024},
-         {"--seconds", CLI_NUMBER, &seconds, 0.001, 3600},
-         {NULL, CLI_MODEL, NULL, 0, 0},
+    bool             help = false, json = false;
+    int              threads = 0, count = 0;
+    double           seconds  = 0;
+    cli_settings     settings = {.train = false};
+    cli_config       cfg;
+    const cli_option options[] = {
+        {"--help", CLI_FLAG, &help, 0, 0},
+        {"--json", CLI_FLAG, &json, 0, 0},
+        {"--threads", CLI_COUNT, &threads, 1, 1024},
+        {"--seconds", CLI_NUMBER, &seconds, 0.001, 3600},
+        {NULL, CLI_SETTINGS, &settings, 0, 0},
     };
-    lcsm_model_config_defaults(&cfg);
-    if (!cli_take_settings(&argc, argv, &cfg, NULL, &code)) return code;
-    bool settings = argc < given;
     if (!cli_parse(argc, argv, options, &count)) return EXIT_USAGE;
     if (help) {
         fputs(HELP, stdout);
         return EXIT_OK;
     }
-    if (count > 1 || (count == 1) == settings) {
+    if (count > 1 || (count == 1) == (settings.count > 0)) {
         fputs("lcsm bench decode: want a run folder, or settings of a model such as --method "
               "gla\n",
               stderr);
         return EXIT_USAGE;
     }
-    return bench(count == 1 ? argv[1] : NULL, &cfg, threads, seconds, json);
+    int code = cli_config_create(&cfg, "bench decode", NULL);
+    if (code == EXIT_OK) code = cli_settings_apply(&settings, "bench decode", &cfg);
+    if (code == EXIT_OK) code = cli_refuse_unused("bench decode", &cfg, NULL, NULL);
+    if (code == EXIT_OK)
+        code = bench(count == 1 ? argv[1] : NULL, cfg.model, threads, seconds, json);
+    cli_config_free(&cfg);
+    return code;
 }

@@ -124,10 +124,10 @@ static void print_summary(const show *s)
 /* What can be refused before the machine is measured. */
 static int check(const char *filter, const char *size)
 {
-    lcsm_model_config cfg;
-    lcsm_context     *ctx;
-    lcsm_error        err;
-    bool              found = false;
+    cli_config    cfg;
+    lcsm_context *ctx;
+    lcsm_error    err;
+    bool          found = false;
     for (size_t j = 0; j < lcsm_method_count(); j++)
         found = found || filter == NULL || strstr(lcsm_method_at(j).name, filter) != NULL;
     if (!found) {
@@ -135,10 +135,12 @@ static int check(const char *filter, const char *size)
                 filter);
         return EXIT_USAGE;
     }
-    lcsm_model_config_defaults(&cfg);
-    if (lcsm_context_create(&ctx, NULL, &err) != LCSM_OK) return cli_report("bench", &err);
-    lcsm_status st = lcsm_model_config_size(&cfg, ctx, size, &err);
+    int code = cli_config_create(&cfg, "bench", NULL);
+    if (code != EXIT_OK) return code;
+    lcsm_status st = lcsm_context_create(&ctx, NULL, &err);
+    if (st == LCSM_OK) st = lcsm_model_config_size(cfg.model, ctx, size, &err);
     lcsm_context_free(ctx);
+    cli_config_free(&cfg);
     return st == LCSM_OK ? EXIT_OK : cli_report("bench", &err);
 }
 

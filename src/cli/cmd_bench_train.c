@@ -107,14 +107,27 @@ static void print_json(const lcsm_bench_update *u)
 
 /* ---- options -------------------------------------------------------------------------------- */
 
-/* The task comes before all other settings, since their defaults depend on it. */
-static lcsm_task task_of(int argc, char **argv)
+static int bench(const cli_settings *settings, const lcsm_bench_options *o, bool json)
 {
-    for (int j = 1; j < argc; j++)
-        if (strcmp(argv[j], "--task=mqar") == 0
-            || (j + 1 < argc && strcmp(argv[j], "--task") == 0 && strcmp(argv[j + 1], "mqar") == 0))
-            return LCSM_TASK_MQAR;
-    return LCSM_TASK_LM;
+    cli_config        base, cfg = {0};
+    lcsm_bench_update update;
+    lcsm_error        err;
+    const char       *task = cli_setting(settings, "task"); /* the other defaults depend on it */
+    int               code = cli_config_create(&base, "bench train", NULL);
+    if (code == EXIT_OK && task != NULL
+        && lcsm_train_config_set(base.train, "task", task, &err) != LCSM_OK)
+        code = cli_report("bench train", &err);
+    if (code == EXIT_OK) lcsm_bench_train_settings(base.model, base.train);
+    if (code == EXIT_OK) code = cli_config_create(&cfg, "bench train", &base);
+    if (code == EXIT_OK) code = cli_settings_apply(settings, "bench train", &cfg);
+    if (code == EXIT_OK) code = cli_refuse_unused("bench train", &cfg, base.model, NULL);
+    if (code == EXIT_OK && lcsm_bench_train(&update, o, cfg.model, cfg.train, &err) != LCSM_OK)
+        code = cli_report("bench train", &err);
+    if (code == EXIT_OK && json) print_json(&update);
+    if (code == EXIT_OK && !json) print_text(&update, task != NULL && strcmp(task, "mqar") == 0);
+    cli_config_free(&base);
+    cli_config_free(&cfg);
+    return code;
 }
 
 int cmd_bench_train(int argc, char **argv)
@@ -122,20 +135,14 @@ int cmd_bench_train(int argc, char **argv)
     lcsm_bench_options o    = {0};
     bool               help = false, json = false;
     const char        *isa = "auto";
-    int                words, code;
-    lcsm_model_config  model, shared;
-    lcsm_train_config  train;
-    lcsm_bench_update  update;
-    lcsm_error         err;
+    int                words;
+    cli_settings       settings  = {.train = true};
     const cli_option   options[] = {{"--help", CLI_FLAG, &help, 0, 0},
                                     {"--threads", CLI_COUNT, &o.threads, 1, 1024},
                                     {"--json", CLI_FLAG, &json, 0, 0},
                                     {"--isa", CLI_TEXT, &isa, 0, 0},
                                     {"--seconds", CLI_NUMBER, &o.seconds, 0.001, 3600},
-                                    {NULL, CLI_FLAG, NULL, 0, 0}};
-    lcsm_bench_train_settings(task_of(argc, argv), &model, &train);
-    shared = model;
-    if (!cli_take_settings(&argc, argv, &model, &train, &code)) return code;
+                                    {NULL, CLI_SETTINGS, &settings, 0, 0}};
     if (!cli_parse(argc, argv, options, &words) || !cli_isa("bench train", isa, &o.isa))
         return EXIT_USAGE;
     if (help) {
@@ -147,11 +154,5 @@ int cmd_bench_train(int argc, char **argv)
                 argv[1]);
         return EXIT_USAGE;
     }
-    if (lcsm_model_config_unused(&model, &shared, &err) != LCSM_OK
-        || lcsm_train_config_unused(&train, NULL, &err) != LCSM_OK
-        || lcsm_bench_train(&update, &o, &model, &train, &err) != LCSM_OK)
-        return cli_report("bench train", &err);
-    if (json) print_json(&update);
-    else print_text(&update, train.task == LCSM_TASK_MQAR);
-    return EXIT_OK;
+    return bench(&settings, &o, json);
 }

@@ -72,9 +72,11 @@ static const char *family_of(const char *method)
 
 static void print_states(const lcsm_model_config *cfg, const lcsm_model_summary *about)
 {
-    bool code = cfg->code[0] != 0;
-    printf("%s%s (%s)\n", code ? "code " : "", code ? cfg->code : cfg->method,
-           family_of(code ? "code" : cfg->method));
+    char name[64], code[64] = "";
+    (void)lcsm_model_config_get(cfg, "code", code, sizeof code, NULL);
+    (void)cli_model_name(cfg, name);
+    printf("%s%s (%s)\n", *code != '\0' ? "code " : "", name,
+           family_of(*code != '\0' ? "code" : name));
     print_equations(about->equations);
     printf("states of layer 0 (op %s): name, shape (T: per token), origin, meaning\n", about->op);
     for (size_t j = 0; j < about->state_count; j++)
@@ -156,38 +158,11 @@ static void take_fact(void *user, const char *section, const char *name, const c
 
 /* ---- settings --------------------------------------------------------------------------- */
 
-/* The recipe comes before the keys, so it is looked for first. */
-static int take_recipe(int argc, char **argv, lcsm_model_config *cfg)
-{
-    char              path[4096];
-    const char       *name = NULL;
-    lcsm_error        err;
-    lcsm_train_config unused;
-    for (int j = 1; j < argc; j++) {
-        bool next = j + 1 < argc && strncmp(argv[j + 1], "--", 2) != 0;
-        if (strncmp(argv[j], "--recipe=", 9) == 0) name = argv[j] + 9;
-        if (strcmp(argv[j], "--recipe") == 0 && next) name = argv[j + 1];
-    }
-    if (name == NULL) return EXIT_OK;
-    lcsm_train_config_defaults(&unused);
-    lcsm_status st = lcsm_recipe_find(path, sizeof path, name, &err);
-    if (st == LCSM_OK) st = lcsm_settings_read(path, cfg, &unused, &err);
-    return st == LCSM_OK ? EXIT_OK : cli_report("describe", &err);
-}
-
-static bool is_flag(const char *word, const char *name)
-{
-    return strcspn(word, "=") == strlen(name) && strncmp(word, name, strlen(name)) == 0;
-}
-
 /* The setting that names a model beside the word, or NULL. */
-static const char *second_name(int argc, char **argv)
+static const char *second_name(const cli_settings *s)
 {
-    for (int j = 1; j < argc; j++) {
-        if (is_flag(argv[j], "--method")) return "--method";
-        if (is_flag(argv[j], "--code")) return "--code";
-    }
-    return NULL;
+    if (cli_setting(s, "method") != NULL) return "--method";
+    return cli_setting(s, "code") != NULL ? "--code" : NULL;
 }
 
 /* ---- the command ------------------------------------------------------------------------ */
@@ -223,16 +198,28 @@ static int describe(lcsm_model_config *cfg, show *s, int length, const char *siz
     return st == LCSM_OK ? EXIT_OK : cli_report("describe", &err);
 }
 
-static int describe_name(lcsm_model_config *cfg, const lcsm_model_config *recipe, show *s,
-                         int length, const char *size)
+/* Defaults, then the recipe, then the command line. */
+static int describe_name(const cli_settings *settings, const char *recipe, show *s, int length,
+                         const char *size)
 {
-    lcsm_error err;
-    bool       code = (s->name[0] >= '0' && s->name[0] <= '9') || strcmp(s->name, "ssm") == 0;
+    bool code = (s->name[0] >= '0' && s->name[0] <= '9') || strcmp(s->name, "ssm") == 0;
     if (!code && !cli_is_method("describe", s->name)) return EXIT_USAGE;
-    if (lcsm_model_config_set(cfg, code ? "code" : "method", s->name, &err) != LCSM_OK
-        || lcsm_model_config_unused(cfg, recipe, &err) != LCSM_OK)
-        return cli_report("describe", &err);
-    return describe(cfg, s, length, size);
+    cli_config cfg = {0}, base = {0};
+    lcsm_error err;
+    int        end = cli_config_create(&base, "describe", NULL);
+    if (end == EXIT_OK && recipe != NULL
+        && lcsm_recipe_load(recipe, base.model, NULL, &err) != LCSM_OK)
+        end = cli_report("describe", &err);
+    if (end == EXIT_OK) end = cli_config_create(&cfg, "describe", &base);
+    if (end == EXIT_OK) end = cli_settings_apply(settings, "describe", &cfg);
+    if (end == EXIT_OK
+        && lcsm_model_config_set(cfg.model, code ? "code" : "method", s->name, &err) != LCSM_OK)
+        end = cli_report("describe", &err);
+    if (end == EXIT_OK) end = cli_refuse_unused("describe", &cfg, base.model, NULL);
+    if (end == EXIT_OK) end = describe(cfg.model, s, length, size);
+    cli_config_free(&cfg);
+    cli_config_free(&base);
+    return end;
 }
 
 /* A path is one; a word is one unless a method has that name. */
@@ -244,8 +231,8 @@ static bool is_folder(const char *name)
 /* A run has its settings: others would describe another model. */
 static int describe_run(show *s, int length, bool more)
 {
-    lcsm_error        err;
-    lcsm_model_config cfg;
+    lcsm_error err;
+    cli_config cfg;
     if (more) {
         fprintf(stderr, "lcsm describe: %s is a run folder and has its own settings; omit others\n",
                 s->name);
@@ -258,31 +245,29 @@ static int describe_run(show *s, int length, bool more)
                 s->name);
         return EXIT_INPUT;
     }
-    s->run = s->name;
-    if (lcsm_model_config_load(&cfg, s->name, &err) != LCSM_OK) return cli_report("describe", &err);
-    return describe(&cfg, s, length, NULL);
+    s->run   = s->name;
+    int code = cli_config_create(&cfg, "describe", NULL);
+    if (code != EXIT_OK) return code;
+    if (lcsm_run_settings(s->name, cfg.model, NULL, &err) != LCSM_OK)
+        code = cli_report("describe", &err);
+    if (code == EXIT_OK) code = describe(cfg.model, s, length, NULL);
+    cli_config_free(&cfg);
+    return code;
 }
 
 int cmd_describe(int argc, char **argv)
 {
-    bool              help = false;
-    int               count, length = 512, code;
-    const char       *recipe = NULL, *size = NULL;
-    show              s = {0};
-    lcsm_model_config cfg, base;
-    const cli_option  options[] = {{"--help", CLI_FLAG, &help, 0, 0},
-                                   {"--json", CLI_FLAG, &s.json, 0, 0},
-                                   {"--recipe", CLI_TEXT, &recipe, 0, 0},
-                                   {"--size", CLI_TEXT, &size, 0, 0},
-                                   {"--seq-len", CLI_COUNT, &length, 1, 1 << 24},
-                                   {NULL, CLI_MODEL, NULL, 0, 0}};
-    const char       *second    = second_name(argc, argv);
-    lcsm_model_config_defaults(&cfg);
-    if ((code = take_recipe(argc, argv, &cfg)) != EXIT_OK) return code;
-    base       = cfg;
-    int before = argc;
-    if (!cli_take_settings(&argc, argv, &cfg, NULL, &code)) return code;
-    bool settings = argc < before;
+    bool             help = false;
+    int              count, length = 512;
+    const char      *recipe = NULL, *size = NULL;
+    show             s         = {0};
+    cli_settings     settings  = {.train = false};
+    const cli_option options[] = {{"--help", CLI_FLAG, &help, 0, 0},
+                                  {"--json", CLI_FLAG, &s.json, 0, 0},
+                                  {"--recipe", CLI_TEXT, &recipe, 0, 0},
+                                  {"--size", CLI_TEXT, &size, 0, 0},
+                                  {"--seq-len", CLI_COUNT, &length, 1, 1 << 24},
+                                  {NULL, CLI_SETTINGS, &settings, 0, 0}};
     if (!cli_parse(argc, argv, options, &count)) return EXIT_USAGE;
     if (help) {
         fputs(HELP, stdout);
@@ -294,6 +279,7 @@ int cmd_describe(int argc, char **argv)
               stderr);
         return EXIT_USAGE;
     }
+    const char *second = second_name(&settings);
     if (second != NULL) {
         fprintf(stderr, "lcsm describe: %s and %s both name a model; omit %s\n", argv[1], second,
                 second);
@@ -301,6 +287,6 @@ int cmd_describe(int argc, char **argv)
     }
     s.name = argv[1];
     if (is_folder(s.name))
-        return describe_run(&s, length, settings || recipe != NULL || size != NULL);
-    return describe_name(&cfg, &base, &s, length, size);
+        return describe_run(&s, length, settings.count > 0 || recipe != NULL || size != NULL);
+    return describe_name(&settings, recipe, &s, length, size);
 }

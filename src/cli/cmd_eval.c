@@ -195,7 +195,8 @@ static int run_task(const char *folder, const cli_list *paths, int ends, int thr
     lcsm_error           err;
     int                  code = cli_run_open(&run, "eval", folder, threads, true);
     if (code != EXIT_OK) return code;
-    t->bidirectional = lcsm_model_config_of(run.model)->bidirectional;
+    t->bidirectional =
+        lcsm_model_config_number(lcsm_model_config_of(run.model), "bidirectional") == 1;
     if (ends == ENDS_AUTO) ends = run.lines ? LCSM_ENDS_LINE : LCSM_ENDS_NEVER;
     o.ends     = (lcsm_text_ends)ends;
     int length = run.length > 0 ? run.length : 512;
@@ -236,42 +237,74 @@ static bool options_fit(const char *folder, bool recall, int ends, const task *t
     return true;
 }
 
+static void print_recall(const task *t, const lcsm_tally *sum)
+{
+    double loss     = sum->loss / (double)sum->count,
+           accuracy = (double)sum->right / (double)sum->count;
+    if (t->json) {
+        printf("{\"loss\": %.9g, \"perplexity\": %.9g, \"accuracy\": %.9g, \"queries\": %lld, "
+               "\"bidirectional\": %s}\n",
+               loss, exp(loss), accuracy, (long long)sum->count,
+               t->bidirectional ? "true" : "false");
+        return;
+    }
+    printf("accuracy         %10.4f  of %lld queries\nloss             %10.4f  nats a query\n",
+           accuracy, (long long)sum->count, loss);
+    print_warning(t);
+}
+
+/* The examples that are asked for instead of the run's own. */
+static lcsm_status change_examples(lcsm_train_config *cfg, const task *t, lcsm_error *err)
+{
+    const struct {
+        const char *key;
+        int         value;
+        bool        given;
+    } list[]       = {{"seq_len", t->length, t->length > 0},
+                      {"pairs", t->pairs, t->pairs > 0},
+                      {"test_examples", t->examples, t->examples > 0},
+                      {"seed", t->seed, t->seed >= 0}};
+    lcsm_status st = LCSM_OK;
+    for (size_t j = 0; j < sizeof list / sizeof list[0] && st == LCSM_OK; j++)
+        if (list[j].given) st = lcsm_train_config_set_number(cfg, list[j].key, list[j].value, err);
+    return st;
+}
+
+static int evaluate_recall(const char *folder, lcsm_train_config *cfg, int threads, task *t)
+{
+    cli_run    run;
+    lcsm_tally sum;
+    lcsm_error err;
+    if (change_examples(cfg, t, &err) != LCSM_OK) return cli_report("eval", &err);
+    int code = cli_run_open(&run, "eval", folder, threads, false);
+    if (code != EXIT_OK) return code;
+    t->bidirectional =
+        lcsm_model_config_number(lcsm_model_config_of(run.model), "bidirectional") == 1;
+    if (lcsm_evaluate_recall(run.model, cfg, &sum, &err) != LCSM_OK)
+        code = cli_report("eval", &err);
+    else print_recall(t, &sum);
+    cli_run_close(&run);
+    return code;
+}
+
 /* A run of the task mqar is evaluated on the examples that its training never saw. */
 static int recall(const char *folder, int ends, int threads, task *t)
 {
-    cli_run           run;
-    lcsm_model_config model;
-    lcsm_train_config cfg;
-    lcsm_tally        sum;
-    lcsm_error        err;
-    if (lcsm_run_settings(folder, &model, &cfg, &err) != LCSM_OK) return cli_report("eval", &err);
-    if (cfg.task != LCSM_TASK_MQAR) {
+    cli_config cfg;
+    char       name[64] = "";
+    lcsm_error err;
+    int        code = cli_config_create(&cfg, "eval", NULL);
+    if (code == EXIT_OK && lcsm_run_settings(folder, NULL, cfg.train, &err) != LCSM_OK)
+        code = cli_report("eval", &err);
+    if (code == EXIT_OK) (void)lcsm_train_config_get(cfg.train, "task", name, sizeof name, NULL);
+    if (code == EXIT_OK && strcmp(name, "mqar") != 0) {
         fputs("lcsm eval: want --data TEXT: only a run of the task mqar has examples of its own\n",
               stderr);
-        return EXIT_USAGE;
+        code = EXIT_USAGE;
     }
-    if (!options_fit(folder, true, ends, t)) return EXIT_USAGE;
-    if (t->length > 0) cfg.seq_len = t->length;
-    if (t->pairs > 0) cfg.pairs = t->pairs;
-    if (t->examples > 0) cfg.test_examples = t->examples;
-    if (t->seed >= 0) cfg.seed = t->seed;
-    int code = cli_run_open(&run, "eval", folder, threads, false);
-    if (code != EXIT_OK) return code;
-    t->bidirectional = model.bidirectional;
-    if (lcsm_evaluate_recall(run.model, &cfg, &sum, &err) != LCSM_OK)
-        code = cli_report("eval", &err);
-    double loss = sum.loss / (double)sum.count, accuracy = (double)sum.right / (double)sum.count;
-    if (code == EXIT_OK && t->json)
-        printf("{\"loss\": %.9g, \"perplexity\": %.9g, \"accuracy\": %.9g, \"queries\": %lld, "
-               "\"bidirectional\": %s}\n",
-               loss, exp(loss), accuracy, (long long)sum.count,
-               t->bidirectional ? "true" : "false");
-    else if (code == EXIT_OK) {
-        printf("accuracy         %10.4f  of %lld queries\nloss             %10.4f  nats a query\n",
-               accuracy, (long long)sum.count, loss);
-        print_warning(t);
-    }
-    cli_run_close(&run);
+    if (code == EXIT_OK && !options_fit(folder, true, ends, t)) code = EXIT_USAGE;
+    if (code == EXIT_OK) code = evaluate_recall(folder, cfg.train, threads, t);
+    cli_config_free(&cfg);
     return code;
 }
 

@@ -50,11 +50,10 @@ static bool asked_to_stop(void *user)
 enum { CURVE = 60 };
 
 typedef struct {
-    double            curve[CURVE]; /* losses of the last evaluations */
-    int               points;
-    bool              quiet;
-    cli_colours       colour;
-    lcsm_train_config cfg;
+    double      curve[CURVE]; /* losses of the last evaluations */
+    int         points;
+    bool        quiet, recall; /* recall: the task mqar */
+    cli_colours colour;
 } screen;
 
 static const char *duration(char text[24], double seconds)
@@ -74,7 +73,7 @@ static void show_step(const screen *s, const lcsm_train_event *e)
     size_t             room = cli_is_live() ? (size_t)cli_columns() : sizeof line;
     snprintf(parts[0], 40, "step %lld", (long long)u->step);
     snprintf(parts[1], 40, "loss %.4f", u->loss);
-    if (s->cfg.task == LCSM_TASK_LM) snprintf(parts[2], 40, "ppl %.2f", exp(u->loss));
+    if (!s->recall) snprintf(parts[2], 40, "ppl %.2f", exp(u->loss));
     else snprintf(parts[2], 40, "acc %.1f %%", 100 * u->accuracy);
     snprintf(parts[3], 40, "lr %.1e", u->lr);
     snprintf(parts[4], 40, "%.0f tok/s", e->tokens_per_second);
@@ -94,7 +93,7 @@ static void show_eval(const screen *s, const lcsm_train_event *e)
     if (strcmp(e->split, "test") == 0) fprintf(stderr, "test of the best model");
     else fprintf(stderr, "%s at step %lld", e->split, (long long)e->update.step);
     fprintf(stderr, ": loss %.4f", loss);
-    if (s->cfg.task == LCSM_TASK_LM) fprintf(stderr, "  ppl %.2f", exp(loss));
+    if (!s->recall) fprintf(stderr, "  ppl %.2f", exp(loss));
     if (isfinite(e->bits_per_byte)) fprintf(stderr, "  bits/byte %.3f", e->bits_per_byte);
     fprintf(stderr, "  acc %.1f %%%s%s\n", 100 * (double)e->tally.right / (double)e->tally.count,
             e->best ? "  best" : "", s->colour.off);
@@ -198,85 +197,61 @@ static void print_result(const char *run, const lcsm_train_result *r, bool write
 /* ---- options -------------------------------------------------------------------------------- */
 
 typedef struct {
-    bool        help, resume, quiet, json;
-    int         threads;
-    const char *out, *recipe, *config, *tokenizer, *cache;
-    cli_list    data, valid, test;
+    bool         help, resume, quiet, json;
+    int          threads;
+    const char  *out, *recipe, *config, *tokenizer, *cache;
+    cli_list     data, valid, test;
+    cli_settings settings;
 } flags;
 
 static int print_help(void)
 {
-    char *training = NULL, *model = NULL;
-    bool  both = lcsm_train_help(&training, NULL) == LCSM_OK && lcsm_model_help(&model, NULL) == 0;
     fputs(HELP, stdout);
-    if (both) printf("Training:\n%s\nModel:\n%s", training, model);
-    free(training);
-    free(model);
+    puts("Training:");
+    cli_print_keys(lcsm_train_config_key);
+    puts("\nModel:");
+    cli_print_keys(lcsm_model_config_key);
     return EXIT_OK;
 }
 
-/* The last one counts, as in cli_parse. */
-static const char *value_of(int argc, char **argv, const char *name)
+/* Defaults, then the run to resume and the recipe. */
+static int shared_settings(cli_config *shared, const flags *f)
 {
-    size_t      n     = strlen(name);
-    const char *value = NULL;
-    for (int j = 1; j < argc; j++) {
-        bool next = j + 1 < argc && strncmp(argv[j + 1], "--", 2) != 0;
-        if (strcmp(argv[j], name) == 0 && next) value = argv[++j];
-        else if (strncmp(argv[j], name, n) == 0 && argv[j][n] == '=') value = argv[j] + n + 1;
-    }
-    return value;
+    lcsm_error  err;
+    lcsm_status st   = LCSM_OK;
+    int         code = cli_config_create(shared, "train", NULL);
+    if (code != EXIT_OK) return code;
+    if (f->resume) st = lcsm_run_settings(f->out, shared->model, shared->train, &err);
+    if (st == LCSM_OK && f->recipe != NULL)
+        st = lcsm_recipe_load(f->recipe, shared->model, shared->train, &err);
+    return st == LCSM_OK ? EXIT_OK : cli_report("train", &err);
 }
 
-static bool has_flag(int argc, char **argv, const char *name)
+/* These, then the file and the command line. */
+static int all_settings(cli_config *c, const cli_config *shared, const flags *f)
 {
-    for (int j = 1; j < argc; j++)
-        if (strcmp(argv[j], name) == 0) return true;
-    return false;
-}
-
-typedef struct {
-    lcsm_model_config model;
-    lcsm_train_config train;
-} settings;
-
-/* Defaults, then the run to resume, the recipe, the file. The flags themselves come after. *shared
- * is what comes before the file. */
-static lcsm_status base_settings(int argc, char **argv, settings *s, settings *shared,
-                                 lcsm_error *err)
-{
-    const char *out = value_of(argc, argv, "--out"), *config = value_of(argc, argv, "--config");
-    const char *recipe = value_of(argc, argv, "--recipe");
-    lcsm_status st     = LCSM_OK;
-    lcsm_model_config_defaults(&s->model);
-    lcsm_train_config_defaults(&s->train);
-    if (has_flag(argc, argv, "--resume") && out != NULL)
-        st = lcsm_run_settings(out, &s->model, &s->train, err);
-    if (st == LCSM_OK && recipe != NULL) {
-        char path[4096];
-        st = lcsm_recipe_find(path, sizeof path, recipe, err);
-        if (st == LCSM_OK) st = lcsm_settings_read(path, &s->model, &s->train, err);
-    }
-    *shared = *s;
-    if (st == LCSM_OK && config != NULL) st = lcsm_settings_read(config, &s->model, &s->train, err);
-    return st;
+    lcsm_error err;
+    int        code = cli_config_create(c, "train", shared);
+    if (code == EXIT_OK && f->config != NULL
+        && lcsm_settings_load(f->config, c->model, c->train, &err) != LCSM_OK)
+        code = cli_report("train", &err);
+    if (code == EXIT_OK) code = cli_settings_apply(&f->settings, "train", c);
+    if (code == EXIT_OK) lcsm_train_wire(c->train, c->model);
+    return code;
 }
 
 /* What would do nothing is refused; what a run that is resumed has from before is not. */
-static lcsm_status check_used(const lcsm_train_job *job, const settings *shared, lcsm_error *err)
+static int check_used(const cli_config *c, const cli_config *shared, const flags *f)
 {
-    if (job->resume) return lcsm_train_config_unused(job->train, &shared->train, err);
-    lcsm_status st = lcsm_train_config_unused(job->train, NULL, err);
-    return st == LCSM_OK ? lcsm_model_config_unused(job->model, &shared->model, err) : st;
-}
-
-static void note_idle(const lcsm_train_job *job, const settings *shared, const flags *f)
-{
-    const lcsm_model_config *m    = job->model;
-    const char              *idle = lcsm_model_config_idle(m, &shared->model);
-    if (idle != NULL && !f->quiet)
+    char        name[64];
+    cli_config  training = {.train = c->train};
+    const char *idle     = cli_idle_size(c->model, shared->model);
+    int         code     = f->resume ? cli_refuse_unused("train", &training, NULL, shared->train)
+                                     : cli_refuse_unused("train", c, shared->model, NULL);
+    if (code == EXIT_OK && idle != NULL && !f->quiet)
         fprintf(stderr, "lcsm train: %s does nothing in %s\n", idle,
-                m->code[0] != '\0' ? m->code : m->method);
+                cli_model_name(c->model, name));
+    return code;
 }
 
 /* Text from stdin is kept in the run folder, so that the run can be resumed. */
@@ -299,36 +274,64 @@ static int take_stdin(flags *f)
     return cli_take_stdin("train", path, f->data.items, f->data.count) ? EXIT_OK : EXIT_INPUT;
 }
 
-static int train(const lcsm_train_job *job, const settings *shared, const flags *f)
+static bool is_recall(const lcsm_train_config *cfg)
 {
-    screen           s = {.quiet = f->quiet, .colour = cli_colours_of(stderr), .cfg = *job->train};
-    lcsm_train_hooks hooks   = {on_event, asked_to_stop, &s};
-    lcsm_context_options opt = {.threads = f->threads};
-    lcsm_context        *ctx = NULL;
+    char task[64] = "";
+    (void)lcsm_train_config_get(cfg, "task", task, sizeof task, NULL);
+    return strcmp(task, "mqar") == 0;
+}
+
+static int train(const lcsm_train_job *job, const flags *f)
+{
+    screen s = {
+        .quiet = f->quiet, .recall = is_recall(job->train), .colour = cli_colours_of(stderr)};
+    lcsm_train_hooks     hooks = {on_event, asked_to_stop, &s};
+    lcsm_context_options opt   = {.threads = f->threads};
+    lcsm_context        *ctx   = NULL;
     lcsm_train_result    result;
     lcsm_error           err;
     lcsm_status          st = lcsm_context_create(&ctx, &opt, &err);
-    if (st == LCSM_OK) st = check_used(job, shared, &err);
-    if (st == LCSM_OK) note_idle(job, shared, f);
     if (st == LCSM_OK) st = lcsm_train(ctx, job, &hooks, &result, &err);
     lcsm_context_free(ctx);
     cli_live("");
     if (st != LCSM_OK) return cli_report("train", &err);
     if (f->json) print_json(job->out, &result);
     else {
+        bool both_ways = lcsm_model_config_number(job->model, "bidirectional") == 1;
         print_curve(&s);
-        print_result(job->out, &result,
-                     job->train->task == LCSM_TASK_LM && !job->model->bidirectional);
+        print_result(job->out, &result, !s.recall && !both_ways);
     }
     return result.stopped ? 128 + cli_signal() : EXIT_OK;
 }
 
+static int run(const flags *f)
+{
+    cli_config shared = {0}, c = {0};
+    int        code = shared_settings(&shared, f);
+    if (code == EXIT_OK) code = all_settings(&c, &shared, f);
+    if (code == EXIT_OK) code = check_used(&c, &shared, f);
+    lcsm_train_job job = {.model       = c.model,
+                          .train       = c.train,
+                          .data        = f->data.items,
+                          .data_count  = f->data.count,
+                          .valid       = f->valid.items,
+                          .valid_count = f->valid.count,
+                          .test        = f->test.items,
+                          .test_count  = f->test.count,
+                          .tokenizer   = f->tokenizer,
+                          .cache       = f->cache,
+                          .out         = f->out,
+                          .resume      = f->resume};
+    if (code == EXIT_OK) code = train(&job, f);
+    cli_config_free(&shared);
+    cli_config_free(&c);
+    return code;
+}
+
 int cmd_train(int argc, char **argv)
 {
-    flags            f = {0};
-    int              words, code;
-    settings         s, shared;
-    lcsm_error       err;
+    flags            f         = {.settings = {.train = true}};
+    int              words     = 0;
     const cli_option options[] = {
         {"--help", CLI_FLAG, &f.help, 0, 0},           {"--resume", CLI_FLAG, &f.resume, 0, 0},
         {"--quiet", CLI_FLAG, &f.quiet, 0, 0},         {"--json", CLI_FLAG, &f.json, 0, 0},
@@ -336,12 +339,9 @@ int cmd_train(int argc, char **argv)
         {"--recipe", CLI_TEXT, &f.recipe, 0, 0},       {"--config", CLI_TEXT, &f.config, 0, 0},
         {"--tokenizer", CLI_TEXT, &f.tokenizer, 0, 0}, {"--cache", CLI_TEXT, &f.cache, 0, 0},
         {"--data", CLI_LIST, &f.data, 0, 0},           {"--valid", CLI_LIST, &f.valid, 0, 0},
-        {"--test", CLI_LIST, &f.test, 0, 0},           {NULL, CLI_SETTINGS, NULL, 0, 0}};
-    if (base_settings(argc, argv, &s, &shared, &err) != LCSM_OK) return cli_report("train", &err);
-    if (!cli_take_settings(&argc, argv, &s.model, &s.train, &code)) return code;
+        {"--test", CLI_LIST, &f.test, 0, 0},           {NULL, CLI_SETTINGS, &f.settings, 0, 0}};
     if (!cli_parse(argc, argv, options, &words)) return EXIT_USAGE;
     if (f.help) return print_help();
-    lcsm_train_wire(&s.train, &s.model);
     if (words != 0 || f.out == NULL) {
         fprintf(stderr,
                 words != 0 ? "lcsm train: what is '%s'? lcsm train --help says more\n"
@@ -349,18 +349,6 @@ int cmd_train(int argc, char **argv)
                 words != 0 ? argv[1] : "");
         return EXIT_USAGE;
     }
-    if ((code = take_stdin(&f)) != EXIT_OK) return code;
-    lcsm_train_job job = {.model       = &s.model,
-                          .train       = &s.train,
-                          .data        = f.data.items,
-                          .data_count  = f.data.count,
-                          .valid       = f.valid.items,
-                          .valid_count = f.valid.count,
-                          .test        = f.test.items,
-                          .test_count  = f.test.count,
-                          .tokenizer   = f.tokenizer,
-                          .cache       = f.cache,
-                          .out         = f.out,
-                          .resume      = f.resume};
-    return train(&job, &shared, &f);
+    int code = take_stdin(&f);
+    return code == EXIT_OK ? run(&f) : code;
 }

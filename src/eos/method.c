@@ -1,10 +1,10 @@
 /* method.c - the method table. */
 #include "eos/method.h"
 
-#include <lcsm/suggest.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/strdist.h"
 #include "eos/code.h"
 
 #define LA   "linear attention"

@@ -10,8 +10,8 @@
  */
 #ifndef LCSM_EOS_MIXER_H
 #define LCSM_EOS_MIXER_H
-#include <lcsm/config.h>
 
+#include "eos/model_config.h"
 #include "eos/tables.h"
 #include "graph/graph.h"
 #include "graph/layers.h"

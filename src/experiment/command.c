@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/escape.h"
+#include "base/shell.h"
 
 void lcsm_command_add(lcsm_command *c, const char *word)
 {

@@ -1,7 +1,6 @@
 /* grid.c - from grid.json to a list of runs. */
 #include "experiment/grid.h"
 
-#include <lcsm/suggest.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -9,6 +8,7 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "base/strdist.h"
 #include "experiment/catalogue.h"
 #include "experiment/grid_read.h"
 #include "format/keys.h"
@@ -84,7 +84,7 @@ static lcsm_status try_settings(lcsm_grid_run *r, const lcsm_model_config *share
     LCSM_TRY(apply(&r->model, &r->train, r->settings, err));
     LCSM_TRY(lcsm_model_config_check(&r->model, err));
     LCSM_TRY(lcsm_model_config_unused(&r->model, shared, err));
-    LCSM_TRY(lcsm_train_config_unused(&r->train, NULL, err));
+    LCSM_TRY(lcsm_train_config_unused(&r->train, err));
 cleanup:
     return st;
 }

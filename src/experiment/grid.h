@@ -20,6 +20,8 @@
 #include <lcsm/train.h>
 
 #include "format/json_doc.h"
+#include "model/config.h"
+#include "train/settings.h"
 
 enum { LCSM_GRID_SCALES = 3, LCSM_GRID_AXES = 4, LCSM_GRID_RUNS = 100000 };
 

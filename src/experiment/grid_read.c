@@ -1,7 +1,6 @@
 /* grid_read.c - the documents of an experiment, checked member by member. */
 #include "experiment/grid_read.h"
 
-#include <lcsm/suggest.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -367,8 +366,8 @@ cleanup:
 lcsm_status lcsm_setting_apply(lcsm_model_config *model, lcsm_train_config *train, const char *key,
                                const char *value, lcsm_error *err)
 {
-    if (lcsm_model_config_has(key)) return lcsm_model_config_set(model, key, value, err);
-    if (lcsm_train_config_has(key)) return lcsm_train_config_set(train, key, value, err);
+    if (lcsm_model_config_find(key, NULL)) return lcsm_model_config_set(model, key, value, err);
+    if (lcsm_train_config_find(key, NULL)) return lcsm_train_config_set(train, key, value, err);
     const char *of_model = lcsm_keys_nearest(&LCSM_MODEL_KEYS, key);
     const char *of_train = lcsm_keys_nearest(&LCSM_TRAIN_KEYS, key);
     bool        nearer   = lcsm_strdist(key, of_model) <= lcsm_strdist(key, of_train);

@@ -17,6 +17,7 @@
 #include "format/json_scan.h"
 #include "format/run_folder.h"
 #include "report/record.h"
+#include "train/settings.h"
 
 enum { STANDARD = 512, PIECE = 1 << 14 /* bytes of text at a time */ };
 

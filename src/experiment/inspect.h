@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "format/json_write.h"
+#include "model/config.h"
 
 /* Sequences of one length, one after another, each read by an empty memory: a text is one of them,
  * recall has many. {0} is empty and may be freed. */

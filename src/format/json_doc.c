@@ -7,10 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <lcsm/suggest.h>
-
 #include "base/file.h"
 #include "base/strbuf.h"
+#include "base/strdist.h"
 #include "format/json_scan.h"
 
 /* The scanner goes first: it is stricter than jansson, which takes a zero byte behind a number for

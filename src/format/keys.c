@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sized.h"
 #include "base/strdist.h"
 
 static bool same_name(const char *a, const char *b)
@@ -20,12 +21,12 @@ static bool same_name(const char *a, const char *b)
 bool lcsm_key_same(const lcsm_key *key, const void *a, const void *b)
 {
     static const size_t sizes[] = {
-        [LCSM_KEY_INT] = sizeof(ptrdiff_t), [LCSM_KEY_REAL] = sizeof(double),
-        [LCSM_KEY_BOOL] = sizeof(bool),     [LCSM_KEY_TEXT] = LCSM_KEY_TEXT_SIZE,
-        [LCSM_KEY_CHOICE] = sizeof(int),
+        [LCSM_SETTING_INT] = sizeof(ptrdiff_t), [LCSM_SETTING_REAL] = sizeof(double),
+        [LCSM_SETTING_BOOL] = sizeof(bool),     [LCSM_SETTING_TEXT] = LCSM_KEY_TEXT_SIZE,
+        [LCSM_SETTING_CHOICE] = sizeof(int),
     };
     const char *x = (const char *)a + key->offset, *y = (const char *)b + key->offset;
-    if (key->type == LCSM_KEY_TEXT) return strncmp(x, y, sizes[key->type]) == 0;
+    if (key->type == LCSM_SETTING_TEXT) return strncmp(x, y, sizes[key->type]) == 0;
     return memcmp(x, y, sizes[key->type]) == 0;
 }
 
@@ -87,7 +88,7 @@ static void nearest_word(const char *words, const char *text, char out[LCSM_KEY_
 
 static lcsm_status out_of_range(const char *place, const lcsm_key *k, double found, lcsm_error *err)
 {
-    bool   whole = k->type == LCSM_KEY_INT;
+    bool   whole = k->type == LCSM_SETTING_INT;
     double near  = fmin(fmax(whole ? round(found) : found, k->min), k->max); /* of NaN: the least */
     int    digits = whole ? 15 : 6; /* so that a whole number is printed whole */
     return lcsm_fail(err, LCSM_ERR_CONFIG, "%s%s is %.*g, want %s%.*g..%.*g; the nearest is %.*g",
@@ -97,7 +98,7 @@ static lcsm_status out_of_range(const char *place, const lcsm_key *k, double fou
 
 static lcsm_status check_number(const char *place, const lcsm_key *k, double value, lcsm_error *err)
 {
-    bool whole = k->type == LCSM_KEY_INT;
+    bool whole = k->type == LCSM_SETTING_INT;
     if (!(value >= k->min && value <= k->max) || (whole && value != floor(value)))
         return out_of_range(place, k, value, err);
     return LCSM_OK;
@@ -108,7 +109,7 @@ static lcsm_status set_number(const char *place, const lcsm_key *k, void *field,
 {
     lcsm_status st = check_number(place, k, value, err);
     if (st != LCSM_OK) return st;
-    if (k->type == LCSM_KEY_INT) *(ptrdiff_t *)field = (ptrdiff_t)value;
+    if (k->type == LCSM_SETTING_INT) *(ptrdiff_t *)field = (ptrdiff_t)value;
     else *(double *)field = value;
     return LCSM_OK;
 }
@@ -116,7 +117,7 @@ static lcsm_status set_number(const char *place, const lcsm_key *k, void *field,
 static lcsm_status set_text(const char *place, const lcsm_key *k, void *field, const char *text,
                             lcsm_error *err)
 {
-    if (k->type == LCSM_KEY_CHOICE) {
+    if (k->type == LCSM_SETTING_CHOICE) {
         int  index                    = word_index(k->words, text);
         char near[LCSM_KEY_TEXT_SIZE] = "";
         if (index < 0) nearest_word(k->words, text, near);
@@ -149,9 +150,9 @@ static lcsm_status set_from_text(const char *place, const lcsm_key *k, void *set
                                  const char *text, lcsm_error *err)
 {
     void *field = (char *)settings + k->offset;
-    if (k->type == LCSM_KEY_TEXT || k->type == LCSM_KEY_CHOICE)
+    if (k->type == LCSM_SETTING_TEXT || k->type == LCSM_SETTING_CHOICE)
         return set_text(place, k, field, text, err);
-    if (k->type == LCSM_KEY_BOOL) return set_bool(place, k, field, text, err);
+    if (k->type == LCSM_SETTING_BOOL) return set_bool(place, k, field, text, err);
     char  *end;
     double value = strtod(text, &end);
     if (end == text || *end != 0)
@@ -184,10 +185,10 @@ static lcsm_status check_choice(const lcsm_key *k, int index, lcsm_error *err)
 static lcsm_status check_field(const lcsm_key *k, const void *field, lcsm_error *err)
 {
     switch (k->type) {
-    case LCSM_KEY_INT: return check_number("", k, (double)*(const ptrdiff_t *)field, err);
-    case LCSM_KEY_REAL: return check_number("", k, *(const double *)field, err);
-    case LCSM_KEY_CHOICE: return check_choice(k, *(const int *)field, err);
-    case LCSM_KEY_TEXT:
+    case LCSM_SETTING_INT: return check_number("", k, (double)*(const ptrdiff_t *)field, err);
+    case LCSM_SETTING_REAL: return check_number("", k, *(const double *)field, err);
+    case LCSM_SETTING_CHOICE: return check_choice(k, *(const int *)field, err);
+    case LCSM_SETTING_TEXT:
         if (memchr(field, 0, LCSM_KEY_TEXT_SIZE) != NULL) return LCSM_OK;
         return lcsm_fail(err, LCSM_ERR_CONFIG, "%s has no end, want at most %d letters", k->name,
                          LCSM_KEY_TEXT_SIZE - 1);
@@ -218,23 +219,92 @@ lcsm_status lcsm_keys_set(const lcsm_keys *keys, void *settings, const char *nam
     return set_from_text("", k, settings, text, err);
 }
 
+lcsm_status lcsm_keys_set_number(const lcsm_keys *keys, void *settings, const char *name,
+                                 double value, lcsm_error *err)
+{
+    const lcsm_key *k = lcsm_keys_find(keys, name);
+    if (k == NULL) return unknown(keys, "", name, err);
+    void *field = (char *)settings + k->offset;
+    if (k->type == LCSM_SETTING_INT || k->type == LCSM_SETTING_REAL)
+        return set_number("", k, field, value, err);
+    if (k->type != LCSM_SETTING_BOOL || (value != 0 && value != 1))
+        return lcsm_fail(err, LCSM_ERR_CONFIG, "%s is %g, want %s", k->name, value,
+                         k->type == LCSM_SETTING_BOOL ? "0 or 1" : "a text");
+    *(bool *)field = value == 1;
+    return LCSM_OK;
+}
+
+double lcsm_keys_number(const lcsm_keys *keys, const void *settings, const char *name)
+{
+    const lcsm_key *k     = lcsm_keys_find(keys, name);
+    const void     *field = k == NULL ? NULL : (const char *)settings + k->offset;
+    if (k == NULL) return (double)NAN;
+    if (k->type == LCSM_SETTING_INT) return (double)*(const ptrdiff_t *)field;
+    if (k->type == LCSM_SETTING_REAL) return *(const double *)field;
+    return k->type == LCSM_SETTING_BOOL ? (double)*(const bool *)field : (double)NAN;
+}
+
+/* The shortest text that is read back as the same number. */
+static void number_text(double value, char out[LCSM_KEY_TEXT_SIZE])
+{
+    for (int digits = 6; digits <= 17; digits++) {
+        (void)snprintf(out, LCSM_KEY_TEXT_SIZE, "%.*g", digits, value);
+        if (strtod(out, NULL) == value) return;
+    }
+}
+
+lcsm_status lcsm_keys_get(const lcsm_keys *keys, const void *settings, const char *name, char *text,
+                          size_t size, lcsm_error *err)
+{
+    const lcsm_key *k = lcsm_keys_find(keys, name);
+    char            out[LCSM_KEY_TEXT_SIZE];
+    if (k == NULL) return unknown(keys, "", name, err);
+    const void *field = (const char *)settings + k->offset;
+    if (k->type == LCSM_SETTING_TEXT) memcpy(out, field, sizeof out);
+    else if (k->type == LCSM_SETTING_CHOICE) word_at(k->words, *(const int *)field, out);
+    else if (k->type == LCSM_SETTING_BOOL)
+        (void)snprintf(out, sizeof out, "%s", *(const bool *)field ? "true" : "false");
+    else number_text(lcsm_keys_number(keys, settings, name), out);
+    if (strlen(out) >= size)
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "%s has %zu letters, the buffer has room for %zu",
+                         k->name, strlen(out), size == 0 ? 0 : size - 1);
+    memcpy(text, out, strlen(out) + 1);
+    return LCSM_OK;
+}
+
+bool lcsm_key_info(const lcsm_key *k, const char *readers, lcsm_setting_info *out)
+{
+    if (k == NULL || out == NULL) return k != NULL;
+    lcsm_setting_info info = {.name     = k->name,
+                              .type     = k->type,
+                              .min      = k->min,
+                              .max      = k->max,
+                              .standard = k->standard,
+                              .choices  = k->words == NULL ? "" : k->words,
+                              .help     = k->help,
+                              .readers  = readers};
+    lcsm_sized_fill(out, &info, sizeof info);
+    return true;
+}
+
 /* ---- JSON ------------------------------------------------------------------------------- */
 
 static lcsm_status set_from_json(const char *place, const lcsm_key *k, void *settings,
                                  const json_t *value, lcsm_error *err)
 {
     void *field  = (char *)settings + k->offset;
-    bool  number = k->type == LCSM_KEY_INT || k->type == LCSM_KEY_REAL;
+    bool  number = k->type == LCSM_SETTING_INT || k->type == LCSM_SETTING_REAL;
     if (number && json_is_number(value))
         return set_number(place, k, field, json_number_value(value), err);
-    if (k->type == LCSM_KEY_BOOL && json_is_boolean(value)) {
+    if (k->type == LCSM_SETTING_BOOL && json_is_boolean(value)) {
         *(bool *)field = json_is_true(value);
         return LCSM_OK;
     }
-    if (!number && k->type != LCSM_KEY_BOOL && json_is_string(value))
+    if (!number && k->type != LCSM_SETTING_BOOL && json_is_string(value))
         return set_text(place, k, field, json_string_value(value), err);
     return lcsm_fail(err, LCSM_ERR_CONFIG, "%s%s has the wrong type, want %s", place, k->name,
-                     number ? "a number" : (k->type == LCSM_KEY_BOOL ? "true or false" : "a text"));
+                     number ? "a number"
+                            : (k->type == LCSM_SETTING_BOOL ? "true or false" : "a text"));
 }
 
 /* A member that neither table has is an error if `strict`. */
@@ -277,10 +347,10 @@ static json_t *to_json(const lcsm_key *k, const void *settings)
     const void *field = (const char *)settings + k->offset;
     char        word[LCSM_KEY_TEXT_SIZE];
     switch (k->type) {
-    case LCSM_KEY_INT: return json_integer(*(const ptrdiff_t *)field);
-    case LCSM_KEY_REAL: return json_real(*(const double *)field);
-    case LCSM_KEY_BOOL: return json_boolean(*(const bool *)field);
-    case LCSM_KEY_TEXT: return json_string(field);
+    case LCSM_SETTING_INT: return json_integer(*(const ptrdiff_t *)field);
+    case LCSM_SETTING_REAL: return json_real(*(const double *)field);
+    case LCSM_SETTING_BOOL: return json_boolean(*(const bool *)field);
+    case LCSM_SETTING_TEXT: return json_string(field);
     default: word_at(k->words, *(const int *)field, word); return json_string(word);
     }
 }
@@ -303,22 +373,4 @@ bool lcsm_keys_write(const lcsm_keys *keys, const void *settings, json_t *object
         if (json_object_set_new(object, keys->rows[j].name, to_json(&keys->rows[j], settings)) != 0)
             return false;
     return true;
-}
-
-/* ---- help ------------------------------------------------------------------------------- */
-
-void lcsm_keys_help(const lcsm_keys *keys, lcsm_strbuf *out)
-{
-    static const char *const value[] = {"N", "X", "", "TEXT", "WORD"};
-    for (size_t j = 0; j < keys->count; j++) {
-        const lcsm_key *k = &keys->rows[j];
-        char            flag[LCSM_KEY_TEXT_SIZE];
-        snprintf(flag, sizeof flag, "--%s %s", k->name, value[k->type]);
-        for (char *c = flag; *c != 0; c++)
-            if (*c == '_') *c = '-';
-        lcsm_strbuf_printf(out, "  %-26s %s", flag, k->help);
-        if (k->type == LCSM_KEY_CHOICE) lcsm_strbuf_printf(out, ": %s", k->words);
-        if (k->standard[0] != 0) lcsm_strbuf_printf(out, " (%s)", k->standard);
-        lcsm_strbuf_add(out, "\n");
-    }
 }

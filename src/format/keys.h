@@ -2,36 +2,29 @@
  * format/keys.h - settings as a table: one row a key.
  *
  * A table over a plain struct parses flags and JSON, checks ranges and words, writes the struct
- * back in full, and prints its own help, so a key exists once. Keys are the names of flags
+ * back in full, and describes itself, so a key exists once. Keys are the names of flags
  * without their dashes and of JSON members: `d_model` is --d-model.
  */
 #ifndef LCSM_FORMAT_KEYS_H
 #define LCSM_FORMAT_KEYS_H
 #include <jansson.h>
+#include <lcsm/config.h>
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "base/error.h"
-#include "base/strbuf.h"
 
 enum { LCSM_KEY_TEXT_SIZE = 64 };
 
-typedef enum {
-    LCSM_KEY_INT,    /* ptrdiff_t */
-    LCSM_KEY_REAL,   /* double */
-    LCSM_KEY_BOOL,   /* bool */
-    LCSM_KEY_TEXT,   /* char [LCSM_KEY_TEXT_SIZE] */
-    LCSM_KEY_CHOICE, /* int: the number of the word in `words` */
-} lcsm_key_type;
-
 typedef struct {
-    const char   *name;
-    lcsm_key_type type;
-    size_t        offset;
-    double        min, max; /* of numbers */
-    const char   *standard; /* the default, as a user would write it */
-    const char   *words;    /* of a choice, "one|two|three" */
-    const char   *help;
+    const char       *name;
+    lcsm_setting_type type; /* ptrdiff_t, double, bool, char [LCSM_KEY_TEXT_SIZE], or int: the
+                             * number of the word in `words` */
+    size_t      offset;
+    double      min, max; /* of numbers */
+    const char *standard; /* the default, as a user would write it */
+    const char *words;    /* of a choice, "one|two|three" */
+    const char *help;
 } lcsm_key;
 
 /* Rows of a table over the struct that LCSM_KEY_OWNER names. */
@@ -40,15 +33,15 @@ typedef struct {
         key, type, offsetof(LCSM_KEY_OWNER, field), low, high, standard, words, help               \
     }
 #define LCSM_INT_ROW(key, field, low, high, standard, help)                                        \
-    LCSM_KEY_ROW(key, LCSM_KEY_INT, field, low, high, standard, NULL, help)
+    LCSM_KEY_ROW(key, LCSM_SETTING_INT, field, low, high, standard, NULL, help)
 #define LCSM_REAL_ROW(key, field, low, high, standard, help)                                       \
-    LCSM_KEY_ROW(key, LCSM_KEY_REAL, field, low, high, standard, NULL, help)
+    LCSM_KEY_ROW(key, LCSM_SETTING_REAL, field, low, high, standard, NULL, help)
 #define LCSM_BOOL_ROW(key, field, standard, help)                                                  \
-    LCSM_KEY_ROW(key, LCSM_KEY_BOOL, field, 0, 1, standard, NULL, help)
+    LCSM_KEY_ROW(key, LCSM_SETTING_BOOL, field, 0, 1, standard, NULL, help)
 #define LCSM_TEXT_ROW(key, field, standard, help)                                                  \
-    LCSM_KEY_ROW(key, LCSM_KEY_TEXT, field, 0, 0, standard, NULL, help)
+    LCSM_KEY_ROW(key, LCSM_SETTING_TEXT, field, 0, 0, standard, NULL, help)
 #define LCSM_WORD_ROW(key, field, standard, words, help)                                           \
-    LCSM_KEY_ROW(key, LCSM_KEY_CHOICE, field, 0, 0, standard, words, help)
+    LCSM_KEY_ROW(key, LCSM_SETTING_CHOICE, field, 0, 0, standard, words, help)
 
 typedef struct {
     const char     *what; /* "model", for messages */
@@ -64,6 +57,18 @@ void lcsm_keys_reset(const lcsm_keys *keys, void *settings, const char *name);
 /* From text, as in a flag; dashes and underscores are the same. */
 lcsm_status lcsm_keys_set(const lcsm_keys *keys, void *settings, const char *name, const char *text,
                           lcsm_error *err);
+
+/* From a number; a bool is 0 or 1. */
+lcsm_status lcsm_keys_set_number(const lcsm_keys *keys, void *settings, const char *name,
+                                 double value, lcsm_error *err);
+
+/* The value of a key as text that lcsm_keys_set takes, and as a number: NAN if it is none. */
+lcsm_status lcsm_keys_get(const lcsm_keys *keys, const void *settings, const char *name, char *text,
+                          size_t size, lcsm_error *err);
+double      lcsm_keys_number(const lcsm_keys *keys, const void *settings, const char *name);
+
+/* Fills what the caller knows of *out, if it is not NULL; false for a NULL key. */
+bool lcsm_key_info(const lcsm_key *key, const char *readers, lcsm_setting_info *out);
 
 /* Whether every number is in its range, every choice one of its words, every text ended: for
  * structs that a program filled by itself. */
@@ -83,9 +88,6 @@ const char *lcsm_setting_text(char text[LCSM_KEY_TEXT_SIZE], const json_t *value
 
 /* Every key into the object; false when there is no memory. */
 bool lcsm_keys_write(const lcsm_keys *keys, const void *settings, json_t *object);
-
-/* "  --d-model N     width (default 64)" and so on, one line a key. */
-void lcsm_keys_help(const lcsm_keys *keys, lcsm_strbuf *out);
 
 /* The row of a name, or NULL. */
 const lcsm_key *lcsm_keys_find(const lcsm_keys *keys, const char *name);

@@ -87,11 +87,6 @@ lcsm_status lcsm_model_config_set(lcsm_model_config *cfg, const char *key, const
     return st;
 }
 
-bool lcsm_model_config_has(const char *key)
-{
-    return lcsm_keys_find(&LCSM_MODEL_KEYS, key) != NULL;
-}
-
 ptrdiff_t lcsm_model_config_layers(const lcsm_model_config *cfg)
 {
     lcsm_code_states c;
@@ -195,11 +190,25 @@ static bool reads(const lcsm_model_config *cfg, size_t row)
              : lists(OWNED[row].models, cfg->code[0] != 0 ? "code" : cfg->method);
 }
 
+/* The row of a key, or COUNT(OWNED) if every model reads it. */
+static size_t owned(const char *name)
+{
+    const lcsm_key *key = lcsm_keys_find(&LCSM_MODEL_KEYS, name);
+    size_t          row = 0;
+    while (row < COUNT(OWNED) && (key == NULL || strcmp(OWNED[row].key, key->name) != 0)) row++;
+    return row;
+}
+
 bool lcsm_model_config_reads(const lcsm_model_config *cfg, const char *key)
 {
-    for (size_t j = 0; j < COUNT(OWNED); j++)
-        if (strcmp(OWNED[j].key, key) == 0) return reads(cfg, j);
-    return true;
+    size_t row = owned(key);
+    return row == COUNT(OWNED) || reads(cfg, row);
+}
+
+const char *lcsm_model_config_readers(const char *key)
+{
+    size_t row = owned(key);
+    return row == COUNT(OWNED) ? "" : OWNED[row].models;
 }
 
 void lcsm_model_config_drop_unused(lcsm_model_config *cfg)
@@ -218,16 +227,6 @@ static bool idles(const lcsm_model_config *cfg, size_t row, const lcsm_model_con
 {
     const lcsm_key *key = lcsm_keys_find(&LCSM_MODEL_KEYS, OWNED[row].key);
     return !reads(cfg, row) && !lcsm_key_same(key, cfg, other);
-}
-
-const char *lcsm_model_config_idle(const lcsm_model_config *cfg, const lcsm_model_config *shared)
-{
-    lcsm_model_config standard;
-    lcsm_model_config_defaults(&standard);
-    for (size_t j = 0; j < COUNT(OWNED); j++)
-        if (OWNED[j].size && idles(cfg, j, shared == NULL ? &standard : shared))
-            return OWNED[j].key;
-    return NULL;
 }
 
 lcsm_status lcsm_model_config_unused(const lcsm_model_config *cfg, const lcsm_model_config *shared,

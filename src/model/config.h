@@ -1,8 +1,7 @@
 /* model/config.h - the keys of a model, for library code. */
 #ifndef LCSM_MODEL_CONFIG_H
 #define LCSM_MODEL_CONFIG_H
-#include <lcsm/config.h>
-
+#include "eos/model_config.h"
 #include "format/keys.h"
 
 extern const lcsm_keys LCSM_MODEL_KEYS;
@@ -11,11 +10,26 @@ extern const lcsm_keys LCSM_MODEL_KEYS;
  * paper's, which is larger. */
 ptrdiff_t lcsm_model_config_vocab(const lcsm_model_config *cfg, size_t tokenizer);
 
-/* False for a setting that does nothing in this model. */
-bool lcsm_model_config_reads(const lcsm_model_config *cfg, const char *key);
+void lcsm_model_config_defaults(lcsm_model_config *cfg);
+
+/* The number of blocks: `layers`, or if that is 0 the depth of the paper's language model, which is
+ * 9 to 11 by the code and 10 for methods. */
+ptrdiff_t lcsm_model_config_layers(const lcsm_model_config *cfg);
+
+/* Which models read a key, for people; "": all. */
+const char *lcsm_model_config_readers(const char *key);
+
+/* Refuses a setting that is not the default and that the model does not read, but for sizes that a
+ * comparison gives to all its models. `shared` (or NULL) are settings from which several models
+ * begin: what they say counts only for the model that they name. */
+lcsm_status lcsm_model_config_unused(const lcsm_model_config *cfg, const lcsm_model_config *shared,
+                                     lcsm_error *err);
 
 /* Gives such settings their defaults. */
 void lcsm_model_config_drop_unused(lcsm_model_config *cfg);
+
+/* The file of a recipe (lcsm_recipe_load). */
+lcsm_status lcsm_recipe_find(char *path, size_t size, const char *name, lcsm_error *err);
 
 /* The second half of a block. */
 lcsm_channel lcsm_model_config_channel(const lcsm_model_config *cfg);

@@ -6,7 +6,7 @@
  *     {"model_type": "lcsm", "format_version": 1, every key of a model, every key of training}
  *
  * A reader takes the keys it knows. What a user writes by hand goes through
- * lcsm_settings_read, which refuses unknown keys, before it gets there.
+ * lcsm_settings_load, which refuses unknown keys, before it gets there.
  */
 #ifndef LCSM_MODEL_HANDLE_H
 #define LCSM_MODEL_HANDLE_H
@@ -16,6 +16,7 @@
 #include "format/sha256.h"
 #include "format/weights.h"
 #include "graph/params.h"
+#include "model/config.h"
 
 enum { LCSM_CONFIG_VERSION = 1 };
 
@@ -40,6 +41,10 @@ lcsm_status lcsm_model_list(lcsm_params **out, const lcsm_context *ctx,
  * failure the list is freed. */
 lcsm_status lcsm_model_wrap(lcsm_model **out, const lcsm_context *ctx, const lcsm_model_config *cfg,
                             lcsm_params *params, lcsm_error *err);
+
+/* The settings in the config.json of a run folder. Keys that are not a model's are skipped: they
+ * are those of its training. */
+lcsm_status lcsm_model_config_load(lcsm_model_config *cfg, const char *folder, lcsm_error *err);
 
 /* {"model_type": ..., "format_version": ..., all model keys}; NULL when there is no memory. */
 json_t *lcsm_model_config_json(const lcsm_model_config *cfg);

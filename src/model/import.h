@@ -13,6 +13,7 @@
 #include "format/rwkv_bin.h"
 #include "format/weights.h"
 #include "kernel/context.h"
+#include "model/config.h"
 
 /* How their numbers become ours, and so what their shape must be. */
 typedef enum {

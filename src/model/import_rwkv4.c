@@ -68,7 +68,7 @@ typedef struct {
 
 #define KEY(name, type, field, low, high, standard)                                                \
     {                                                                                              \
-        name, LCSM_KEY_##type, offsetof(settings, field), low, high, standard, NULL, ""            \
+        name, LCSM_SETTING_##type, offsetof(settings, field), low, high, standard, NULL, ""        \
     }
 enum { BIG = 1 << 24 };
 

@@ -10,9 +10,8 @@
  */
 #ifndef LCSM_MODEL_MODEL_H
 #define LCSM_MODEL_MODEL_H
-#include <lcsm/config.h>
-
 #include "graph/graph.h"
+#include "model/config.h"
 
 typedef struct {
     bool packed;    /* a reset input says where sequences begin */

@@ -9,6 +9,7 @@
 
 #include "base/folder.h"
 #include "base/strdist.h"
+#include "model/config.h"
 
 /* ---- recipes ---------------------------------------------------------------------------- */
 

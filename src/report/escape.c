@@ -2,7 +2,6 @@
 #include "report/escape.h"
 
 #include <ctype.h>
-#include <lcsm/shell.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -142,32 +141,6 @@ void lcsm_put_csv(lcsm_strbuf *s, const char *text)
         lcsm_strbuf_bytes(s, text, 1);
     }
     if (quoted) lcsm_strbuf_add(s, "\"");
-}
-
-void lcsm_put_shell(lcsm_strbuf *s, const char *text)
-{
-    bool plain = *text != '\0';
-    for (const char *p = text; *p != '\0'; p++)
-        plain = plain && (isalnum((unsigned char)*p) || strchr("-_./,=:+@%", *p) != NULL);
-    if (plain) {
-        lcsm_strbuf_add(s, text);
-        return;
-    }
-    lcsm_strbuf_add(s, "'");
-    for (; *text != '\0'; text++) {
-        if (*text == '\'') lcsm_strbuf_add(s, "'\\''");
-        else lcsm_strbuf_bytes(s, text, 1);
-    }
-    lcsm_strbuf_add(s, "'");
-}
-
-char *lcsm_shell_word(const char *text)
-{
-    lcsm_strbuf s = {0};
-    lcsm_put_shell(&s, text);
-    char *word = s.failed ? NULL : strdup(lcsm_strbuf_text(&s));
-    lcsm_strbuf_free(&s);
-    return word;
 }
 
 void lcsm_put_slug(lcsm_strbuf *s, const char *text)

@@ -33,9 +33,6 @@ void lcsm_put_url(lcsm_strbuf *s, const char *text);
  * formula unless it is a number. */
 void lcsm_put_csv(lcsm_strbuf *s, const char *text);
 
-/* As a word of a shell's command line, quoted if it has to be. */
-void lcsm_put_shell(lcsm_strbuf *s, const char *text);
-
 /* Letters, digits, '.' and '-'; others become '-'. For names of files and anchors. */
 void lcsm_put_slug(lcsm_strbuf *s, const char *text);
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/shell.h"
 #include "format/run_folder.h"
 #include "report/escape.h"
 #include "report/section.h"

@@ -10,6 +10,7 @@
 #include <lcsm/train.h>
 
 #include "data/mqar.h"
+#include "train/settings.h"
 
 typedef struct {
     lcsm_task           task;

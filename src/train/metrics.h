@@ -12,6 +12,7 @@
 #define LCSM_TRAIN_METRICS_H
 #include <lcsm/train.h>
 
+#include "train/settings.h"
 #include "train/tensorboard.h"
 
 typedef struct {

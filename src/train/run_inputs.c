@@ -62,12 +62,16 @@ lcsm_status lcsm_run_settings(const char *run, lcsm_model_config *model, lcsm_tr
 {
     lcsm_json_doc doc = {0};
     lcsm_status   st  = LCSM_OK;
+    if (model != NULL) LCSM_TRY(lcsm_model_config_load(model, run, err));
+    if (train == NULL) goto cleanup;
     lcsm_train_config_defaults(train);
-    LCSM_TRY(lcsm_model_config_load(model, run, err));
     LCSM_TRY(read_run(&doc, run, err));
     if (json_object_get(doc.root, "imported_from") != NULL)
         LCSM_TRY(lcsm_fail(err, LCSM_ERR_ARGUMENT,
                            "%s was imported: there is no training of it to go on with", run));
+    if (json_object_get(doc.root, "task") == NULL)
+        LCSM_TRY(lcsm_fail(err, LCSM_ERR_ARGUMENT,
+                           "%s has no settings of training: its model was saved by itself", run));
     for (size_t j = 0; j < COUNT(OTHERS); j++) (void)json_object_del(doc.root, OTHERS[j]);
     LCSM_TRY(lcsm_keys_read(&LCSM_TRAIN_KEYS, &LCSM_MODEL_KEYS, train, doc.root, run, err));
 cleanup:

@@ -1,10 +1,8 @@
 /* settings.c - the table of the settings of training. */
 #include "train/settings.h"
 
-#include <lcsm/suggest.h>
 #include <string.h>
 
-#include "format/json_doc.h"
 #include "model/config.h"
 
 #define LCSM_KEY_OWNER lcsm_train_config
@@ -72,34 +70,10 @@ lcsm_status lcsm_train_config_set(lcsm_train_config *cfg, const char *key, const
     return lcsm_keys_set(&LCSM_TRAIN_KEYS, cfg, key, value, err);
 }
 
-bool lcsm_train_config_has(const char *key)
-{
-    return lcsm_keys_find(&LCSM_TRAIN_KEYS, key) != NULL;
-}
-
 void lcsm_train_wire(const lcsm_train_config *cfg, lcsm_model_config *model)
 {
     if (cfg->task == LCSM_TASK_MQAR && model->wiring == LCSM_WIRING_LM)
         model->wiring = LCSM_WIRING_MQAR;
-}
-
-static lcsm_status help(const lcsm_keys *keys, char **text, lcsm_error *err)
-{
-    lcsm_strbuf s = {0};
-    lcsm_keys_help(keys, &s);
-    *text = s.text;
-    return s.failed || s.text == NULL ? lcsm_fail(err, LCSM_ERR_MEMORY, "no room for a help text")
-                                      : LCSM_OK;
-}
-
-lcsm_status lcsm_train_help(char **text, lcsm_error *err)
-{
-    return help(&LCSM_TRAIN_KEYS, text, err);
-}
-
-lcsm_status lcsm_model_help(char **text, lcsm_error *err)
-{
-    return help(&LCSM_MODEL_KEYS, text, err);
 }
 
 lcsm_status lcsm_train_config_check(const lcsm_train_config *c, lcsm_error *err)
@@ -135,22 +109,41 @@ bool lcsm_train_config_write(const lcsm_train_config *cfg, json_t *object)
     return true;
 }
 
-static void drop_unused(lcsm_train_config *cfg)
+/* The row of a key, or COUNT(OWNED) if every task reads it. */
+static size_t owned(const char *name)
+{
+    const lcsm_key *key = lcsm_keys_find(&LCSM_TRAIN_KEYS, name);
+    size_t          row = 0;
+    while (row < COUNT(OWNED) && (key == NULL || strcmp(OWNED[row].key, key->name) != 0)) row++;
+    return row;
+}
+
+bool lcsm_train_config_reads(const lcsm_train_config *cfg, const char *key)
+{
+    size_t row = owned(key);
+    return row == COUNT(OWNED) || reads(cfg, row);
+}
+
+const char *lcsm_train_config_readers(const char *key)
+{
+    size_t row = owned(key);
+    return row == COUNT(OWNED) ? "" : OWNED[row].task;
+}
+
+void lcsm_train_config_drop_unused(lcsm_train_config *cfg)
 {
     for (size_t j = 0; j < COUNT(OWNED); j++)
         if (!reads(cfg, j)) lcsm_keys_reset(&LCSM_TRAIN_KEYS, cfg, OWNED[j].key);
 }
 
-lcsm_status lcsm_train_config_unused(const lcsm_train_config *cfg, const lcsm_train_config *base,
-                                     lcsm_error *err)
+lcsm_status lcsm_train_config_unused(const lcsm_train_config *cfg, lcsm_error *err)
 {
     const char       *task = cfg->task == LCSM_TASK_LM ? "lm" : "mqar";
     lcsm_train_config standard;
     lcsm_train_config_defaults(&standard);
-    if (base == NULL) base = &standard;
     for (size_t j = 0; j < COUNT(OWNED); j++)
         if (!reads(cfg, j)
-            && !lcsm_key_same(lcsm_keys_find(&LCSM_TRAIN_KEYS, OWNED[j].key), cfg, base))
+            && !lcsm_key_same(lcsm_keys_find(&LCSM_TRAIN_KEYS, OWNED[j].key), cfg, &standard))
             return lcsm_fail(err, LCSM_ERR_CONFIG,
                              "%s does nothing in the task %s; it is for the task %s", OWNED[j].key,
                              task, OWNED[j].task);
@@ -177,68 +170,4 @@ lcsm_schedule lcsm_train_schedule(const lcsm_train_config *cfg, int64_t total, i
                            .warmup = warmup,
                            .total  = total,
                            .epoch  = epoch};
-}
-
-const char *lcsm_settings_nearest(const char *name)
-{
-    const char *both[] = {lcsm_keys_nearest(&LCSM_TRAIN_KEYS, name),
-                          lcsm_keys_nearest(&LCSM_MODEL_KEYS, name)};
-    return lcsm_suggest(name, both, COUNT(both));
-}
-
-/* Before either table reads it, so that the nearest key is that of both. */
-static lcsm_status known_keys(json_t *object, const char *path, lcsm_error *err)
-{
-    const char *name;
-    json_t     *value;
-    json_object_foreach(object, name, value)
-    {
-        if (lcsm_model_config_has(name) || lcsm_train_config_has(name)) continue;
-        const char *near = lcsm_settings_nearest(name);
-        return lcsm_fail(err, LCSM_ERR_CONFIG, "%s: there is no setting \"%.60s\"%s%s", path, name,
-                         near == NULL ? "" : "; the nearest is ", near == NULL ? "" : near);
-    }
-    return LCSM_OK;
-}
-
-/* A run's config.json says more than its settings; one of an earlier version has all of them, read
- * or not, and a method beside its code. */
-static bool is_of_run(const json_t *object)
-{
-    const char *type = json_string_value(json_object_get(object, "model_type"));
-    return type != NULL && strcmp(type, "lcsm") == 0;
-}
-
-static lcsm_status one_model(const json_t *object, const char *path, lcsm_error *err)
-{
-    const char *method = json_string_value(json_object_get(object, "method"));
-    const char *code   = json_string_value(json_object_get(object, "code"));
-    if (method == NULL || code == NULL || *code == '\0') return LCSM_OK;
-    return lcsm_fail(err, LCSM_ERR_CONFIG,
-                     "%s: \"method\" is %.40s and \"code\" is %.40s, but a model is one of them; "
-                     "remove the other",
-                     path, method, code);
-}
-
-lcsm_status lcsm_settings_read(const char *path, lcsm_model_config *model, lcsm_train_config *train,
-                               lcsm_error *err)
-{
-    lcsm_json_doc doc = {0};
-    lcsm_status   st  = LCSM_OK;
-    LCSM_TRY(lcsm_json_doc_read(&doc, path, LCSM_JSON_CONFIG_SIZE, err));
-    if (!is_of_run(doc.root)) {
-        LCSM_TRY(known_keys(doc.root, path, err));
-        LCSM_TRY(one_model(doc.root, path, err));
-    }
-    LCSM_TRY(lcsm_keys_pick(&LCSM_MODEL_KEYS, model, doc.root, path, err));
-    LCSM_TRY(lcsm_keys_pick(&LCSM_TRAIN_KEYS, train, doc.root, path, err));
-    if (json_object_get(doc.root, "method") != NULL && json_object_get(doc.root, "code") == NULL)
-        model->code[0] = 0; /* not the code of a recipe that came before */
-    if (is_of_run(doc.root)) {
-        lcsm_model_config_drop_unused(model);
-        drop_unused(train);
-    }
-cleanup:
-    lcsm_json_doc_free(&doc);
-    return st;
 }

@@ -13,6 +13,7 @@
 #include "train/evaluator.h"
 #include "train/optimizer.h"
 #include "train/schedule.h"
+#include "train/settings.h"
 
 struct lcsm_trainer {
     lcsm_model       *model;

@@ -3,8 +3,8 @@ try() { $LCSM "$@" 2>&1 || echo "exit $?"; }
 try describe gal
 try describe GLA
 try describe nosuch
-try describe gla --method Mamba
-try describe gla --method 1-1-1-0
+try describe Mamba
+try bench decode --method 1-1-1-0
 try describe gla --method mamba
 try describe gla --code=1-1-1-0
 try describe 1-1-1-0 --recipe wikitext103 --method gla

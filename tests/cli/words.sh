@@ -7,7 +7,7 @@ try bench methods --size 0
 try bench methods --filter zzz
 try bench methods foo
 try eval run --seq-len 2000000000 --data text
-try train --batch-size 2000000000
+try train --batch-size 2000000000 --out nowhere
 try help nosuch
 try help methods extra
 try help train extra

@@ -7,8 +7,10 @@
 
 #include "base/file.h"
 #include "format/checkpoint_folder.h"
+#include "model/config.h"
 #include "temp_folder.h"
 #include "test.h"
+#include "train/settings.h"
 #include "train/training.h"
 
 typedef struct {

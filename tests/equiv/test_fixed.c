@@ -4,6 +4,7 @@
 
 #include "eos/method.h"
 #include "graph/state.h"
+#include "model/config.h"
 #include "model/model.h"
 #include "test.h"
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "graph/state.h"
+#include "model/config.h"
 #include "model/model.h"
 #include "test.h"
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "golden_case.h"
+#include "model/config.h"
 #include "model/handle.h"
 #include "model/model.h"
 #include "test.h"

@@ -4,6 +4,7 @@
 #include <glob.h>
 #include <string.h>
 
+#include "model/config.h"
 #include "test.h"
 
 static const char PATTERN[] = "tests/golden/*.json";

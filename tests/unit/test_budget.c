@@ -1,6 +1,7 @@
 /* test_budget.c - what budgets of steps and of time say at chosen points. */
 #include "test.h"
 #include "train/budget.h"
+#include "train/settings.h"
 
 #include <math.h>
 

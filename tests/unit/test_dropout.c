@@ -8,6 +8,7 @@
 
 #include "kernel/context.h"
 #include "kernel/kernels.h"
+#include "model/config.h"
 #include "model/model.h"
 #include "near.h"
 #include "test.h"

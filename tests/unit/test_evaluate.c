@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/config.h"
 #include "near.h"
 #include "temp_folder.h"
 #include "test.h"

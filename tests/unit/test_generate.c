@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/config.h"
 #include "model/handle.h"
 #include "temp_folder.h"
 #include "test.h"

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "graph/params.h"
+#include "model/config.h"
 #include "model/handle.h"
 #include "near.h"
 #include "temp_folder.h"

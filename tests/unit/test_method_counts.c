@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "model/config.h"
 #include "test.h"
 
 enum { D = 24, L = 3, V = 7, N = 10, R = 5, H = 2, W = 4 };

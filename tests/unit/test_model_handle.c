@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "eos/method.h"
+#include "model/config.h"
 #include "model/handle.h"
 #include "temp_folder.h"
 #include "test.h"

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/shell.h"
 #include "near.h"
 #include "report/axis.h"
 #include "report/escape.h"

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/config.h"
 #include "temp_folder.h"
 #include "test.h"
 

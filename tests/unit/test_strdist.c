@@ -1,6 +1,4 @@
 /* test_strdist.c - the nearest name. */
-#include <lcsm/suggest.h>
-
 #include "base/error.h"
 #include "base/strdist.h"
 #include "test.h"

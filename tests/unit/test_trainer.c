@@ -5,8 +5,10 @@
 #include <string.h>
 
 #include "base/rng.h"
+#include "model/config.h"
 #include "model/handle.h"
 #include "test.h"
+#include "train/settings.h"
 
 enum { B = 4, T = 8, VOCAB = 11 };
 

@@ -1,0 +1,90 @@
+/*
+ * eos/model_config.h - the settings of a model as the library sees them: the fields behind the
+ * handle lcsm_model_config.
+ *
+ * Every field is a key; the table in model/config.c has their names, ranges, defaults and help.
+ */
+#ifndef LCSM_EOS_MODEL_CONFIG_H
+#define LCSM_EOS_MODEL_CONFIG_H
+#include <lcsm/config.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef enum { LCSM_FLAVOUR_NATIVE, LCSM_FLAVOUR_BARE } lcsm_flavour;
+typedef enum { LCSM_WIRING_LM, LCSM_WIRING_MQAR, LCSM_WIRING_MQAR_PLAIN } lcsm_wiring;
+
+/* Where a state, or a part of the oscillation, comes from. */
+typedef enum { LCSM_FROM_DATA, LCSM_FROM_STATIC, LCSM_FROM_FIXED } lcsm_from;
+
+/* The structure of a custom model's oscillation. */
+typedef enum {
+    LCSM_OSC_ONES,
+    LCSM_OSC_SCALAR,
+    LCSM_OSC_ROW,
+    LCSM_OSC_COL,
+    LCSM_OSC_OUTER,   /* gate(k) gate(d)^T */
+    LCSM_OSC_FULL,    /* gate(k d), static */
+    LCSM_OSC_PRODUCT, /* gate(k-part * d-part or kd-part): the sigmoid after the product */
+} lcsm_oscillation;
+
+typedef enum { LCSM_PHASE_NONE, LCSM_PHASE_FIXED, LCSM_PHASE_LEARNED, LCSM_PHASE_DATA } lcsm_phase;
+
+typedef enum {
+    LCSM_CHANNEL_AUTO,
+    LCSM_CHANNEL_GLU,
+    LCSM_CHANNEL_SGLU,
+    LCSM_CHANNEL_FFN,
+    LCSM_CHANNEL_RWKV,
+    LCSM_CHANNEL_NONE
+} lcsm_channel;
+typedef enum {
+    LCSM_BLOCK_NORM_AUTO,
+    LCSM_BLOCK_NORM_LAYER,
+    LCSM_BLOCK_NORM_RMS,
+    LCSM_BLOCK_NORM_SIMPLE
+} lcsm_block_norm;
+typedef enum {
+    LCSM_FEATURE_AUTO,
+    LCSM_FEATURE_ELU1,
+    LCSM_FEATURE_DPFP,
+    LCSM_FEATURE_L2
+} lcsm_feature;
+typedef enum { LCSM_S4_DIAGONAL, LCSM_S4_DPLR, LCSM_S4_DENSE } lcsm_s4_kind;
+typedef enum { LCSM_S4_LEGS, LCSM_S4_LIN, LCSM_S4_INV, LCSM_S4_REAL } lcsm_s4_init;
+typedef enum { LCSM_DSS_EXP, LCSM_DSS_SOFTMAX } lcsm_dss_kind;
+typedef enum { LCSM_DISC_ZOH, LCSM_DISC_BILINEAR } lcsm_disc;
+
+struct lcsm_model_config {
+    char      method[64]; /* a name of the method table, or "code", or "custom" */
+    char      code[64];   /* e-o-s-a, or "0" for the SSM parameterisation */
+    int       flavour;    /* lcsm_flavour */
+    int       wiring;     /* lcsm_wiring */
+    ptrdiff_t vocab; /* 0: the tokenizer's, and 256 where there is none; a model has the number */
+    ptrdiff_t d_model, layers, heads, expand;
+    double    tau;
+    int       activation; /* code 0..7 */
+
+    int  expand_from, shrink_from; /* lcsm_from, of custom models */
+    int  oscillation;              /* lcsm_oscillation */
+    int  oscillation_k, oscillation_d, oscillation_kd;
+    int  phase;      /* lcsm_phase */
+    int  o_init;     /* 0 random, 1 ALiBi */
+    int  theta_init; /* 0 powers of 10000, 1 even */
+    bool o_learned;
+
+    int       channel_mixer, norm;
+    ptrdiff_t hidden;
+    double    norm_eps, final_norm_eps;
+    bool      tied;
+    double    embed_scale, dropout;
+    bool      bidirectional;
+
+    bool      denominator, is_complex, raw, complement;
+    int       feature, s4_kind, s4_init, dss_kind, disc;
+    ptrdiff_t state_size, rank, conv_width, max_length, rpe_layers;
+    double    inner_ratio, value_ratio;
+    bool      conv_bias, proj_bias, rotation;
+    ptrdiff_t eos_token_id;
+};
+
+#endif
