@@ -15,15 +15,14 @@ typedef enum {
     STATE_OUT,  /* an output that the carried state ends as */
 } lab_kind;
 
-/* How the axes of an array lie in its tensor; log |z| or arg z of a complex one. */
-typedef enum { AS_GIVEN, SWAPPED, PLANES, LOG, PHASE } lab_layout;
-
 struct lab_binding {
     lab_kind                 kind;
     const lcsm_oracle_array *array; /* of the file, or NULL */
     lcsm_tensor             *t, *of;
     lab_layout               layout;
-    size_t                   first; /* number of the array where a part starts */
+    double                   factor; /* of numbers that go into a parameter; 0 means 1 */
+    size_t                   to;     /* where they start there */
+    size_t                   first;  /* number of the array where a part starts */
     double                  *numbers;
     size_t                   count; /* numbers */
 };

@@ -18,41 +18,24 @@ enum {
 
 /* x W^T + b with inputs of these names; b may be NULL. */
 lcsm_tensor *lcsm_lab_project(lcsm_lab *lab, lcsm_tensor *x, const char *w, const char *b);
-/* a - b. */
-lcsm_tensor *lcsm_lab_sub(lcsm_lab *lab, lcsm_tensor *a, lcsm_tensor *b);
-/* (..., n) summed to (..., 1). */
-lcsm_tensor *lcsm_lab_row_sum(lcsm_lab *lab, lcsm_tensor *x);
 /* (..., a) beside (..., b). */
 lcsm_tensor *lcsm_lab_beside(lcsm_lab *lab, lcsm_tensor *a, lcsm_tensor *b);
 /* Columns first .. first + count - 1. */
 lcsm_tensor *lcsm_lab_columns(lcsm_lab *lab, lcsm_tensor *x, ptrdiff_t first, ptrdiff_t count);
 
-/* The recurrence itself (core_*), the layer of a code e-o-s-a, both directions. */
-lcsm_lab_builder lcsm_lab_core, lcsm_lab_code, lcsm_lab_both_directions;
+/* The recurrence itself (core_*); methods, codes and channel mixers by their own builders. */
+lcsm_lab_builder lcsm_lab_core, lcsm_lab_method, lcsm_lab_code, lcsm_lab_channel_mix,
+    lcsm_lab_glu_layer;
+
+/* Operators by themselves. */
+lcsm_lab_builder lcsm_lab_delta_core, lcsm_lab_delta_l2, lcsm_lab_selective_scan, lcsm_lab_s4_dplr,
+    lcsm_lab_dss_softmax, lcsm_lab_etsc, lcsm_lab_rpe;
 
 /* Activations, layers, loss, optimiser, schedules. */
 lcsm_lab_builder lcsm_lab_activation, lcsm_lab_gate_values, lcsm_lab_softplus;
-lcsm_lab_builder lcsm_lab_layer_norm, lcsm_lab_rms_norm, lcsm_lab_glu_layer, lcsm_lab_short_conv,
-    lcsm_lab_long_conv, lcsm_lab_loss;
+lcsm_lab_builder lcsm_lab_layer_norm, lcsm_lab_rms_norm, lcsm_lab_short_conv, lcsm_lab_long_conv,
+    lcsm_lab_loss;
 lcsm_lab_builder lcsm_lab_adamw, lcsm_lab_inverse_sqrt, lcsm_lab_cosine;
-
-/* Attention-like methods. */
-lcsm_lab_builder lcsm_lab_linear_attention, lcsm_lab_linear_attention_denominator;
-lcsm_lab_builder lcsm_lab_retention, lcsm_lab_retnet_mixer, lcsm_lab_tnl_mixer;
-lcsm_lab_builder lcsm_lab_cosformer, lcsm_lab_cosformer_denominator, lcsm_lab_lrpe;
-lcsm_lab_builder lcsm_lab_gla, lcsm_lab_gateloop, lcsm_lab_gla_mixer;
-lcsm_lab_builder lcsm_lab_dur, lcsm_lab_gfw;
-lcsm_lab_builder lcsm_lab_fwp, lcsm_lab_delta_core, lcsm_lab_m12, lcsm_lab_m3;
-
-/* Channel-wise recurrences. */
-lcsm_lab_builder lcsm_lab_hgrn_real, lcsm_lab_hgrn_complex, lcsm_lab_hgrn_mixer, lcsm_lab_lrn;
-lcsm_lab_builder lcsm_lab_wkv, lcsm_lab_wkv_simple, lcsm_lab_time_mix, lcsm_lab_channel_mix;
-lcsm_lab_builder lcsm_lab_selective_scan, lcsm_lab_mamba_mixer;
-
-/* State spaces and long convolutions. */
-lcsm_lab_builder lcsm_lab_s4_dense, lcsm_lab_s4_dplr, lcsm_lab_s4d, lcsm_lab_s5, lcsm_lab_s5_table,
-    lcsm_lab_dss;
-lcsm_lab_builder lcsm_lab_toeplitz, lcsm_lab_etsc, lcsm_lab_rpe, lcsm_lab_gtu;
 
 /* Whole models, tables, parameter counts, and the examples of associative recall. */
 lcsm_lab_builder lcsm_lab_model, lcsm_lab_counts;

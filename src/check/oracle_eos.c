@@ -30,6 +30,22 @@ void lcsm_lab_operand_complex(lcsm_lab_eos *x, int j, lcsm_tensor *t, unsigned a
     x->in[j]                 = t;
 }
 
+lcsm_lab_eos lcsm_lab_eos_from(const lcsm_eos_operands *s, ptrdiff_t T)
+{
+    lcsm_lab_eos x = lcsm_lab_eos_of(1, T, s->H, s->K, s->D);
+#define X(name)                                                                                    \
+    if (s->name.x != NULL) lcsm_lab_operand(&x, EOS_##name, s->name.x, s->name.axes);
+    LCSM_EOS_OPERAND_LIST(X)
+#undef X
+    x.desc.e.is_complex = s->complex_e;
+    x.desc.s.is_complex = s->complex_s;
+    x.desc.gen          = s->gen;
+    x.desc.tau          = s->tau;
+    x.desc.scale        = s->scale;
+    x.desc.reverse      = s->reverse;
+    return x;
+}
+
 static bool is_complex(const lcsm_eos_desc *d)
 {
     return d->e.is_complex || d->s.is_complex || d->row_phase.present || d->col_phase.present

@@ -21,6 +21,9 @@ lcsm_lab_eos lcsm_lab_eos_of(ptrdiff_t B, ptrdiff_t T, ptrdiff_t H, ptrdiff_t K,
 void lcsm_lab_operand(lcsm_lab_eos *x, int j, lcsm_tensor *t, unsigned axes);
 void lcsm_lab_operand_complex(lcsm_lab_eos *x, int j, lcsm_tensor *t, unsigned axes);
 
+/* The operands that a method made, for one sequence of T steps. */
+lcsm_lab_eos lcsm_lab_eos_from(const lcsm_eos_operands *s, ptrdiff_t T);
+
 /* The op in the form that the lab asks for. y is (B, T, H D); the last memory goes to *m_T unless
  * that is NULL. */
 lcsm_tensor *lcsm_lab_eos_add(lcsm_lab *lab, const lcsm_lab_eos *x, lcsm_tensor **m_T);

@@ -1,5 +1,6 @@
 /* oracle_lab.c - arrays of a case as tensors: inputs, constants, outputs. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -128,18 +129,57 @@ lcsm_tensor *lcsm_lab_in_phase(lcsm_lab *lab, const char *name)
     return input(lab, name, PHASE);
 }
 
-void lcsm_lab_in_param(lcsm_lab *lab, const char *name, const char *param)
+lcsm_tensor *lcsm_lab_in_as(lcsm_lab *lab, const char *name, lab_layout layout)
 {
-    const lcsm_oracle_array *a   = lcsm_lab_array(lab, name);
-    int                      row = lcsm_params_find(lab->params, param);
-    if (a == NULL) return;
-    if (row < 0 || lab->params->list[row].count != a->numbers) {
-        lcsm_graph_fail(lab->g, LCSM_ERR_FORMAT, "the input %s is no parameter %s", name, param);
+    return input(lab, name, layout);
+}
+
+lcsm_tensor *lcsm_lab_param(lcsm_lab *lab, const char *param)
+{
+    int row = lcsm_params_find(lab->params, param);
+    if (row < 0) return lcsm_graph_fail(lab->g, LCSM_ERR_FORMAT, "no parameter %s", param);
+    const lcsm_param *p = &lab->params->list[row];
+    char              name[160];
+    (void)snprintf(name, sizeof name, "/%s", param);
+    return lcsm_param_tensor(lab->g, name, p->shape, p->init, p->flags);
+}
+
+bool lcsm_lab_is_bound(const lcsm_lab *lab, const lcsm_tensor *t)
+{
+    for (size_t j = 0; j < lab->bindings; j++)
+        if (lab->binding[j].t == t && lab->binding[j].kind <= CONSTANT) return true;
+    return false;
+}
+
+void lcsm_lab_in_param_as(lcsm_lab *lab, const char *name, const char *param, lab_layout layout,
+                          double factor, size_t to)
+{
+    const lcsm_oracle_array *a = lcsm_lab_array(lab, name);
+    lcsm_tensor             *t = lcsm_lab_param(lab, param);
+    if (a == NULL || t == NULL) return;
+    if (to + a->numbers > (size_t)lcsm_tensor_count(t)) {
+        lcsm_graph_fail(lab->g, LCSM_ERR_FORMAT, "the input %s has %zu numbers, %s wants %td", name,
+                        a->numbers, param, lcsm_tensor_count(t));
         return;
     }
-    const lcsm_param *p = &lab->params->list[row];
-    lcsm_tensor      *t = lcsm_param_tensor(lab->g, param, p->shape, p->init, p->flags);
-    add_binding(lab, (binding){.kind = INPUT, .array = a, .t = t, .count = a->numbers});
+    add_binding(lab, (binding){.kind   = INPUT,
+                               .array  = a,
+                               .t      = t,
+                               .layout = layout,
+                               .factor = factor,
+                               .to     = to,
+                               .count  = a->numbers});
+}
+
+void lcsm_lab_in_param(lcsm_lab *lab, const char *name, const char *param)
+{
+    const lcsm_oracle_array *a = lcsm_lab_array(lab, name);
+    const lcsm_tensor       *t = lcsm_lab_param(lab, param);
+    if (a == NULL || t == NULL) return;
+    if ((size_t)lcsm_tensor_count(t) != a->numbers)
+        lcsm_graph_fail(lab->g, LCSM_ERR_FORMAT, "the input %s has %zu numbers, %s has %td", name,
+                        a->numbers, param, lcsm_tensor_count(t));
+    lcsm_lab_in_param_as(lab, name, param, AS_GIVEN, 1, 0);
 }
 
 lcsm_tensor *lcsm_lab_seq(lcsm_lab *lab, const char *name)

@@ -19,6 +19,22 @@ typedef struct lcsm_lab lcsm_lab;
 
 typedef void lcsm_lab_builder(lcsm_lab *lab);
 
+/* How an array lies in its tensor: as it is; its last two axes exchanged; the parts of complex
+ * numbers in planes; 2 Re and -2 Im of each row side by side, as S5 reads; or another number of
+ * each: log |z| or arg z of a complex one, log x, log(-x), log x / (1 - x), log 2 x / (1 - x). */
+typedef enum {
+    AS_GIVEN,
+    SWAPPED,
+    PLANES,
+    READ_BACK,
+    LN,
+    LN_NEGATIVE,
+    LOGIT,
+    LOGIT_OF_THREE,
+    LOG,
+    PHASE
+} lab_layout;
+
 /* The compared numbers of a run, in their order: a second run is held against the first. */
 typedef struct {
     double *numbers;
@@ -56,8 +72,17 @@ lcsm_tensor *lcsm_lab_in_log(lcsm_lab *lab, const char *name);
 lcsm_tensor *lcsm_lab_in_phase(lcsm_lab *lab, const char *name);
 lcsm_tensor *lcsm_lab_seq(lcsm_lab *lab, const char *name);
 
-/* The input of this name as the graph's parameter of another name, which there is already. */
+lcsm_tensor *lcsm_lab_in_as(lcsm_lab *lab, const char *name, lab_layout layout);
+
+/* The input of this name as the graph's parameter of another name, which there is already: in a
+ * layout, times a factor, from number `to` of the parameter on. */
 void lcsm_lab_in_param(lcsm_lab *lab, const char *name, const char *param);
+void lcsm_lab_in_param_as(lcsm_lab *lab, const char *name, const char *param, lab_layout layout,
+                          double factor, size_t to);
+/* The tensor of a parameter that there is already; NULL fails. */
+lcsm_tensor *lcsm_lab_param(lcsm_lab *lab, const char *param);
+/* Whether a parameter has got values. */
+bool lcsm_lab_is_bound(const lcsm_lab *lab, const lcsm_tensor *t);
 
 const lcsm_oracle_array *lcsm_lab_array(lcsm_lab *lab, const char *name); /* NULL fails */
 bool                     lcsm_lab_has(const lcsm_lab *lab, const char *name);

@@ -55,17 +55,6 @@ void lcsm_lab_rms_norm(lcsm_lab *lab)
                                lcsm_lab_number(lab, "eps", NAN)));
 }
 
-/* W3 (f(W1 x) W2 x). */
-void lcsm_lab_glu_layer(lcsm_lab *lab)
-{
-    bool         silu = strcmp(lcsm_lab_text(lab, "act", "silu"), "silu") == 0;
-    lcsm_tensor *x    = lcsm_lab_in(lab, "x");
-    lcsm_tensor *a    = lcsm_lab_project(lab, x, "W1", NULL);
-    lcsm_tensor *b    = lcsm_lab_project(lab, x, "W2", NULL);
-    lcsm_tensor *z    = lcsm_glu(lab->g, silu ? LCSM_ACT_SILU : LCSM_ACT_NONE, a, b);
-    lcsm_lab_out(lab, "y", lcsm_lab_project(lab, z, "W3", NULL));
-}
-
 void lcsm_lab_short_conv(lcsm_lab *lab)
 {
     const lcsm_conv_attr attr = {0};

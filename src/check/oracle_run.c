@@ -36,6 +36,10 @@ static size_t place(const binding *b, size_t j)
 {
     const lcsm_oracle_array *a = b->array;
     if (b->layout == PLANES) return j % a->count * 2 + j / a->count;
+    if (b->layout == READ_BACK) {
+        size_t P = (size_t)a->dim[a->rank - 1], col = j % (2 * P);
+        return 2 * (j / (2 * P) * P + col % P) + (col >= P);
+    }
     if (b->layout != SWAPPED || a->rank < 2) return b->first + j;
     size_t width = a->is_complex ? 2 : 1, rows = (size_t)a->dim[a->rank - 2];
     size_t cols = (size_t)a->dim[a->rank - 1], element = j / width;
@@ -44,13 +48,27 @@ static size_t place(const binding *b, size_t j)
     return ((outer * rows + row) * cols + col) * width + j % width;
 }
 
-/* Number k of an input's tensor. */
-static double input_number(const binding *b, size_t k)
+/* Number k of an input's tensor before its factor, and what it grows by with its number x. */
+static double input_number(const binding *b, size_t k, double *slope)
 {
     const double *z = b->array->data;
+    *slope          = 1;
     if (b->layout == LOG) return log(hypot(z[2 * k], z[2 * k + 1]));
     if (b->layout == PHASE) return atan2(z[2 * k + 1], z[2 * k]);
-    return z[place(b, k)];
+    double x = z[place(b, k)];
+    switch (b->layout) {
+    case READ_BACK: *slope = place(b, k) % 2 == 0 ? 2 : -2; return *slope * x;
+    case LN: *slope = 1 / x; return log(x);
+    case LN_NEGATIVE: *slope = 1 / x; return log(-x);
+    case LOGIT: *slope = 1 / (x * (1 - x)); return log(x / (1 - x));
+    case LOGIT_OF_THREE: *slope = 1 / (x * (1 - x)); return log(2 * x / (1 - x));
+    default: return x;
+    }
+}
+
+static double factor_of(const binding *b)
+{
+    return b->factor == 0 ? 1 : b->factor;
 }
 
 static double nudged(const lcsm_lab *lab, size_t j, size_t k, double x)
@@ -61,11 +79,14 @@ static double nudged(const lcsm_lab *lab, size_t j, size_t k, double x)
 
 static void fill(lcsm_lab *lab)
 {
+    double slope;
     if (lab->state != NULL) lcsm_state_clear(lab->state);
     for (size_t j = 0; j < lab->bindings; j++) {
         const binding *b = &lab->binding[j];
         for (size_t k = 0; k < b->count; k++) {
-            if (b->kind == INPUT) set(b->t, b->t->data, k, nudged(lab, j, k, input_number(b, k)));
+            if (b->kind == INPUT)
+                set(b->t, b->t->data, b->to + k,
+                    nudged(lab, j, k, factor_of(b) * input_number(b, k, &slope)));
             if (b->kind == CONSTANT) set(b->t, b->t->data, k, b->numbers[k]);
             if (b->kind == STATE_IN)
                 set_number(lab->dtype, lcsm_state_data(lab->state, 0), (ptrdiff_t)k,
@@ -153,9 +174,10 @@ static void seed(lcsm_lab *lab, const lcsm_tensor *only)
 static void add_gradient(const binding *b, double *sum)
 {
     for (size_t k = 0; k < b->count; k++) {
-        double g = get(b->t, b->t->grad, k);
+        double slope, g = factor_of(b) * get(b->t, b->t->grad, b->to + k);
+        (void)input_number(b, k, &slope);
         if (b->layout < LOG) {
-            sum[place(b, k)] += g;
+            sum[place(b, k)] += g * slope;
             continue;
         }
         const double *z = b->array->data + 2 * k;

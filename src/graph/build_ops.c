@@ -92,6 +92,12 @@ static lcsm_eos_operand describe(lcsm_operand o)
     return (lcsm_eos_operand){.present = o.x != NULL, .axes = o.axes};
 }
 
+void lcsm_graph_prefer_form(lcsm_graph *g, lcsm_eos_form form, ptrdiff_t chunk)
+{
+    g->form  = form;
+    g->chunk = chunk;
+}
+
 lcsm_tensor *lcsm_recurrence(lcsm_graph *g, const lcsm_eos_operands *o, lcsm_tensor **m_T)
 {
     lcsm_eos_attr a    = {.desc = lcsm_eos_desc_init(0, 0, o->H, o->K, o->D), .final = m_T != NULL};
@@ -110,8 +116,8 @@ lcsm_tensor *lcsm_recurrence(lcsm_graph *g, const lcsm_eos_operands *o, lcsm_ten
     a.desc.gen          = o->gen;
     a.desc.tau          = o->tau;
     a.desc.scale        = o->scale;
-    a.desc.form         = o->form;
-    a.desc.chunk        = o->chunk;
+    a.desc.form         = o->form != LCSM_FORM_AUTO ? o->form : g->form;
+    a.desc.chunk        = o->form != LCSM_FORM_AUTO ? o->chunk : g->chunk;
     const lcsm_node *n  = lcsm_graph_add(g, LCSM_OP_eos, &a, in, (int)COUNT(in));
     if (m_T != NULL) *m_T = n == NULL ? NULL : n->out[1];
     return first(n);

@@ -130,6 +130,9 @@ typedef struct {
  * m0, unless m_T is NULL. */
 lcsm_tensor *lcsm_recurrence(lcsm_graph *g, const lcsm_eos_operands *o, lcsm_tensor **m_T);
 
+/* The form and chunk of recurrences built from now on that ask for none. */
+void lcsm_graph_prefer_form(lcsm_graph *g, lcsm_eos_form form, ptrdiff_t chunk);
+
 /* ---- planning and running ---- */
 
 typedef struct {

@@ -30,6 +30,9 @@ struct lcsm_graph {
     int   block, n_blocks;
     int   op_count[LCSM_OP_COUNT];
 
+    lcsm_eos_form form; /* of recurrences that leave theirs to the planner */
+    ptrdiff_t     chunk;
+
     lcsm_plan *plan; /* NULL before lcsm_graph_plan */
     lcsm_run   run;
     bool       forward_done;

@@ -116,15 +116,20 @@ static lcsm_tensor *rwkv_channel(const lcsm_mixer *m)
     return lcsm_glu(m->g, LCSM_ACT_SIGMOID, r, v);
 }
 
+lcsm_tensor *lcsm_channel_build(const lcsm_mixer *m, lcsm_channel kind)
+{
+    switch (kind) {
+    case LCSM_CHANNEL_SGLU: return glu(m, LCSM_ACT_NONE);
+    case LCSM_CHANNEL_FFN: return feed_forward(m);
+    case LCSM_CHANNEL_RWKV: return rwkv_channel(m);
+    default: return glu(m, LCSM_ACT_SILU);
+    }
+}
+
 static lcsm_tensor *channel(const builder *b, lcsm_channel kind, lcsm_tensor *x)
 {
     lcsm_mixer m = mixer_of(b, x);
-    switch (kind) {
-    case LCSM_CHANNEL_SGLU: return glu(&m, LCSM_ACT_NONE);
-    case LCSM_CHANNEL_FFN: return feed_forward(&m);
-    case LCSM_CHANNEL_RWKV: return rwkv_channel(&m);
-    default: return glu(&m, LCSM_ACT_SILU);
-    }
+    return lcsm_channel_build(&m, kind);
 }
 
 /* ---- blocks ----------------------------------------------------------------------------- */

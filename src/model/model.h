@@ -10,6 +10,7 @@
  */
 #ifndef LCSM_MODEL_MODEL_H
 #define LCSM_MODEL_MODEL_H
+#include "eos/mixer.h"
 #include "graph/graph.h"
 #include "model/config.h"
 
@@ -37,6 +38,9 @@ typedef struct {
 /* Adds the model to an empty graph. */
 lcsm_status lcsm_model_build(lcsm_graph *g, const lcsm_model_config *cfg, ptrdiff_t B, ptrdiff_t T,
                              const lcsm_model_want *want, lcsm_model_io *io, lcsm_error *err);
+
+/* The second half of a block by itself: m->x -> (B, T, D). */
+lcsm_tensor *lcsm_channel_build(const lcsm_mixer *m, lcsm_channel kind);
 
 /* A graph of one sequence that is built and not planned: it shows what the model is made of, and
  * adds its parameters to the list. On failure too, *g is to be freed. */
