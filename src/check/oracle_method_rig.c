@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "graph/internal.h"
+#include "model/config.h"
 
 enum { MAX_WORD = 64, MAX_PICKS = 8 };
 
