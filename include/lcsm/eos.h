@@ -8,7 +8,8 @@
  * sequences or one step at a time with a carried memory.
  *
  * The oscillation is a product of optional factors, each given by the logarithm of its
- * magnitude (<= 0) and, if the memory is complex, by a phase:
+ * magnitude (0 or less as a rule; above 0 the memory grows) and, if the memory is complex, by a
+ * phase:
  *
  *     o_t[k,d] = exp(row[k] + col[d] + full[k,d]) * gen(u * w)[k,d]
  *              * exp(i (row_phase[k] + col_phase[d] + full_phase[k,d]))

@@ -16,8 +16,9 @@
  *
  * Backward gets g_m = dL/dm_T and leaves dL/dm_0 there. It adds to every gradient whose view is
  * not NULL, or overwrites it where `set` says so, which only forms whose row says `sets` are asked
- * to, for gradients with T. Nothing overlaps anything. No kernel stores T x K x D numbers: inside a
- * cell the memory is recomputed from the tape.
+ * to, for gradients with T. The gradient of an operand without T is a sum over all steps of terms
+ * of either sign: it is added up in double, at `sum`. Nothing overlaps anything. No kernel stores T
+ * x K x D numbers: inside a cell the memory is recomputed from the tape.
  *
  * A form whose row says in_step takes several heads of one sequence in a call: x and g are arrays
  * of x->heads problems of one shape, m and g_m hold as many memories behind each other, and y, g_y
@@ -57,9 +58,10 @@ typedef struct {
 } R_(lcsm_view);
 
 typedef struct {
-    real     *p;
+    real     *p; /* NULL: nobody wants it */
     ptrdiff_t t, k, d;
     bool      set; /* not added to what is there */
+    double   *sum; /* in place of p where the operand has no T, by the same strides; else NULL */
 } R_(lcsm_out);
 
 typedef struct {

@@ -22,8 +22,9 @@
  *
  * Chunks. The exponentials are running products, so that their error does not grow with |A|.
  * exp(-A) must stay finite: a chunk ends at the cell's border, before a reset, or before
- * |A| + |B| would exceed EOS_CHUNK_LIMIT = 40 in some row and column. With e, i, s
- * of 1e4, K = D = 1e3, the largest product is then 1e8 * 1e3 * exp(40) = 2e28, far below 3e38.
+ * |A| + |B| would exceed EOS_CHUNK_LIMIT = 40 in some row and column, or half of it where some log
+ * is positive, so that sums may fall and rise. With e, i, s of 1e4, K = D = 1e3, the largest
+ * product is then 1e8 * 1e3 * exp(40) = 2e28, far below 3e38.
  * The decay of the first step touches nothing but M. If it alone exceeds the limit, M is scaled
  * by it beforehand and it counts as 0. So a chunk of one step is always possible, and decays from
  * exactly 0 (a log of minus infinity) to 1 take the same path.
@@ -52,7 +53,7 @@ typedef struct {
     real       *table, *inverse; /* (C + 1, pad), static only */
     real       *sum;             /* (pad) of logs, by token only */
     real       *first;           /* (pad) the first step's decay when M was scaled by it */
-    real        least;           /* the least log, of the chunk if by token */
+    real        least, most;     /* of 0 and the logs, of the chunk if by token */
     real       *up, *down;       /* the products of the chunk's steps and their inverses */
     ptrdiff_t   r;               /* ... that many reals apart */
 } lcsm_chunk_factor;
@@ -194,9 +195,16 @@ VEC_INLINE vec lcsm_lanes(const real *p, ptrdiff_t stride, ptrdiff_t n)
     return vgather(p, stride, n < VW ? n : VW);
 }
 
+#define EOS_MILD ((real)-0.35)
+
+/* Whether the decays of a factor are usual ones. */
+static inline bool lcsm_chunk_mild(const lcsm_chunk_factor *f)
+{
+    return f->least >= EOS_MILD && !(f->most > 0);
+}
+
 /* exp(x) for EOS_MILD <= x <= 0, exactly 1 at 0: usual decays need no reduction of the argument.
  * A minimax fit of (exp(x) - 1) / x, relative error 2e-9. */
-#define EOS_MILD ((real)-0.35)
 
 VEC_INLINE vec lcsm_exp_mild(vec x)
 {

@@ -349,6 +349,7 @@ static void chunk(pass *f, const real *tape)
     start_from(f, tape);
     K_(lcsm_chunk_operands)(c, b->exact ? b->diag : NULL);
     for (ptrdiff_t p = 0; p < c->panels; p++) columns(b, p);
+    b->from_M = c->blank || lcsm_chunk_finds_M(c) ? 0 : (double)(c->n + 1) / 2;
     if (!c->final) rows_by_columns(c, b->G, c->R * EOS_PANEL, EOS_PANEL, b->VT, c->n, b->g_E_end);
     for (int j = 0; j < b->readers; j++) reader_grad(b, &b->read[j]);
     K_(lcsm_chunk_grad_rows)(b);

@@ -34,7 +34,15 @@ typedef struct {
     real *v_end, *v_in;              /* (C, EOS_PANEL) gradient of U by M', by steps */
     real *flow, *seen;               /* (C, EOS_PANEL) column flows; what is read */
     real *carry_k, *carry_d;         /* (2, Kp), (EOS_PANEL) sums over M * G */
+    double
+        from_M; /* how often a static column has the flows to this chunk's end for the next one */
 } lcsm_chunk_back;
+
+/* Whether a chunk finds the flows from M by itself: nobody gives them, or nothing is gained. */
+static inline bool lcsm_chunk_finds_M(const lcsm_chunk *c)
+{
+    return !c->blank && (c->t == 0 || c->n == 1);
+}
 
 /* G of one panel: from the gradient of M' to that of M + K^T U, and the flows from M to there. */
 void K_(lcsm_chunk_grad_end)(lcsm_chunk_back *b, ptrdiff_t panel, real *G);

@@ -3,6 +3,7 @@
  * step does to the memory. eos_chunk.h has the equations.
  */
 #include "kernel/eos/eos_chunk.h"
+#include "kernel/eos/eos_still.h"
 
 typedef R_(lcsm_view)     view;
 typedef R_(lcsm_eos_seq)  seq;
@@ -10,20 +11,32 @@ typedef lcsm_chunk_factor factor;
 
 /* ---- factors ---------------------------------------------------------------------------- */
 
-/* The table of a static factor: running products of exp(log). */
+/* VW columns of the table of a static factor: running products of exp(log), in double. */
+static void fill_lanes(const factor *f, ptrdiff_t C, ptrdiff_t at, vec logs)
+{
+    double log[VW], o[VW], product[VW];
+    for (int j = 0; j < VW; j++) {
+        log[j]     = (double)logs[j];
+        product[j] = 1;
+    }
+    K_(lcsm_still_exp)(log, o);
+    for (ptrdiff_t r = 0; r <= C; r++, at += f->pad)
+        for (int j = 0; j < VW; j++) {
+            f->table[at + j]   = (real)product[j];
+            f->inverse[at + j] = (real)(1 / product[j]);
+            product[j] *= o[j];
+        }
+}
+
 static void fill_table(factor *f, ptrdiff_t C)
 {
-    f->least = 0;
+    f->least = f->most = 0;
     for (ptrdiff_t j = 0; j < f->pad; j += VW) {
-        vec   log = lcsm_lanes(f->log + j * f->stride, f->stride, f->width - j), product = vset1(1);
-        real *up = f->table + j, *down = f->inverse + j;
-        real  low = vhmin(log);
+        vec  log = lcsm_lanes(f->log + j * f->stride, f->stride, f->width - j);
+        real low = vhmin(log), high = -vhmin(-log);
         if (low < f->least) f->least = low;
-        for (ptrdiff_t r = 0; r <= C; r++, up += f->pad, down += f->pad) {
-            vstore(up, product);
-            vstore(down, vrcp(product));
-            product *= vexp(log);
-        }
+        if (high > f->most) f->most = high;
+        fill_lanes(f, C, j, log);
     }
 }
 
@@ -70,88 +83,103 @@ void K_(lcsm_chunk_decays_shared)(lcsm_chunk *c, lcsm_chunk_arena *a)
 
 /* ---- the length of a chunk -------------------------------------------------------------- */
 
-/* The same for all columns of a panel. */
-VEC_INLINE void add_one(const real *log, vec *sum, vec *least)
+/* The least and the largest log. */
+typedef struct {
+    vec least, most;
+} extremes;
+
+VEC_INLINE vec add_one(vec x, vec sum, extremes *e)
 {
-    vec x  = vload(log);
-    *sum   = *sum + x;
-    *least = vmin(x, *least);
+    e->least = vmin(x, e->least);
+    e->most  = vmax(x, e->most);
+    return sum + x;
 }
 
+/* The steps from .. to - 1 for all columns of a panel. */
 static vec add_panel(const real *log, ptrdiff_t t, ptrdiff_t from, ptrdiff_t to, real *sums,
-                     vec *least)
+                     extremes *e)
 {
     const int last = TILE_COLS - VW;
     vec       s0 = vload(sums), s1 = vload(sums + VW), s2 = vload(sums + last - VW),
-        s3 = vload(sums + last), l0 = *least, l1 = l0, l2 = l0, l3 = l0;
+        s3      = vload(sums + last);
+    extremes e0 = *e, e1 = e0, e2 = e0, e3 = e0;
     if (from == 0) s0 = s1 = s2 = s3 = vzero();
     for (ptrdiff_t r = from; r < to; r++) {
-        add_one(log + r * t, &s0, &l0);
-        add_one(log + r * t + VW, &s1, &l1);
+        s0 = add_one(vload(log + r * t), s0, &e0);
+        s1 = add_one(vload(log + r * t + VW), s1, &e1);
         if (TILE_VECS < 4) continue;
-        add_one(log + r * t + 2 * VW, &s2, &l2);
-        add_one(log + r * t + 3 * VW, &s3, &l3);
+        s2 = add_one(vload(log + r * t + 2 * VW), s2, &e2);
+        s3 = add_one(vload(log + r * t + 3 * VW), s3, &e3);
     }
     if (TILE_VECS < 4) s2 = s0, s3 = s1;
     vstore(sums, s0);
     vstore(sums + VW, s1);
     vstore(sums + last - VW, s2);
     vstore(sums + last, s3);
-    *least = vmin(vmin(l0, l1), vmin(l2, l3));
-    return vmin(vmin(s0, s1), vmin(s2, s3));
+    e->least = vmin(vmin(e0.least, e1.least), vmin(e2.least, e3.least));
+    e->most  = vmax(vmax(e0.most, e1.most), vmax(e2.most, e3.most));
+    return vmax(vmax(vabs(s0), vabs(s1)), vmax(vabs(s2), vabs(s3)));
 }
 
-/* Adds the logs of steps from .. to - 1 to the sums of one vector of lanes; their least is kept. */
+/* Adds the logs of steps from .. to - 1 to the sums of one vector of lanes. */
 VEC_INLINE vec add_lanes(const real *log, ptrdiff_t t, ptrdiff_t stride, ptrdiff_t n,
-                         ptrdiff_t from, ptrdiff_t to, vec sum, vec *least)
+                         ptrdiff_t from, ptrdiff_t to, vec sum, extremes *e)
 {
-    for (ptrdiff_t r = from; r < to; r++) {
-        vec x  = lcsm_lanes(log + r * t, stride, n);
-        sum    = sum + x;
-        *least = vmin(x, *least);
-    }
+    for (ptrdiff_t r = from; r < to; r++) sum = add_one(lcsm_lanes(log + r * t, stride, n), sum, e);
     return sum;
 }
 
-/* The least sum of logs after steps from .. to - 1 of the chunk at t, which are added; `from` 0
- * begins with sums of 0. */
+/* The farthest from 0 that a sum of logs is after steps from .. to - 1 of the chunk at t, which are
+ * added; `from` 0 begins with sums of 0. */
 static real add_steps(factor *f, ptrdiff_t t, ptrdiff_t from, ptrdiff_t to)
 {
-    vec low = vzero(), least = from == 0 ? vzero() : vset1(f->least);
+    vec      far = vzero();
+    extremes e   = {vzero(), vzero()};
+    if (from > 0) e = (extremes){vset1(f->least), vset1(f->most)};
     for (ptrdiff_t j = 0; j < (f->stride == 0 ? VW : f->pad); j += VW) {
         const real *log = f->log + t * f->t + j * f->stride;
         if (f->stride == 1 && f->width - j >= TILE_COLS) {
-            low = vmin(add_panel(log, f->t, from, to, f->sum + j, &least), low);
+            far = vmax(add_panel(log, f->t, from, to, f->sum + j, &e), far);
             j += TILE_COLS - VW;
             continue;
         }
         vec sum = from == 0 ? vzero() : vload(f->sum + j);
         if (f->stride == 1 && f->width - j >= VW)
-            sum = add_lanes(log, f->t, 1, VW, from, to, sum, &least);
-        else sum = add_lanes(log, f->t, f->stride, f->width - j, from, to, sum, &least);
+            sum = add_lanes(log, f->t, 1, VW, from, to, sum, &e);
+        else sum = add_lanes(log, f->t, f->stride, f->width - j, from, to, sum, &e);
         vstore(f->sum + j, sum);
-        low = vmin(sum, low);
+        far = vmax(vabs(sum), far);
     }
-    f->least = vhmin(least);
-    return vhmin(low);
+    f->least = vhmin(e.least);
+    f->most  = -vhmin(-e.most);
+    return -vhmin(-far);
 }
 
 /* The same for any factor; `skip` leaves the first step out. */
-static real lowest(factor *f, ptrdiff_t t, ptrdiff_t from, ptrdiff_t to, bool skip)
+static real farthest(factor *f, ptrdiff_t t, ptrdiff_t from, ptrdiff_t to, bool skip)
 {
     if (f->log == NULL || (skip && to == 1)) return 0;
-    if (!by_token(f)) return f->least * (real)(skip ? to - 1 : to);
+    if (!by_token(f))
+        return (f->most > -f->least ? f->most : -f->least) * (real)(skip ? to - 1 : to);
     return skip ? add_steps(f, t + 1, from == 0 ? 0 : from - 1, to - 1) : add_steps(f, t, from, to);
 }
 
-/* How many of the n steps from t stay within the limit: all of them, as a rule. */
+static bool within(lcsm_chunk *c, ptrdiff_t t, ptrdiff_t from, ptrdiff_t to, bool skip, real limit)
+{
+    return farthest(&c->row, t, from, to, skip) + farthest(&c->col, t, from, to, skip) <= limit;
+}
+
+/* How many of the n steps from t stay within the limit: all of them, as a rule. Where no log is
+ * positive, sums are farthest from 0 after the last step. What the delta rule erases is, in the
+ * frame, a difference of numbers exp(A) times as large as it: where A rises, chunks are short. */
 static ptrdiff_t measure(lcsm_chunk *c, ptrdiff_t t, ptrdiff_t n, bool skip)
 {
-    const real limit = -EOS_CHUNK_LIMIT;
-    if (lowest(&c->row, t, 0, n, skip) + lowest(&c->col, t, 0, n, skip) >= limit) return n;
+    real limit = EOS_CHUNK_LIMIT;
+    bool all   = within(c, t, 0, n, skip, limit);
+    if (c->row.most > 0 || c->col.most > 0) limit = c->N == NULL ? limit / 2 : 1;
+    else if (all) return n;
     for (ptrdiff_t r = 0; r < n; r++)
-        if (!(lowest(&c->row, t, r, r + 1, skip) + lowest(&c->col, t, r, r + 1, skip) >= limit))
-            return r;
+        if (!within(c, t, r, r + 1, skip, limit)) return r;
     return n;
 }
 
@@ -162,7 +190,7 @@ static void keep_first(factor *f, ptrdiff_t t)
     if (f->log == NULL) return;
     const real *log = f->log + t * f->t;
     for (ptrdiff_t j = 0; j < f->pad; j += VW)
-        vstore(f->first + j, vexp(lcsm_lanes(log + j * f->stride, f->stride, f->width - j)));
+        vstore(f->first + j, vexp_even(lcsm_lanes(log + j * f->stride, f->stride, f->width - j)));
 }
 
 void K_(lcsm_chunk_scale_first)(const lcsm_chunk *c, real *M)
@@ -179,16 +207,29 @@ void K_(lcsm_chunk_enter)(const lcsm_chunk *c, real *M)
     else if (c->scaled) K_(lcsm_chunk_scale_first)(c, M);
 }
 
+/* cos and sin of r + 1 static phases. */
+static void still_turn(vec phase, ptrdiff_t r, vec *re, vec *im)
+{
+    const double none[VW] = {0};
+    double       wide[VW];
+    vec          o[2];
+    for (int j = 0; j < VW; j++) wide[j] = (double)phase[j];
+    K_(lcsm_still_power)(none, wide, (double)(r + 1), o);
+    *re = o[0];
+    *im = o[1];
+}
+
 static void phase_row(lcsm_chunk *c, ptrdiff_t r)
 {
-    const view *phase = &c->x->row_phase;
+    const view *v     = &c->x->row_phase;
+    bool        still = v->t == 0;
     for (ptrdiff_t k = 0; k < c->Kp; k += VW) {
-        vec   re = vset1(1), im = vzero();
+        vec   re = vset1(1), im = vzero(), phase = im;
         real *cs = c->cos + r * c->Kp + k, *sn = c->sin + r * c->Kp + k;
-        if (phase->p != NULL)
-            vsincos(lcsm_lanes(phase->p + (c->t + r) * phase->t + k * phase->k, phase->k, c->K - k),
-                    &im, &re);
-        if (r > 0) {
+        if (v->p != NULL) phase = lcsm_lanes(v->p + (c->t + r) * v->t + k * v->k, v->k, c->K - k);
+        if (v->p != NULL && still) still_turn(phase, r, &re, &im);
+        else if (v->p != NULL) vsincos(phase, &im, &re);
+        if (r > 0 && !still) {
             vec a = vload(cs - c->Kp), b = vload(sn - c->Kp), x = re;
             re = x * a - im * b;
             im = x * b + im * a;

@@ -83,7 +83,7 @@ typedef struct {
 VEC_INLINE vec next_product(vec product, const real *log, ptrdiff_t stride, ptrdiff_t n, bool mild)
 {
     vec x = lcsm_lanes(log, stride, n);
-    return product * (mild ? lcsm_exp_mild(x) : vexp(x));
+    return product * (mild ? lcsm_exp_mild(x) : vexp_even(x));
 }
 
 VEC_INLINE void complex_lanes(const lcsm_chunk *c, const lanes *l, ptrdiff_t r, ptrdiff_t k, vec up,
@@ -168,7 +168,7 @@ VEC_INLINE void rows_lanes(lcsm_chunk *to, const lanes *from, shape is, ptrdiff_
 /* Those from lane k on, as many vectors as are returned. */
 static int rows_kind(lcsm_chunk *c, const lanes *l, ptrdiff_t k, int kind, bool unit)
 {
-    shape is = {kind, unit && l->n >= VW, c->x->is_complex, c->row.least >= EOS_MILD, c->scaled};
+    shape is = {kind, unit && l->n >= VW, c->x->is_complex, lcsm_chunk_mild(&c->row), c->scaled};
     if (is.complex || !unit || l->n < SIDE * VW) {
         rows_lanes(c, l, is, k, 1);
         return 1;
@@ -308,7 +308,7 @@ VEC_INLINE void column_lanes(const lcsm_chunk *c, const columns *from, shape is,
 static int column_kind(const lcsm_chunk *c, const columns *l, int kind, bool unit)
 {
     bool  back = l->Z != NULL, skip = c->scaled, whole = unit && l->cols >= VW;
-    shape is = {kind, whole, false, c->col.least >= EOS_MILD, skip};
+    shape is = {kind, whole, false, lcsm_chunk_mild(&c->col), skip};
     if (!unit || l->cols < EOS_PANEL) {
         column_lanes(c, l, is, back, 1);
         return 1;

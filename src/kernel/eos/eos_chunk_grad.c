@@ -9,14 +9,21 @@
  *     from steps before r to the end         sum_{s < r} k_s . (U G^T)_s
  *     from M to the end                      M . G
  *
- * and so a sum from the last step down plus one from the first step up. Nothing large cancels:
- * what a step reads from itself crosses no decay and is in none of the terms, so strong decays
- * have exact gradients too. For phases the real part of a product with a conjugate becomes the
- * imaginary part ("cross").
+ * and so a sum from the last step down plus one from the first step up, in double. Nothing large
+ * cancels: what a step reads from itself crosses no decay and is in none of the terms, so strong
+ * decays have exact gradients too. For phases the real part of a product with a conjugate becomes
+ * the imaginary part ("cross").
+ *
+ * A static decay has the sum over all r. There step t of the second term, what comes to t less
+ * what goes from t, would count t + 1 times, and so would its rounding. But over all steps this
+ * term is 0: it counts t - (n - 1)/2 times, which is less.
  *
  * For columns the dot products run over k instead. The first two terms would need Q M once more,
  * so while decays are mild they are taken from y: y . g_y - i . g_i, in which each step's own part
- * cancels, together with all flows from steps to the end.
+ * cancels, together with all flows from steps to the end. With E the flows to the chunk's end and F
+ * those from M, of which one gives the other at the last step down, a static decay has
+ * sum_t (t - (n - 1)/2) (...)_t + E (n - 1)/2 + F (n + 1)/2. F is the E of the chunk before, which
+ * comes next.
  */
 #include "kernel/eos/eos_chunk_bwd.h"
 
@@ -59,16 +66,24 @@ static span reads_of(const lcsm_chunk *c)
     return (span){c->r, c->unread ? 0 : c->rn};
 }
 
+/* The sum over rows of one vector of lanes, n of which exist, to sums at a stride. */
+static void sum_strip(double *to, ptrdiff_t stride, ptrdiff_t rows, ptrdiff_t n, const real *a,
+                      ptrdiff_t ar)
+{
+    double sum[VW] = {0};
+    for (ptrdiff_t r = 0; r < rows; r++)
+        for (int j = 0; j < VW; j++) sum[j] += (double)a[r * ar + j];
+    for (ptrdiff_t j = 0; j < n && j < VW; j++) to[j * stride] += sum[j];
+}
+
 /* out[first + r] += a[r] for the rows of a span, one vector of lanes (n of them exist), rows of a
  * ar reals apart. Rows are summed where out has none. */
 static void add_strip(const out *o, ptrdiff_t offset, ptrdiff_t stride, span rows, ptrdiff_t n,
                       const real *a, ptrdiff_t ar)
 {
     real *p = o->p + offset + rows.first * o->t;
-    if (o->t == 0) {
-        vec sum = vzero();
-        for (ptrdiff_t r = 0; r < rows.count; r++) sum += vload(a + r * ar);
-        add_lanes(p, stride, n, sum, false);
+    if (o->sum != NULL) {
+        sum_strip(o->sum + offset, stride, rows.count, n, a, ar);
     } else if (stride == 1 && n >= VW) {
         for (ptrdiff_t r = 0; r < rows.count; r++) add(p + r * o->t, vload(a + r * ar), o->set);
     } else {
@@ -106,14 +121,15 @@ typedef struct {
     real     *p;
     ptrdiff_t t;
     bool      set;
+    double   *sum; /* in place of p, or NULL */
 } target;
 
 static target target_of(const back *b, const out *o, span rows, const lanes *l, real *strip)
 {
     if (o->p != NULL && o->t != 0 && o->k == 1 && l->n >= VW && rows.count > 0)
-        return (target){o->p + rows.first * o->t + l->k, o->t, o->set};
+        return (target){o->p + rows.first * o->t + l->k, o->t, o->set, NULL};
     if (o->k != 0 || l->k == 0) memset(strip, 0, (size_t)(b->c.n * VW) * sizeof(real));
-    return (target){strip, VW, false};
+    return (target){strip, VW, false, NULL};
 }
 
 /* Adds what a strip has gathered. A scalar's goes on from one vector of lanes to the next. */
@@ -123,6 +139,27 @@ static void add_target(const back *b, const out *o, span rows, const lanes *l, c
     bool last = l->k + VW >= b->c.K;
     if (o->p == NULL || to->p != strip || (o->k == 0 && !last)) return;
     add_strip(o, l->k * o->k, o->k, rows, o->k == 0 ? VW : l->n, strip, VW);
+}
+
+/* The flows across decays, from the last step to the first. */
+typedef struct {
+    wvec      sum;
+    wvec      mean;  /* of what comes to a step less what goes from it: only rounding */
+    vec       carry; /* from M to the end */
+    ptrdiff_t steps;
+    bool      still; /* only their sum over all steps is asked for */
+} crossing;
+
+/* The part of the flows across the decay of step r that comes from steps and from M; or that step's
+ * part in the sum over all steps, with what goes to the end. At step r: what comes from steps less
+ * what goes to them, what comes from M, and what goes to the end. */
+VEC_INLINE vec crossing_at(crossing *f, ptrdiff_t r, vec steps, vec from_M, vec to_end)
+{
+    if (f->still)
+        return f->carry + steps * ((real)r - (real)(f->steps - 1) / 2) + from_M * (real)(r + 1)
+             + to_end * (real)(f->steps - 1 - r);
+    f->sum += vwiden(steps + from_M) - f->mean;
+    return vnarrow(f->sum);
 }
 
 /* One vector of lanes of a real memory. reads: not every step is read. */
@@ -141,33 +178,47 @@ VEC_INLINE void real_lanes(back *b, const lanes *l, bool decays, bool logs, bool
     const target      g     = target_of(b, &b->g->e, all, l, b->strip[E]);
     target            n     = {0};
     const real        scale = c->x->scale;
-    vec               sum   = l->carry[0];
+    crossing          sum   = {.steps = steps, .still = b->g->row.sum != NULL};
     ptrdiff_t         last  = c->rn - 1; /* the last reader that is left */
     if (erase) n = target_of(b, &b->g->erase, all, l, b->strip[S_IM]);
-    if (logs)
+    sum.carry = l->carry[0];
+    if (logs && !sum.still) {
+        wvec before = vwiden(sum.carry);
         for (ptrdiff_t r = 0; r < steps; r++) {
-            vstore(pre_ + r * VW, sum);
-            sum += vload(e_ + r * Rp) * vload(end_ + r * VW);
+            vec e = vload(e_ + r * Rp);
+            vstore(pre_ + r * VW, vnarrow(before));
+            before += vwiden(e * vload(end_ + r * VW));
+            if (erase) /* the rule erases most of what it reads: flows are large and cancel */
+                sum.mean +=
+                    vwiden(vload(q_ + r * Rp) * vload(gq_ + r * Rp)
+                           + vload(nb_ + r * Rp) * vload(gn_ + r * Rp) - e * vload(in_ + r * Rp));
         }
-    sum = vzero();
+    }
+    if (erase) sum.mean /= (double)steps;
     for (ptrdiff_t r = steps - 1; r >= 0; r--) {
-        vec e = vload(e_ + r * Rp), g_e = vload(in_ + r * Rp), flow = -(e * g_e), own = vzero();
+        vec e = vload(e_ + r * Rp), g_e = vload(in_ + r * Rp), end = vload(end_ + r * VW);
+        vec own = vzero(), steps_ = -(e * g_e), from_M = vzero();
         if (!reads || (last >= 0 && c->at[last] == r)) {
             ptrdiff_t j = reads ? last-- : r;
-            vec       q = vload(q_ + j * Rp), g_q = vload(gq_ + j * Rp) + vload(qM_ + j * VW);
+            vec       q = vload(q_ + j * Rp), g_q = vload(gq_ + j * Rp), g_M = vload(qM_ + j * VW);
             vec       up = decays ? vload(up_ + r * Kp) * scale : vset1(scale);
-            flow += q * g_q;
-            own = q * diag[j];
-            add(s.p + j * s.t, (g_q + e * diag[j]) * up, s.set);
+            steps_ += q * g_q;
+            from_M = q * g_M;
+            own    = q * diag[j];
+            add(s.p + j * s.t, (g_q + g_M + e * diag[j]) * up, s.set);
         }
-        if (logs) sum += flow;
         if (erase) {
-            vec g_n = vload(gn_ + r * Rp) + vload(nM_ + r * VW);
-            if (logs) sum += vload(nb_ + r * Rp) * g_n;
+            vec g_n = vload(gn_ + r * Rp), g_M = vload(nM_ + r * VW), nb = vload(nb_ + r * Rp);
+            steps_ += nb * g_n;
+            from_M += nb * g_M;
+            g_n += g_M;
             add(n.p + r * n.t, decays ? -vload(up_ + r * Kp) * g_n : -g_n, n.set);
         }
-        if (logs) add(log.p + r * log.t, vload(pre_ + r * VW) + sum, log.set);
-        g_e += vload(end_ + r * VW) + own;
+        if (logs) {
+            vec flow = crossing_at(&sum, r, steps_, from_M, e * end);
+            add(log.p + r * log.t, sum.still ? flow : flow + vload(pre_ + r * VW), log.set);
+        }
+        g_e += end + own;
         add(g.p + r * g.t, decays ? g_e * vload(down_ + r * Kp) : g_e, g.set);
     }
     if (logs) add_target(b, &b->g->row, all, l, &log, b->strip[LOG]);
@@ -202,16 +253,19 @@ static void complex_lanes(back *b, const lanes *l)
     const lcsm_chunk *c  = &b->c;
     const ptrdiff_t   Rp = c->Rp, Kp = c->Kp, k = l->k;
     const real       *gq_ = b->read[0].g_q + k, *diag = b->read[0].g_diag;
-    vec               sum = l->carry[0], turn = l->carry[1];
+    crossing          sum  = {.steps = c->n, .still = b->g->row.sum != NULL};
+    crossing          turn = {.steps = c->n, .still = b->g->row_phase.sum != NULL};
+    sum.carry              = l->carry[0];
+    turn.carry             = l->carry[1];
+    wvec before = vwiden(sum.carry), turned = vwiden(turn.carry);
     for (ptrdiff_t r = 0; r < c->n; r++) {
         cvec e   = cload(l->e + r * Rp, Kp);
         cvec end = {vload(b->strip[END] + r * VW), vload(b->strip[END_IM] + r * VW)};
-        add(b->strip[LOG] + r * VW, sum, false);
-        add(b->strip[PHASE] + r * VW, turn, false);
-        sum += dot(e, end);
-        turn += cross(e, end);
+        if (!sum.still) add(b->strip[LOG] + r * VW, vnarrow(before), false);
+        if (!turn.still) add(b->strip[PHASE] + r * VW, vnarrow(turned), false);
+        before += vwiden(dot(e, end));
+        turned += vwiden(cross(e, end));
     }
-    sum = turn = vzero();
     for (ptrdiff_t r = c->n - 1; r >= 0; r--) {
         ptrdiff_t at = r * VW;
         cvec      q = cload(l->q + r * Rp, Kp), e = cload(l->e + r * Rp, Kp);
@@ -222,17 +276,20 @@ static void complex_lanes(back *b, const lanes *l)
             up *= vload(l->up + r * Kp);
             down = vload(l->down + r * Kp);
         }
-        g_q.re += vload(b->strip[Q_M] + at);
-        g_q.im += vload(b->strip[Q_M_IM] + at);
-        sum += dot(q, g_q) - dot(e, g_e);
-        turn -= cross(q, g_q) + cross(e, g_e);
-        add(b->strip[LOG] + at, sum, false);
-        add(b->strip[PHASE] + at, turn, false);
+        cvec g_M = {vload(b->strip[Q_M] + at), vload(b->strip[Q_M_IM] + at)};
+        cvec end = {vload(b->strip[END] + at), vload(b->strip[END_IM] + at)};
+        add(b->strip[LOG] + at,
+            crossing_at(&sum, r, dot(q, g_q) - dot(e, g_e), dot(q, g_M), dot(e, end)), false);
+        add(b->strip[PHASE] + at,
+            crossing_at(&turn, r, -cross(q, g_q) - cross(e, g_e), -cross(q, g_M), cross(e, end)),
+            false);
+        g_q.re += g_M.re;
+        g_q.im += g_M.im;
 
         g_q.re = (g_q.re + e.re * diag[r]) * up;
         g_q.im = (g_q.im + e.im * diag[r]) * up;
-        g_e.re = (g_e.re + vload(b->strip[END] + at) + q.re * diag[r]) * down;
-        g_e.im = (g_e.im + vload(b->strip[END_IM] + at) + q.im * diag[r]) * down;
+        g_e.re = (g_e.re + end.re + q.re * diag[r]) * down;
+        g_e.im = (g_e.im + end.im + q.im * diag[r]) * down;
         vstore(b->strip[S] + at, g_q.re * cs - g_q.im * sn);
         vstore(b->strip[S_IM] + at, -(g_q.re * sn + g_q.im * cs));
         vstore(b->strip[E] + at, g_e.re * cs - g_e.im * sn);
@@ -305,32 +362,51 @@ void K_(lcsm_chunk_grad_rows)(back *b)
 
 /* ---- columns ---------------------------------------------------------------------------- */
 
-/* Exact column gradients of one vector of lanes, in place of the flows in b->flow. */
-static void exact_lanes(back *b, ptrdiff_t j, const real *U)
+/* What a static decay has, all of it but F: with F if that is what is left. */
+VEC_INLINE void column_close(const back *b, const wvec *sum, const wvec *total, ptrdiff_t n,
+                             double *to)
 {
-    const ptrdiff_t n   = b->c.n;
-    vec             sum = vzero();
+    const lcsm_chunk *c   = &b->c;
+    wvec              all = *total;
+    if (lcsm_chunk_finds_M(c)) all += *sum * ((double)(c->n + 1) / 2);
+    for (ptrdiff_t j = 0; j < n && j < VW; j++) to[j] += all[j];
+}
+
+/* Exact column gradients of one vector of lanes, in place of the flows in b->flow or to `to`. */
+static void exact_lanes(back *b, ptrdiff_t j, ptrdiff_t cols, const real *U, double *to)
+{
+    const ptrdiff_t n      = b->c.n;
+    const double    middle = (double)(n - 1) / 2;
+    const wvec      carry  = vwiden(vload(b->carry_d + j));
+    wvec            sum = carry * 0.0, before = carry, total = carry * middle;
     for (ptrdiff_t r = n - 1; r >= 0; r--) {
         ptrdiff_t at = r * EOS_PANEL + j;
-        sum += vload(b->flow + at) - vload(U + at) * vload(b->v_in + at);
-        vstore(b->flow + at, sum);
+        wvec      a  = vwiden(vload(b->flow + at) - vload(U + at) * vload(b->v_in + at));
+        sum += a;
+        total += a * ((double)r - middle);
+        vstore(b->flow + at, vnarrow(sum));
     }
-    sum = vload(b->carry_d + j);
     for (ptrdiff_t r = 0; r < n; r++) {
-        ptrdiff_t at = r * EOS_PANEL + j;
-        vstore(b->flow + at, vload(b->flow + at) + sum);
-        sum += vload(U + at) * vload(b->v_end + at);
+        ptrdiff_t at  = r * EOS_PANEL + j;
+        wvec      end = vwiden(vload(U + at) * vload(b->v_end + at));
+        vstore(b->flow + at, vload(b->flow + at) + vnarrow(before));
+        before += end;
+        total += end * (double)(n - 1 - r);
     }
+    total += before * b->from_M;
+    sum += carry;
+    if (to != NULL) column_close(b, &sum, &total, cols, to);
 }
 
 /* Vectors of lanes side by side: a row of theirs is read and written in one go. */
 #define SIDE(v, vecs) VEC_UNROLL for (ptrdiff_t v = 0; v < (vecs); v++)
 
-/* The same from y . g_y - i . g_i, with all flows to the end, straight into g_col (where it has no
- * steps their sum is added). to_i.p may be NULL. `vecs` vectors of lanes from column
- * j of the panel on, whole unless n < VW lanes of a single one exist. */
+/* The same from y . g_y - i . g_i, with all flows to the end, straight into g_col. to_i.p may be
+ * NULL. `vecs` vectors of lanes from column j of the panel on, whole unless n < VW lanes of a
+ * single one exist. */
 VEC_INLINE void mild_lanes(const back *b, ptrdiff_t panel, ptrdiff_t j, ptrdiff_t vecs, ptrdiff_t n,
-                           bool reads, const real *U, const real *X, target to, target to_i)
+                           bool reads, bool still, const real *U, const real *X, target to,
+                           target to_i)
 {
     const lcsm_chunk *c     = &b->c;
     const ptrdiff_t   steps = c->n, it = c->x->i.t, cr = c->col.r, y_t = b->y_t, g_t = b->g_y_t;
@@ -338,13 +414,15 @@ VEC_INLINE void mild_lanes(const back *b, ptrdiff_t panel, ptrdiff_t j, ptrdiff_
     const real       *y = b->y + c->r * y_t + d, *g = b->g_y + c->r * g_t + d;
     ptrdiff_t         last = c->unread ? -1 : c->rn - 1; /* the last reader that is left */
     const real       *i = c->x->i.p + c->t * it + d, *down = c->col.down + j, *end = b->v_end + j;
-    vec               sum[TILE_VECS], total[TILE_VECS];
-    SIDE(v, vecs) sum[v]   = vload(b->carry_d + j + v * VW);
-    SIDE(v, vecs) total[v] = vzero();
+    const double      middle = (double)(steps - 1) / 2;
+    const bool        first  = lcsm_chunk_finds_M(c);
+    wvec              sum[TILE_VECS], total[TILE_VECS];
+    SIDE(v, vecs) sum[v] = vwiden(vload(b->carry_d + j + v * VW));
     U += j;
     X += j;
     for (ptrdiff_t r = 0; r < steps * EOS_PANEL; r += EOS_PANEL)
-        SIDE(v, vecs) sum[v] += vload(U + r + v * VW) * vload(end + r + v * VW);
+        SIDE(v, vecs) sum[v] += vwiden(vload(U + r + v * VW) * vload(end + r + v * VW));
+    SIDE(v, vecs) total[v] = sum[v] * (middle + b->from_M);
     for (ptrdiff_t r = steps - 1; r >= 0; r--) {
         bool        here = !reads || (last >= 0 && c->at[last] == r);
         ptrdiff_t   row  = !reads ? r : here ? last-- : 0;
@@ -355,13 +433,13 @@ VEC_INLINE void mild_lanes(const back *b, ptrdiff_t panel, ptrdiff_t j, ptrdiff_
             vec       g_v  = vload(X + r * EOS_PANEL + at) * vload(down + r * cr + at);
             vec       flow = -(lcsm_lanes(i + r * it + at, 1, n) * g_v);
             if (here) flow += lcsm_lanes(y_r + at, 1, n) * lcsm_lanes(g_r + at, 1, n);
-            sum[v] += flow;
-            total[v] += sum[v];
-            if (to.t != 0) add_lanes(to.p + r * to.t + at, 1, n, sum[v], to.set);
+            if (still) total[v] += vwiden(flow) * ((double)r - middle);
+            if (!still || first) sum[v] += vwiden(flow);
+            if (!still) add_lanes(to.p + r * to.t + at, 1, n, vnarrow(sum[v]), to.set);
             if (to_i.p != NULL) add_lanes(to_i.p + r * to_i.t + at, 1, n, g_v, to_i.set);
         }
     }
-    SIDE(v, vecs) if (to.t == 0) add_lanes(to.p + v * VW, 1, n, total[v], false);
+    SIDE(v, vecs) if (still) column_close(b, &sum[v], &total[v], n, to.sum + v * VW);
 }
 
 VEC_INLINE void input_lanes(const back *b, ptrdiff_t j, ptrdiff_t vecs, ptrdiff_t n, const real *X,
@@ -385,17 +463,20 @@ VEC_INLINE void cols_lanes(back *b, ptrdiff_t panel, ptrdiff_t j, ptrdiff_t vecs
     const lcsm_chunk *c = &b->c;
     const real       *U = b->V + panel * c->C * EOS_PANEL;
     const out        *o = &b->g->col, *oi = &b->g->i;
-    ptrdiff_t         d    = panel * EOS_PANEL + j;
-    target            to_i = {oi->p == NULL ? NULL : oi->p + c->t * oi->t + d, oi->t, oi->set};
+    ptrdiff_t         d = panel * EOS_PANEL + j;
+    target to_i         = {oi->p == NULL ? NULL : oi->p + c->t * oi->t + d, oi->t, oi->set, NULL};
     if (o->p != NULL && !b->exact) {
-        target to = {o->p + c->t * o->t + d, o->t, o->set};
-        if (c->at == NULL) mild_lanes(b, panel, j, vecs, n, false, U, X, to, to_i);
-        else mild_lanes(b, panel, j, vecs, n, true, U, X, to, to_i);
+        target to = {o->p + c->t * o->t + d, o->t, o->set, o->sum == NULL ? NULL : o->sum + d};
+        if (c->at != NULL) mild_lanes(b, panel, j, vecs, n, true, o->sum != NULL, U, X, to, to_i);
+        else if (o->sum != NULL) mild_lanes(b, panel, j, vecs, n, false, true, U, X, to, to_i);
+        else mild_lanes(b, panel, j, vecs, n, false, false, U, X, to, to_i);
         return;
     }
     for (ptrdiff_t v = 0; o->p != NULL && v < vecs; v++) {
-        exact_lanes(b, j + v * VW, U);
-        add_strip(o, d + v * VW, 1, steps_of(c), n, b->flow + j + v * VW, EOS_PANEL);
+        double *sum = o->sum == NULL ? NULL : o->sum + d + v * VW;
+        exact_lanes(b, j + v * VW, n, U, sum);
+        if (sum == NULL)
+            add_strip(o, d + v * VW, 1, steps_of(c), n, b->flow + j + v * VW, EOS_PANEL);
     }
     if (to_i.p != NULL) input_lanes(b, j, vecs, n, X, to_i);
 }

@@ -253,8 +253,9 @@ static void bwd_kernel(const work *job)
 static void give(const seq *x, const out *to, bool is_complex, ptrdiff_t k, ptrdiff_t d, pair g)
 {
     if (to->p == NULL) return;
+    out im = out_part(to, 1);
     out_add(x, to, 0, k, d, g.re);
-    if (is_complex) out_add(x, &(out){to->p + 1, to->t, to->k, to->d, false}, 0, k, d, g.im);
+    if (is_complex) out_add(x, &im, 0, k, d, g.im);
 }
 
 /* z = u w: a factor of log o, or o = f (1 - z). */

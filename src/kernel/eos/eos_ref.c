@@ -16,22 +16,10 @@
 #include <math.h>
 #include <string.h>
 
-typedef R_(lcsm_view)    view;
-typedef R_(lcsm_eos_seq) seq;
-
-/* Where a gradient is added. That of a static operand has a term for every step, row and column
- * that share it, of either sign: they are added up in double. */
-typedef struct {
-    real     *p;
-    double   *sum; /* instead of p, or NULL */
-    ptrdiff_t t, k, d;
-} out;
-
-typedef struct {
-#define X(name) out name;
-    EOS_VIEW_LIST(X)
-#undef X
-} grads;
+typedef R_(lcsm_view)          view;
+typedef R_(lcsm_out)           out;
+typedef R_(lcsm_eos_seq)       seq;
+typedef R_(lcsm_eos_seq_grads) grads;
 
 typedef struct {
     real re, im;
@@ -318,60 +306,10 @@ static void expand_bwd(const seq *x, const grads *g, ptrdiff_t t, const real *w,
     }
 }
 
-/* Rows and columns of a static operand's sums, each with room for an imaginary part. */
-static ptrdiff_t rows_of(const seq *x, const view *v)
-{
-    return v->k == 0 ? 1 : x->K;
-}
-
-static ptrdiff_t cols_of(const seq *x, const view *v)
-{
-    if (v->d == 0) return 1;
-    return v == &x->dense ? x->K : x->D;
-}
-
-static size_t sums_of(const seq *x, const view *v)
-{
-    return v->p == NULL || v->t != 0 ? 0 : 2 * (size_t)(rows_of(x, v) * cols_of(x, v));
-}
-
-static size_t all_sums(const seq *x)
-{
-    size_t n = 0;
-#define X(name) n += sums_of(x, &x->name);
-    EOS_VIEW_LIST(X)
-#undef X
-    return n;
-}
-
-/* Scratch: sums, m before and after each step of a cell, w_t, and the next G. */
+/* Scratch: m before and after each step of a cell, w_t, and the next G. */
 static size_t bwd_scratch(const seq *x, ptrdiff_t C)
 {
-    return all_sums(x) * (sizeof(double) / sizeof(real)) + ((size_t)C + 3) * R_(lcsm_eos_memory)(x);
-}
-
-/* The gradient of the operand v goes to its array, or to the sums at *sums, which are taken. */
-static out out_of(const seq *x, const view *v, const R_(lcsm_out) *to, double **sums)
-{
-    out o = {to->p, NULL, to->t, to->k, to->d};
-    if (to->p == NULL || to->t != 0) return o;
-    o.sum = *sums;
-    o.k   = v->k == 0 ? 0 : 2 * cols_of(x, v);
-    o.d   = v->d == 0 ? 0 : 2;
-    *sums += sums_of(x, v);
-    return o;
-}
-
-static void add_sums(const seq *x, const view *v, const out *from, const R_(lcsm_out) *to)
-{
-    if (from->sum == NULL) return;
-    for (ptrdiff_t k = 0; k < rows_of(x, v); k++)
-        for (ptrdiff_t d = 0; d < cols_of(x, v); d++) {
-            const double *sum = from->sum + k * from->k + d * from->d;
-            real         *p   = to->p + k * to->k + d * to->d;
-            p[0] += (real)sum[0];
-            if (sum[1] != 0) p[1] += (real)sum[1]; /* 0 if the operand is real */
-        }
+    return ((size_t)C + 3) * R_(lcsm_eos_memory)(x);
 }
 
 static void bwd_cell(const seq *x, ptrdiff_t t0, ptrdiff_t t1, const real *g_y, ptrdiff_t g_y_t,
@@ -398,26 +336,15 @@ static void bwd_cell(const seq *x, ptrdiff_t t0, ptrdiff_t t1, const real *g_y, 
 }
 
 static void bwd(const seq *x, ptrdiff_t C, const real *y, ptrdiff_t y_t, const real *g_y,
-                ptrdiff_t g_y_t, real *g_m, const R_(lcsm_eos_seq_grads) *to, const real *tape,
-                real *ws)
+                ptrdiff_t g_y_t, real *g_m, const grads *g, const real *tape, real *ws)
 {
-    size_t  n = R_(lcsm_eos_memory)(x), count = all_sums(x);
-    double *sums = (double *)(void *)ws;
-    grads   g;
+    size_t n = R_(lcsm_eos_memory)(x);
     (void)y;
     (void)y_t;
-    memset(sums, 0, count * sizeof(double));
-    ws += count * (sizeof(double) / sizeof(real));
-#define X(name) g.name = out_of(x, &x->name, &to->name, &sums);
-    EOS_VIEW_LIST(X)
-#undef X
     for (ptrdiff_t c = (x->T + C - 1) / C - 1; c >= 0; c--) {
         ptrdiff_t t1 = (c + 1) * C < x->T ? (c + 1) * C : x->T;
-        bwd_cell(x, c * C, t1, g_y, g_y_t, g_m, &g, tape + (size_t)c * n, ws);
+        bwd_cell(x, c * C, t1, g_y, g_y_t, g_m, g, tape + (size_t)c * n, ws);
     }
-#define X(name) add_sums(x, &x->name, &g.name, &to->name);
-    EOS_VIEW_LIST(X)
-#undef X
 }
 
 const R_(lcsm_eos_kernels) K_(lcsm_eos_recurrent) = {fwd_scratch, bwd_scratch, fwd,

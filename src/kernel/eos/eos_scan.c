@@ -172,7 +172,7 @@ static void fwd_group(const scan *p, const cols *q, const block *b, const group 
                       real *m, real *y, ptrdiff_t y_t)
 {
     view              v_y   = {y - b->t0 * y_t, y_t, 0, 1};
-    out               out_y = {y - b->t0 * y_t, y_t, 0, 1, true};
+    out               out_y = {.p = y - b->t0 * y_t, .t = y_t, .d = 1, .set = true};
     const view *const of[]  = {&p->x->i, p->b, &v_y};
     ahead             next;
     unit              u[SCAN_GROUP];

@@ -342,7 +342,7 @@ static void add_sums(const unit *u, const out *g, bool complex, real factor, rea
 {
     const seq *x = u->p->x;
     for (int c = 0; c <= complex; c++) {
-        out part = {g->p + c, g->t, g->k, g->d, false};
+        out part = out_part(g, c);
         for (ptrdiff_t r = 0; r < u->p->R; r++)
             for (ptrdiff_t j = 0; j < u->cut.W; j += VW)
                 out_add(x, &part, 0, u->k0 + r, u->cut.d0 + j,

@@ -190,9 +190,9 @@ void K_(lcsm_scan_add_tile)(const unit *u, const out *to, const real *from)
     const ptrdiff_t W     = u->cut.W;
     const bool      whole = u->k0 + u->p->R <= u->p->x->K && u->cut.cols == W && to->d == 1;
     for (ptrdiff_t r = 0; to->p != NULL && r < u->p->R; r++, from += W) {
-        real *at = to->p + (u->k0 + r) * to->k + u->cut.d0;
+        double *at = to->sum + (u->k0 + r) * to->k + u->cut.d0;
         for (ptrdiff_t j = 0; j < W; j += VW) {
-            if (whole) vstore(at + j, vload(at + j) + vload(from + j));
+            if (whole) out_sum(at + j, 1, VW, vload(from + j));
             else out_add(u->p->x, to, 0, u->k0 + r, u->cut.d0 + j, vload(from + j));
         }
     }
@@ -245,16 +245,18 @@ void K_(lcsm_scan_chain)(const unit *u, const grads *g, real *slots, real *dz, c
     else chain_z(u, g_z, g, l->a);
 }
 
-void K_(lcsm_scan_fold)(const unit *u, const out *g, ptrdiff_t offset, real factor, real *lane)
+void K_(lcsm_scan_fold)(const unit *u, const out *g, int part, real factor, real *lane)
 {
     if (g->p == NULL || lane == NULL) return;
     for (ptrdiff_t t = 0; t < u->at->n; t++)
         for (ptrdiff_t r = 0; r < u->p->R; r++, lane += VW) {
             ptrdiff_t k = u->k0 + r;
             if (k < u->p->x->K) {
-                real *to  = g->p + (u->at->t0 + t) * g->t + k * g->k + offset;
-                bool  set = g->set && u->cut.d0 == 0 && (g->k != 0 || k == 0);
-                *to       = (set ? 0 : *to) + vsum(vload(lane)) * factor;
+                out  o   = out_part(g, part);
+                real sum = vsum(vload(lane)) * factor, *to = o.p + (u->at->t0 + t) * o.t + k * o.k;
+                bool set = g->set && u->cut.d0 == 0 && (g->k != 0 || k == 0);
+                if (o.sum != NULL) o.sum[k * o.k] += (double)sum;
+                else *to = (set ? 0 : *to) + sum;
             }
             vstore(lane, vzero());
         }

@@ -167,7 +167,7 @@ void K_(lcsm_scan_block)(const scan *p, ptrdiff_t t0, ptrdiff_t n, block *b)
     if (is_token(&x->row)) {
         b->g = pack_rows(p, &x->row, t0, n, 1, p->g_rows);
         for (ptrdiff_t j = 0; j < n * p->Kp; j += VW)
-            vstore(p->g_rows + j, vexp(vload(p->g_rows + j)));
+            vstore(p->g_rows + j, vexp_even(vload(p->g_rows + j)));
     }
 }
 
@@ -209,7 +209,7 @@ VEC_INLINE void pack_cols(const scan *p, const block *b, const group *g, const v
         for (ptrdiff_t t = 0; t < b->n; t++)
             for (ptrdiff_t j = 0; j < cut.W; j += VW) {
                 vec x = view_load(p->x, v, b->t0 + t, 0, cut.d0 + j);
-                vstore(to + g->at[s] + t * cut.W + j, exps ? vexp(x) : x);
+                vstore(to + g->at[s] + t * cut.W + j, exps ? vexp_even(x) : x);
             }
     }
 }
@@ -234,7 +234,7 @@ void K_(lcsm_scan_factors)(const scan *p, const block *b, const group *g, real *
 void K_(lcsm_scan_trails)(const scan *p, const block *b, const group *g, const out *v, real *packed,
                           trail at[SCAN_GROUP])
 {
-    bool in_place = K_(lcsm_scan_in_place)(p, g, v->d) && v->p != NULL;
+    bool in_place = K_(lcsm_scan_in_place)(p, g, v->d) && v->p != NULL && v->sum == NULL;
     for (ptrdiff_t s = 0; s < g->count; s++) {
         strip cut = g->cut[s];
         if (in_place) at[s] = (trail){v->p + b->t0 * v->t + cut.d0, v->t, v->set};

@@ -5,8 +5,8 @@
  * Where it is close to 1 the memory remembers thousands of steps, and the error grows to thousands
  * of times that. So o is evaluated in double here, and besides its float o_hi the tiles keep
  * drift = o / o_hi - 1. After a block of n steps the memory is multiplied by 1 + n drift: to first
- * order that is what n exact steps would have given it. What came in during the block is corrected
- * by n steps instead of fewer, an error of n 3e-8 at most that happens once.
+ * order that is what n exact steps would have given it. What came in during the block has seen
+ * fewer of them, and a small o leaves nothing else: drift is taken times |o|^16, of half a block.
  */
 #include "kernel/eos/eos_scan_tile.h"
 
@@ -14,50 +14,44 @@
 
 /* ---- double, VW lanes -------------------------------------------------------------------- */
 
-typedef double  wide __attribute__((vector_size(VW * sizeof(double))));
 typedef int64_t wide_bits __attribute__((vector_size(VW * sizeof(double))));
-
-#define widen(v)  __builtin_convertvector(v, wide)
-#define narrow(v) __builtin_convertvector(v, vec)
 
 static const double SHIFT = 6755399441055744.0; /* 1.5 * 2^52: adding it rounds to an integer */
 
-/* Wider than a register of the variant, these go through pointers: how such vectors are passed by
- * value depends on the instruction set. */
-#define WIDE_SELECT(mask, a, b) ((wide)(((wide_bits)(a) & (mask)) | ((wide_bits)(b) & ~(mask))))
+#define WIDE_SELECT(mask, a, b) ((wvec)(((wide_bits)(a) & (mask)) | ((wide_bits)(b) & ~(mask))))
 
 /* exp(x) for x < 700; below -120 it is exp(-120), which is 0 as a float. Relative error 5e-11. */
-VEC_INLINE void wide_exp(const wide *x, wide *y)
+VEC_INLINE void wide_exp(const wvec *x, wvec *y)
 {
-    wide c = WIDE_SELECT(*x > -120.0, *x, (wide){0} - 120.0);
-    wide t = c * 1.4426950408889634 + SHIFT;
-    wide n = t - SHIFT;
-    wide r = c - n * 0.6931471805599453;
-    wide q = r * 1.99222009372e-4 + 1.39462167766e-3;
+    wvec c = WIDE_SELECT(*x > -120.0, *x, (wvec){0} - 120.0);
+    wvec t = c * 1.4426950408889634 + SHIFT;
+    wvec n = t - SHIFT;
+    wvec r = c - n * 0.6931471805599453;
+    wvec q = r * 1.99222009372e-4 + 1.39462167766e-3;
     q      = q * r + 8.33325373043e-3;
     q      = q * r + 4.16662672648e-2;
     q      = q * r + 0.166666669552;
     q      = q * r + 0.500000007908;
     q      = q * r + 0.999999999974;
-    *y     = (wide)((wide_bits)(q * r + 1.0) + ((wide_bits)t << 52));
+    *y     = (wvec)((wide_bits)(q * r + 1.0) + ((wide_bits)t << 52));
 }
 
 /* Absolute error 5e-12 for |x| <= 1e5. */
-VEC_INLINE void wide_sincos(const wide *x, wide *s, wide *c)
+VEC_INLINE void wide_sincos(const wvec *x, wvec *s, wvec *c)
 {
-    wide      t    = *x * 0.6366197723675814 + SHIFT;
+    wvec      t    = *x * 0.6366197723675814 + SHIFT;
     wide_bits quad = (wide_bits)t;
-    wide      n    = t - SHIFT;
-    wide      r    = *x - n * 1.5707963267948966;
-    wide      z    = r * r;
-    wide      sn   = z * 2.7173532482e-6 - 1.98392031455e-4;
+    wvec      n    = t - SHIFT;
+    wvec      r    = *x - n * 1.5707963267948966;
+    wvec      z    = r * r;
+    wvec      sn   = z * 2.7173532482e-6 - 1.98392031455e-4;
     sn             = (((sn * z + 8.33332878606e-3) * z - 0.166666666316) * z + 0.999999999996) * r;
-    wide cs        = z * -2.71734838061e-7 + 2.47989295875e-5;
+    wvec cs        = z * -2.71734838061e-7 + 2.47989295875e-5;
     cs             = ((cs * z - 1.38888803983e-3) * z + 4.1666666544e-2) * z - 0.499999999994;
     cs             = cs * z + 1.0;
     wide_bits swap = -(quad & 1);
-    *s             = (wide)((wide_bits)WIDE_SELECT(swap, cs, sn) ^ ((quad & 2) << 62));
-    *c             = (wide)((wide_bits)WIDE_SELECT(swap, sn, cs) ^ (((quad + 1) & 2) << 62));
+    *s             = (wvec)((wide_bits)WIDE_SELECT(swap, cs, sn) ^ ((quad & 2) << 62));
+    *c             = (wvec)((wide_bits)WIDE_SELECT(swap, sn, cs) ^ (((quad + 1) & 2) << 62));
 }
 
 #endif
@@ -95,25 +89,33 @@ static void o_still(vec log, vec phase, bool turns, vec o[2], vec drift[2])
 
 #else
 
-/* o / o_hi - 1 = (o - o_hi) conj(o_hi) / |o_hi|^2; 0 where o_hi is. */
+/* o / o_hi - 1 = (o - o_hi) conj(o_hi) / |o_hi|^2, times |o|^16 if that is less than 1; 0 where
+ * o_hi is. */
 static void o_still(vec log, vec phase, bool turns, vec o[2], vec drift[2])
 {
-    wide x = widen(log), phi = widen(phase), mag, s = {0}, c = s + 1.0;
+    wvec x = vwiden(log), phi = vwiden(phase), mag, s = {0}, c = s + 1.0;
     wide_exp(&x, &mag);
     if (turns) wide_sincos(&phi, &s, &c);
-    wide re = mag * c, im = mag * s;
-    o[RE]   = narrow(re);
-    o[IM]   = narrow(im);
-    wide hr = widen(o[RE]), hi = widen(o[IM]), size = hr * hr + hi * hi;
-    wide dr = re - hr, di = im - hi;
-    wide scale = WIDE_SELECT(size > 1e-30, 1.0 / (size + 1e-40), (wide){0});
-    drift[RE]  = narrow((dr * hr + di * hi) * scale);
-    drift[IM]  = narrow((di * hr - dr * hi) * scale);
+    wvec re = mag * c, im = mag * s;
+    o[RE]   = vnarrow(re);
+    o[IM]   = vnarrow(im);
+    wvec hr = vwiden(o[RE]), hi = vwiden(o[IM]), size = hr * hr + hi * hi;
+    wvec dr = re - hr, di = im - hi;
+    wvec four = size * size * size * size, kept = four * four; /* |o|^16 */
+    kept       = WIDE_SELECT(kept < 1.0, kept, (wvec){0} + 1.0);
+    wvec scale = WIDE_SELECT(size > 1e-30, kept / (size + 1e-40), (wvec){0});
+    drift[RE]  = vnarrow((dr * hr + di * hi) * scale);
+    drift[IM]  = vnarrow((di * hr - dr * hi) * scale);
 }
 
 #endif
 
 #if LCSM_REAL_IS_DOUBLE
+
+void K_(lcsm_still_exp)(const double *log, double *o)
+{
+    for (int j = 0; j < VW; j++) o[j] = exp(log[j]);
+}
 
 /* The products l log and l phase with the digits that their rounding cuts off. */
 void K_(lcsm_still_power)(const double *log, const double *phase, double l, vec o[2])
@@ -129,18 +131,26 @@ void K_(lcsm_still_power)(const double *log, const double *phase, double l, vec 
 
 #else
 
+void K_(lcsm_still_exp)(const double *log, double *o)
+{
+    wvec x, y;
+    memcpy(&x, log, sizeof x);
+    wide_exp(&x, &y);
+    memcpy(o, &y, sizeof y);
+}
+
 void K_(lcsm_still_power)(const double *log, const double *phase, double l, vec o[2])
 {
-    wide x, phi, mag, s, c;
+    wvec x, phi, mag, s, c;
     memcpy(&x, log, sizeof x);
     memcpy(&phi, phase, sizeof phi);
     x   = x * l;
     phi = phi * l;
     wide_exp(&x, &mag);
     wide_sincos(&phi, &s, &c);
-    wide re = mag * c, im = mag * s;
-    o[RE] = narrow(re);
-    o[IM] = narrow(im);
+    wvec re = mag * c, im = mag * s;
+    o[RE] = vnarrow(re);
+    o[IM] = vnarrow(im);
 }
 
 #endif

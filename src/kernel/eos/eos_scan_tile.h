@@ -23,6 +23,7 @@
 #ifndef LCSM_KERNEL_EOS_SCAN_TILE_H
 #define LCSM_KERNEL_EOS_SCAN_TILE_H
 #include "kernel/eos/eos_scan.h"
+#include "kernel/eos/eos_still.h"
 #include "kernel/vec.h"
 
 /* A loop over a small constant count. */
@@ -43,7 +44,7 @@ enum { SCAN_ROWS = 4, SCAN_TILE = 16, RE = 0, IM = 1 };
 enum { SCAN_BLOCK = 32, SCAN_BLOCK_TOKEN = VW == 16 ? 16 : 32, SCAN_BLOCK_FULL = 8 };
 
 /* Fewer steps than this and the rounding of a static o does not add up to anything. */
-enum { SCAN_DRIFT = 128 };
+enum { SCAN_DRIFT = 32 };
 
 /* How the generated factor gets z = u w: from numbers a[t,k] and b[t,d], and static c[k,d]. */
 enum { Z_NONE, Z_STILL, Z_AC, Z_BC, Z_AB, Z_ANY };
@@ -168,6 +169,28 @@ VEC_INLINE vec view_load(const seq *x, const view *v, ptrdiff_t t, ptrdiff_t k, 
     return n == VW ? vload(p) : vload_n(p, n);
 }
 
+/* n lanes, each to a sum of its own or, at stride 0, all to one. */
+VEC_INLINE void out_sum(double *to, ptrdiff_t stride, ptrdiff_t n, vec a)
+{
+    if (stride == 1 && n == VW) {
+        wvec sum;
+        memcpy(&sum, to, sizeof sum);
+        sum += vwiden(a);
+        memcpy(to, &sum, sizeof sum);
+        return;
+    }
+    for (ptrdiff_t j = 0; j < n; j++) to[j * stride] += (double)a[j];
+}
+
+/* The imaginary parts of an operand's gradient follow its real ones. */
+VEC_INLINE out out_part(const out *v, int part)
+{
+    out o = *v;
+    if (o.p != NULL) o.p += part;
+    if (o.sum != NULL) o.sum += part;
+    return o;
+}
+
 /* Adds VW columns; lanes beyond D are 0 or not looked at. Rows and columns come in their order, so
  * where the sum is over one of them, its first writes. */
 VEC_INLINE void out_add(const seq *x, const out *v, ptrdiff_t t, ptrdiff_t k, ptrdiff_t d, vec a)
@@ -176,7 +199,8 @@ VEC_INLINE void out_add(const seq *x, const out *v, ptrdiff_t t, ptrdiff_t k, pt
     real     *p   = v->p + t * v->t + k * v->k + d * v->d;
     ptrdiff_t n   = x->D - d < VW ? x->D - d : VW;
     bool      set = v->set && (v->k != 0 || k == 0) && (v->d != 0 || d == 0);
-    if (v->d == 0) p[0] = (set ? 0 : p[0]) + vsum(a);
+    if (v->sum != NULL) out_sum(v->sum + k * v->k + d * v->d, v->d, n, a);
+    else if (v->d == 0) p[0] = (set ? 0 : p[0]) + vsum(a);
     else if (v->d == 1 && n == VW) vstore(p, set ? a : vload(p) + a);
     else
         for (ptrdiff_t j = 0; j < n; j++) p[j * v->d] = (set ? 0 : p[j * v->d]) + a[j];
@@ -301,9 +325,6 @@ void K_(lcsm_scan_pack_still)(const scan *p);
 /* Multiplies the memory of a tile by what n rounded steps took from it; G by the conjugate. */
 void K_(lcsm_scan_correct)(const unit *u, bool conjugate, real *tile, ptrdiff_t m_k);
 
-/* exp(l (log + i phase)) of VW numbers, evaluated in double. */
-void K_(lcsm_still_power)(const double *log, const double *phase, double l, vec o[2]);
-
 /* ---- eos_scan_gen.c ---- */
 
 /* Writes o of the unit's n steps into the plan's buffer. dz is NULL or, for a gate, receives
@@ -353,7 +374,7 @@ void K_(lcsm_scan_chain)(const unit *u, const grads *g, real *slots, real *dz, c
 void K_(lcsm_scan_add_tile)(const unit *u, const out *to, const real *from);
 
 /* Adds lanes to a gradient and clears them. */
-void K_(lcsm_scan_fold)(const unit *u, const out *g, ptrdiff_t offset, real factor, real *lane);
+void K_(lcsm_scan_fold)(const unit *u, const out *g, int part, real factor, real *lane);
 
 VEC_INLINE const out *out_like(const seq *x, const grads *g, const view *v)
 {

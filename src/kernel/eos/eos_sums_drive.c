@@ -25,12 +25,13 @@ static bool shared(const lcsm_eos_plan *p, int operand)
     return !(l->axes & LCSM_AXIS_T) || cut;
 }
 
-/* A partial sum is packed: (span or 1) x K x tile without the axes that the operand has not. */
+/* A partial sum is packed: (span or 1) x K x tile without the axes that the operand has not; those
+ * without T are doubles. */
 static R_(lcsm_out) partial_layout(const lcsm_eos_plan *p, int operand)
 {
     const lcsm_eos_layout *l     = &p->operand[operand];
     ptrdiff_t              width = l->is_complex ? 2 : 1;
-    if (l->axes & LCSM_AXIS_KK) return (R_(lcsm_out)){NULL, p->K * p->K, p->K, 1, false};
+    if (l->axes & LCSM_AXIS_KK) return (R_(lcsm_out)){.t = p->K * p->K, .k = p->K, .d = 1};
     ptrdiff_t    d = l->axes & LCSM_AXIS_D ? p->tile : 1;
     R_(lcsm_out) o = {.d = l->axes & LCSM_AXIS_D ? width : 0};
     o.k            = l->axes & LCSM_AXIS_K ? d * width : 0;
@@ -38,11 +39,14 @@ static R_(lcsm_out) partial_layout(const lcsm_eos_plan *p, int operand)
     return o;
 }
 
+/* In reals; a whole number of doubles, so that what follows is aligned. */
 static size_t partial_size(const lcsm_eos_plan *p, int operand)
 {
+    const size_t wide = sizeof(double) / sizeof(real);
     if (!shared(p, operand)) return 0;
-    bool token = (p->operand[operand].axes & LCSM_AXIS_T) != 0;
-    return (size_t)partial_layout(p, operand).t * (size_t)(token ? p->span : 1);
+    size_t n = (size_t)partial_layout(p, operand).t;
+    if (!lcsm_eos_has(p, operand, LCSM_AXIS_T)) return n * wide;
+    return (n * (size_t)p->span + wide - 1) / wide * wide;
 }
 
 size_t R_(lcsm_eos_partial_reals)(const lcsm_eos_plan *p)
@@ -61,13 +65,20 @@ seq_grads R_(lcsm_eos_grads_at)(const R_(lcsm_eos_sums) *to, place w, real *part
         size_t                 n = partial_size(p, j);
         if (l->present && to->g->operand[j] != NULL) {
             R_(lcsm_out)
-            o = {to->g->operand[j] + lcsm_eos_origin(p, l, w), p->reverse ? -l->t : l->t, l->k,
-                 l->d, to->sets && to->g->set[j] && R_(lcsm_eos_of_item)(p, j)};
+            o = {to->g->operand[j] + lcsm_eos_origin(p, l, w),
+                 p->reverse ? -l->t : l->t,
+                 l->k,
+                 l->d,
+                 to->sets && to->g->set[j] && R_(lcsm_eos_of_item)(p, j),
+                 NULL};
             o.p += to->first * o.t;
             if (n > 0) {
                 o   = partial_layout(p, j);
                 o.p = partial;
-                if (!(l->axes & LCSM_AXIS_T)) o.t = 0;
+                if (!(l->axes & LCSM_AXIS_T)) {
+                    o.t   = 0;
+                    o.sum = (double *)(void *)partial;
+                }
             }
             *out_of(&g, j) = o;
         }
@@ -130,10 +141,11 @@ void R_(lcsm_eos_add_partial)(const R_(lcsm_eos_sums) *to, place w, const real *
         /* d counts the numbers of a row, without D those of all rows: they are contiguous */
         for (ptrdiff_t t = 0; t < steps; t++)
             for (ptrdiff_t k = 0; k < rows; k++) {
-                const real *a = partial + t * from.t + k * from.k;
+                const real   *a   = partial + t * from.t + k * from.k;
+                const double *all = (const double *)(const void *)partial + k * from.k;
                 for (ptrdiff_t d = 0; d < cols; d++)
                     if (token) at[t * t_ + k * l->k + d] += a[d];
-                    else into[k * row + d] += (double)a[d];
+                    else into[k * row + d] += all[d];
             }
     }
 }
