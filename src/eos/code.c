@@ -290,13 +290,14 @@ static void ssm(const lcsm_mixer *m, lcsm_states *s)
     s->i.x = lcsm_mul(m->g, s->i.x, dt);
 }
 
-/* Whether the operator reads only where results are wanted: in its chunked form. */
-static bool reads_places(const lcsm_mixer *m, const lcsm_code_states *c)
+/* Whether the operator reads only where results are wanted: where the planner has a fast form. */
+static bool reads_places(const lcsm_mixer *m, const lcsm_code_states *c, const lcsm_states *s)
 {
-    enum { LONGEST = 2048 };
-    return m->places != NULL && c->data_e && c->data_s && !c->ssm && !c->o.product
-        && c->o.kd == PART_NONE && c->o.phase == LCSM_PHASE_NONE && !m->cfg->bidirectional
-        && m->T <= LONGEST;
+    lcsm_states asked = *s;
+    asked.s           = (lcsm_operand){m->x, LCSM_AXIS_K | (c->data_s ? LCSM_AXIS_T : LCSM_AXIS_D)};
+    asked.read        = m->places;
+    asked.reverse     = m->cfg->bidirectional;
+    return lcsm_recurrence_reads_fast(m->g, &asked, m->B, m->T);
 }
 
 bool lcsm_code_build(const lcsm_mixer *m, lcsm_states *s)
@@ -305,16 +306,16 @@ bool lcsm_code_build(const lcsm_mixer *m, lcsm_states *s)
     lcsm_error       err;
     if (lcsm_code_of_config(m->cfg, &c, &err) != LCSM_OK)
         return lcsm_graph_fail(m->g, err.status, "%s", err.text) != NULL;
-    *s             = (lcsm_states){.H = 1, .K = lcsm_mix_expand(m, 128), .D = m->D};
-    s->i           = lcsm_per_token_d(lcsm_mix_project(m, m->x, "i", m->D, false));
-    s->e           = state_of(m, m->x, c.data_e, c.act, "e", s->K);
+    *s   = (lcsm_states){.H = 1, .K = lcsm_mix_expand(m, 128), .D = m->D};
+    s->i = lcsm_per_token_d(lcsm_mix_project(m, m->x, "i", m->D, false));
+    s->e = state_of(m, m->x, c.data_e, c.act, "e", s->K);
+    if (c.ssm) ssm(m, s);
+    else oscillate(m, &c, s);
     lcsm_tensor *x = m->x;
-    if (reads_places(m, &c)) {
+    if (reads_places(m, &c, s)) {
         s->read = m->places;
         x       = lcsm_mix_pick(m->g, m->places, x);
     }
     s->s = state_of(m, x, c.data_s, c.act, "s", s->K);
-    if (c.ssm) ssm(m, s);
-    else oscillate(m, &c, s);
     return s->i.x != NULL && s->e.x != NULL && s->s.x != NULL;
 }

@@ -10,9 +10,8 @@
 #include <string.h>
 
 #include "experiment/inspect.h"
-#include "graph/attr.h"
+#include "graph/eos_node.h"
 #include "graph/internal.h"
-#include "kernel/eos/eos_plan.h"
 #include "model/config.h"
 #include "model/handle.h"
 #include "model/model.h"
@@ -39,12 +38,18 @@ typedef struct {
                               sequences */
 } memory;
 
+/* An op with a memory; of the EOS operator also where its operands lie. */
+typedef struct {
+    const lcsm_node *node; /* NULL: none */
+    lcsm_eos_plan    plan;
+} source;
+
 /* The model over some tokens. */
 typedef struct {
-    lcsm_graph       *g;
-    lcsm_model_io     io;
-    size_t            steps;
-    const lcsm_node **nodes; /* with a memory, by layer; NULL where there is none */
+    lcsm_graph   *g;
+    lcsm_model_io io;
+    size_t        steps;
+    source       *sources; /* by layer */
 } piece;
 
 typedef struct {
@@ -57,45 +62,23 @@ typedef struct {
 
 /* ---- decays of the EOS operator ------------------------------------------------------------ */
 
-/* Where the numbers of a token and head are in an operand, as graph/ops/op_eos.c lays it out. */
-static const float *operand(const lcsm_node *n, int j, const lcsm_eos_operand *o, ptrdiff_t inner,
-                            ptrdiff_t t, ptrdiff_t h)
-{
-    const lcsm_eos_attr *a        = n->attr;
-    const lcsm_tensor   *x        = n->in[j];
-    bool                 token    = (o->axes & LCSM_AXIS_T) != 0;
-    int                  lead     = token ? 2 : 0;
-    bool                 heads    = x->shape.rank == lead + 2 && x->shape.dim[lead] == a->desc.H;
-    bool                 packed   = x->ld == x->cols || x->rows <= 1;
-    ptrdiff_t            stride_h = heads ? x->ld : inner;
-    ptrdiff_t            stride_t = !token ? 0
-                                  : packed ? a->desc.H * inner
-                                  : heads  ? a->desc.H * x->ld
-                                           : x->ld;
-    return (const float *)x->data + t * stride_t + h * stride_h;
-}
-
 /* The number of an operand at (t, h, k, d); `none` if it is absent. */
-static double value_at(const lcsm_node *n, int j, const lcsm_eos_operand *o, const ptrdiff_t at[4],
-                       double none)
+static double value_at(const source *s, int j, const ptrdiff_t at[4], double none)
 {
-    const lcsm_eos_attr *a     = n->attr;
-    bool                 has_k = (o->axes & LCSM_AXIS_K) != 0, has_d = (o->axes & LCSM_AXIS_D) != 0;
-    if (j >= n->n_in || n->in[j] == NULL) return none;
-    ptrdiff_t inner = (has_k ? a->desc.K : 1) * (has_d ? a->desc.D : 1);
-    ptrdiff_t place = (has_k ? at[2] * (has_d ? a->desc.D : 1) : 0) + (has_d ? at[3] : 0);
-    return operand(n, j, o, inner, at[0], at[1])[place];
+    const lcsm_eos_layout *l = &s->plan.operand[j];
+    if (!l->present) return none;
+    return ((const float *)s->node->in[j]
+                ->data)[at[0] * l->t + at[1] * l->h + at[2] * l->k + at[3] * l->d];
 }
 
-static double eos_decay(const lcsm_node *n, const ptrdiff_t at[4])
+static double eos_decay(const source *s, const ptrdiff_t at[4])
 {
-    const lcsm_eos_desc *d = &((const lcsm_eos_attr *)n->attr)->desc;
-    double log_o = value_at(n, EOS_row, &d->row, at, 0) + value_at(n, EOS_col, &d->col, at, 0)
-                 + value_at(n, EOS_full, &d->full, at, 0);
-    double z = value_at(n, EOS_u, &d->u, at, 1) * value_at(n, EOS_w, &d->w, at, 1);
-    switch (d->gen) {
+    double log_o =
+        value_at(s, EOS_row, at, 0) + value_at(s, EOS_col, at, 0) + value_at(s, EOS_full, at, 0);
+    double z = value_at(s, EOS_u, at, 1) * value_at(s, EOS_w, at, 1);
+    switch (s->plan.gen) {
     case LCSM_GEN_EXP: log_o += z; break;
-    case LCSM_GEN_GATE: log_o -= (z > 0 ? log1p(exp(-z)) : log1p(exp(z)) - z) / d->tau; break;
+    case LCSM_GEN_GATE: log_o -= (z > 0 ? log1p(exp(-z)) : log1p(exp(z)) - z) / s->plan.tau; break;
     case LCSM_GEN_COMPLEMENT: log_o += log(fmax(1 - z, 0)); break;
     case LCSM_GEN_NONE: break;
     }
@@ -106,74 +89,62 @@ static double eos_decay(const lcsm_node *n, const ptrdiff_t at[4])
 
 /* The log decay of a row and a column at step t. A row is one of the K of a head; where K is 1,
  * and in ops of channels, it is a channel. */
-typedef double decay_fn(const lcsm_node *n, ptrdiff_t t, ptrdiff_t row, ptrdiff_t column);
+typedef double decay_fn(const source *s, ptrdiff_t t, ptrdiff_t row, ptrdiff_t column);
 
-static double eos_at(const lcsm_node *n, ptrdiff_t t, ptrdiff_t row, ptrdiff_t column)
+static double eos_at(const source *s, ptrdiff_t t, ptrdiff_t row, ptrdiff_t column)
 {
-    const lcsm_eos_desc *d = &((const lcsm_eos_attr *)n->attr)->desc;
-    if (d->K == 1) return eos_decay(n, (ptrdiff_t[4]){t, row / d->D, 0, row % d->D});
-    return eos_decay(n, (ptrdiff_t[4]){t, row / d->K, row % d->K, column});
+    const lcsm_eos_plan *p = &s->plan;
+    if (p->K == 1) return eos_decay(s, (ptrdiff_t[4]){t, row / p->D, 0, row % p->D});
+    return eos_decay(s, (ptrdiff_t[4]){t, row / p->K, row % p->K, column});
 }
 
-static double wkv_at(const lcsm_node *n, ptrdiff_t t, ptrdiff_t row, ptrdiff_t column)
+static double wkv_at(const source *s, ptrdiff_t t, ptrdiff_t row, ptrdiff_t column)
 {
     (void)t, (void)column;
-    return -exp((double)((const float *)n->in[2]->data)[row]);
+    return -exp((double)((const float *)s->node->in[2]->data)[row]);
 }
 
-static double cscan_at(const lcsm_node *n, ptrdiff_t t, ptrdiff_t row, ptrdiff_t column)
+static double cscan_at(const source *s, ptrdiff_t t, ptrdiff_t row, ptrdiff_t column)
 {
-    const lcsm_tensor *x = n->in[1];
+    const lcsm_tensor *x = s->node->in[1];
     (void)column;
     return ((const float *)x->data)[(x->shape.rank == 1 ? 0 : t) * x->ld + row];
 }
 
-/* The axes of what an EOS operator's decays are made of. */
-static unsigned decay_axes(const lcsm_node *n)
-{
-    const lcsm_eos_desc *d    = &((const lcsm_eos_attr *)n->attr)->desc;
-    unsigned             axes = 0;
-    const struct {
-        int      input;
-        unsigned axes;
-    } parts[] = {{EOS_row, d->row.axes},
-                 {EOS_col, d->col.axes},
-                 {EOS_full, d->full.axes},
-                 {EOS_u, d->u.axes},
-                 {EOS_w, d->w.axes}};
-    for (size_t j = 0; j < COUNT(parts); j++)
-        if (parts[j].input < n->n_in && n->in[parts[j].input] != NULL) axes |= parts[j].axes;
-    return axes;
-}
+/* The inputs that an EOS operator's decays are made of. */
+enum {
+    EOS_DECAYS = LCSM_BIT(EOS_row) | LCSM_BIT(EOS_col) | LCSM_BIT(EOS_full) | LCSM_BIT(EOS_u)
+               | LCSM_BIT(EOS_w)
+};
 
-static void eos_size(memory *m, const lcsm_node *n)
+static void eos_size(memory *m, const source *s)
 {
-    const lcsm_eos_desc *d    = &((const lcsm_eos_attr *)n->attr)->desc;
-    unsigned             axes = decay_axes(n);
-    if ((EOS_dense < n->n_in && n->in[EOS_dense] != NULL)
-        || (EOS_erase < n->n_in && n->in[EOS_erase] != NULL))
-        return; /* o_t is a matrix */
-    m->rows    = d->H * (d->K == 1 ? d->D : d->K);
-    m->columns = d->K > 1 && (axes & LCSM_AXIS_D) != 0 ? d->D : 1;
+    const lcsm_eos_plan *p    = &s->plan;
+    unsigned             axes = 0;
+    if (p->operand[EOS_dense].present || p->operand[EOS_erase].present) return; /* a matrix */
+    for (int j = 0; j < EOS_OPERANDS; j++)
+        if ((EOS_DECAYS & LCSM_BIT(j)) != 0 && p->operand[j].present) axes |= p->operand[j].axes;
+    m->rows    = p->H * (p->K == 1 ? p->D : p->K);
+    m->columns = p->K > 1 && (axes & LCSM_AXIS_D) != 0 ? p->D : 1;
     m->moves   = (axes & LCSM_AXIS_T) != 0;
 }
 
-static void wkv_size(memory *m, const lcsm_node *n)
+static void wkv_size(memory *m, const source *s)
 {
-    m->rows    = n->in[2]->cols;
+    m->rows    = s->node->in[2]->cols;
     m->columns = 1;
 }
 
-static void cscan_size(memory *m, const lcsm_node *n)
+static void cscan_size(memory *m, const source *s)
 {
-    m->rows    = n->in[1]->cols;
+    m->rows    = s->node->in[1]->cols;
     m->columns = 1;
-    m->moves   = n->in[1]->shape.rank != 1;
+    m->moves   = s->node->in[1]->shape.rank != 1;
 }
 
-static void matrix_size(memory *m, const lcsm_node *n)
+static void matrix_size(memory *m, const source *s)
 {
-    (void)m, (void)n;
+    (void)m, (void)s;
 }
 
 /* keep: a mask of the inputs that the decay is made of. size leaves rows 0 where o_t is a matrix.
@@ -181,12 +152,10 @@ static void matrix_size(memory *m, const lcsm_node *n)
 static const struct {
     lcsm_op_id op;
     unsigned   keep;
-    void (*size)(memory *m, const lcsm_node *n);
+    void (*size)(memory *m, const source *s);
     decay_fn *decay;
 } KINDS[] = {
-    {LCSM_OP_eos,
-     LCSM_BIT(EOS_row) | LCSM_BIT(EOS_col) | LCSM_BIT(EOS_full) | LCSM_BIT(EOS_u) | LCSM_BIT(EOS_w),
-     eos_size, eos_at},
+    {LCSM_OP_eos, EOS_DECAYS, eos_size, eos_at},
     {LCSM_OP_wkv, LCSM_BIT(2), wkv_size, wkv_at},
     {LCSM_OP_cscan, LCSM_BIT(1), cscan_size, cscan_at},
     {LCSM_OP_dplr, 0, matrix_size, NULL},
@@ -212,9 +181,9 @@ static void take_node(piece *p, size_t layers, lcsm_node *n, size_t kind)
 {
     int layer = -1;
     if (sscanf(n->scope, "layers.%d", &layer) != 1 || layer < 0 || (size_t)layer >= layers
-        || p->nodes[layer] != NULL)
+        || p->sources[layer].node != NULL)
         return;
-    p->nodes[layer] = n;
+    p->sources[layer].node = n;
     for (int j = 0; j < n->n_in; j++)
         if ((KINDS[kind].keep & LCSM_BIT(j)) != 0 && n->in[j] != NULL) lcsm_keep(p->g, n->in[j]);
 }
@@ -225,8 +194,8 @@ static lcsm_status open_piece(piece *p, const lcsm_model *model, size_t layers, 
     lcsm_status     st   = LCSM_OK;
     lcsm_model_want want = {.logits = true, .last = true, .ignore = -1};
     p->steps             = steps;
-    p->nodes             = calloc(layers + 1, sizeof(const void *));
-    if (p->nodes == NULL) return no_room(err);
+    p->sources           = calloc(layers + 1, sizeof *p->sources);
+    if (p->sources == NULL) return no_room(err);
     LCSM_TRY(lcsm_graph_create(&p->g, model->ctx, model->params, err));
     LCSM_TRY(lcsm_model_build(p->g, &model->cfg, 1, (ptrdiff_t)steps, &want, &p->io, err));
     if (p->io.tokens == NULL) {
@@ -239,14 +208,17 @@ static lcsm_status open_piece(piece *p, const lcsm_model *model, size_t layers, 
         if (kind < COUNT(KINDS)) take_node(p, layers, n, kind);
     }
     LCSM_TRY(lcsm_graph_plan(p->g, &(lcsm_plan_options){0}, err));
+    for (size_t j = 0; j < layers; j++)
+        if (p->sources[j].node != NULL && KINDS[kind_of(p->sources[j].node)].op == LCSM_OP_eos)
+            LCSM_TRY(lcsm_eos_node_plan(p->sources[j].node, &p->sources[j].plan, err));
 cleanup:
     return st;
 }
 
-static lcsm_status open_memory(memory *m, const lcsm_node *n, size_t pieces, size_t tokens,
+static lcsm_status open_memory(memory *m, const source *s, size_t pieces, size_t tokens,
                                lcsm_error *err)
 {
-    KINDS[kind_of(n)].size(m, n);
+    KINDS[kind_of(s->node)].size(m, s);
     m->stride      = m->moves && m->columns > CHANNELS ? (m->columns + CHANNELS - 1) / CHANNELS : 1;
     m->columns     = (m->columns + m->stride - 1) / m->stride;
     size_t entries = (size_t)m->rows * (size_t)m->columns;
@@ -270,8 +242,8 @@ static lcsm_status open_reading(reading *r, const lcsm_model *model, lcsm_error 
     if (t->length % steps > 0)
         LCSM_TRY(open_piece(&r->rest, model, r->count, t->length % steps, err));
     for (size_t j = 0; j < r->count; j++)
-        if (r->whole.nodes[j] != NULL)
-            LCSM_TRY(open_memory(&r->list[j], r->whole.nodes[j], r->pieces, t->count, err));
+        if (r->whole.sources[j].node != NULL)
+            LCSM_TRY(open_memory(&r->list[j], &r->whole.sources[j], r->pieces, t->count, err));
     LCSM_TRY(lcsm_state_create(&r->state, r->whole.g, err));
 cleanup:
     return st;
@@ -280,7 +252,7 @@ cleanup:
 static void close_piece(piece *p)
 {
     lcsm_graph_free(p->g);
-    free(p->nodes);
+    free(p->sources);
 }
 
 static void close_reading(reading *r)
@@ -309,15 +281,15 @@ static bool is_sample(memory *m)
 }
 
 /* Decays that do not move are looked at once. */
-static void sum_decays(memory *m, const lcsm_node *n, size_t steps)
+static void sum_decays(memory *m, const source *s, size_t steps)
 {
-    decay_fn *decay = KINDS[kind_of(n)].decay;
+    decay_fn *decay = KINDS[kind_of(s->node)].decay;
     if (!m->moves) steps = m->steps == 0 ? 1 : 0;
     for (size_t t = 0; t < steps; t++) {
         double *sum = m->log_sum;
         for (ptrdiff_t row = 0; row < m->rows; row++) {
             for (ptrdiff_t c = 0; c < m->columns; c++) {
-                double log_o = fmax(decay(n, (ptrdiff_t)t, row, c * m->stride), LEAST);
+                double log_o = fmax(decay(s, (ptrdiff_t)t, row, c * m->stride), LEAST);
                 *sum++ += log_o;
                 if (is_sample(m)) m->gates[m->samples++] = (float)exp(log_o);
             }
@@ -350,7 +322,7 @@ static lcsm_status read_piece(reading *r, const piece *p, const int32_t *ids, lc
     lcsm_status st =
         lcsm_graph_forward(p->g, &(lcsm_run_options){.state = r->state, .check = true}, err);
     for (size_t j = 0; j < r->count && st == LCSM_OK; j++)
-        if (r->list[j].rows > 0) sum_decays(&r->list[j], p->nodes[j], p->steps);
+        if (r->list[j].rows > 0) sum_decays(&r->list[j], &p->sources[j], p->steps);
     return st;
 }
 
@@ -362,12 +334,13 @@ static lcsm_status read_sequence(reading *r, const int32_t *ids, lcsm_error *err
     for (size_t p = 0; p < r->pieces; p++) {
         LCSM_TRY(read_piece(r, &r->whole, ids + p * r->whole.steps, err));
         for (size_t j = 0; j < r->count; j++)
-            if (r->whole.nodes[j] != NULL)
-                r->list[j].norms[p] += share * norm_of(r, r->whole.nodes[j]);
+            if (r->whole.sources[j].node != NULL)
+                r->list[j].norms[p] += share * norm_of(r, r->whole.sources[j].node);
     }
     if (r->rest.steps > 0) LCSM_TRY(read_piece(r, &r->rest, ids + r->pieces * r->whole.steps, err));
     for (size_t j = 0; j < r->count; j++)
-        if (r->whole.nodes[j] != NULL) r->list[j].last += share * norm_of(r, r->whole.nodes[j]);
+        if (r->whole.sources[j].node != NULL)
+            r->list[j].last += share * norm_of(r, r->whole.sources[j].node);
 cleanup:
     return st;
 }
@@ -426,7 +399,7 @@ static lcsm_status put_layer(lcsm_json_writer *w, const reading *r, size_t layer
 {
     lcsm_status      st = LCSM_OK;
     const memory    *m  = &r->list[layer];
-    const lcsm_node *n  = r->whole.nodes[layer];
+    const lcsm_node *n  = r->whole.sources[layer].node;
     lcsm_json_open_object(w, NULL);
     lcsm_json_put_text(w, "op", n == NULL ? "none" : n->op->name);
     if (m->rows > 0) {

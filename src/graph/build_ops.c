@@ -2,6 +2,7 @@
 #include "graph/attr.h"
 #include "graph/graph.h"
 #include "graph/internal.h"
+#include "kernel/eos/eos_plan.h"
 
 static lcsm_tensor *first(const lcsm_node *n)
 {
@@ -98,27 +99,45 @@ void lcsm_graph_prefer_form(lcsm_graph *g, lcsm_eos_form form, ptrdiff_t chunk)
     g->chunk = chunk;
 }
 
+static lcsm_eos_desc descriptor(const lcsm_graph *g, const lcsm_eos_operands *o)
+{
+    lcsm_eos_desc desc = lcsm_eos_desc_init(0, 0, o->H, o->K, o->D);
+#define X(name) desc.name = describe(o->name);
+    LCSM_EOS_OPERAND_LIST(X)
+#undef X
+    desc.e.is_complex = o->complex_e;
+    desc.s.is_complex = o->complex_s;
+    desc.reverse      = o->reverse;
+    desc.gen          = o->gen;
+    desc.tau          = o->tau;
+    desc.scale        = o->scale;
+    desc.form         = o->form != LCSM_FORM_AUTO ? o->form : g->form;
+    desc.chunk        = o->form != LCSM_FORM_AUTO ? o->chunk : g->chunk;
+    return desc;
+}
+
+bool lcsm_recurrence_reads_fast(const lcsm_graph *g, const lcsm_eos_operands *o, ptrdiff_t B,
+                                ptrdiff_t T)
+{
+    lcsm_eos_plan p;
+    lcsm_eos_desc desc = descriptor(g, o);
+    desc.B             = B;
+    desc.T             = T;
+    desc.reads         = o->read == NULL ? 0 : lcsm_tensor_count(o->read);
+    return desc.reads > 0 && lcsm_eos_plan_make(&p, NULL, &desc, NULL) == LCSM_OK
+        && p.form != LCSM_FORM_RECURRENT;
+}
+
 lcsm_tensor *lcsm_recurrence(lcsm_graph *g, const lcsm_eos_operands *o, lcsm_tensor **m_T)
 {
-    lcsm_eos_attr a    = {.desc = lcsm_eos_desc_init(0, 0, o->H, o->K, o->D), .final = m_T != NULL};
+    lcsm_eos_attr a    = {.desc = descriptor(g, o), .final = m_T != NULL};
     lcsm_tensor  *in[] = {
 #define X(name) o->name.x,
         LCSM_EOS_OPERAND_LIST(X)
 #undef X
             o->m0,
         o->reset, o->read};
-#define X(name) a.desc.name = describe(o->name);
-    LCSM_EOS_OPERAND_LIST(X)
-#undef X
-    a.desc.e.is_complex = o->complex_e;
-    a.desc.s.is_complex = o->complex_s;
-    a.desc.reverse      = o->reverse;
-    a.desc.gen          = o->gen;
-    a.desc.tau          = o->tau;
-    a.desc.scale        = o->scale;
-    a.desc.form         = o->form != LCSM_FORM_AUTO ? o->form : g->form;
-    a.desc.chunk        = o->form != LCSM_FORM_AUTO ? o->chunk : g->chunk;
-    const lcsm_node *n  = lcsm_graph_add(g, LCSM_OP_eos, &a, in, (int)COUNT(in));
+    const lcsm_node *n = lcsm_graph_add(g, LCSM_OP_eos, &a, in, (int)COUNT(in));
     if (m_T != NULL) *m_T = n == NULL ? NULL : n->out[1];
     return first(n);
 }

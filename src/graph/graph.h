@@ -133,6 +133,11 @@ lcsm_tensor *lcsm_recurrence(lcsm_graph *g, const lcsm_eos_operands *o, lcsm_ten
 /* The form and chunk of recurrences built from now on that ask for none. */
 void lcsm_graph_prefer_form(lcsm_graph *g, lcsm_eos_form form, ptrdiff_t chunk);
 
+/* Whether the operator runs in a fast form if it reads only o->read. The planner decides by the
+ * axes of the operands; a tensor that is not built yet may be any other that is not NULL. */
+bool lcsm_recurrence_reads_fast(const lcsm_graph *g, const lcsm_eos_operands *o, ptrdiff_t B,
+                                ptrdiff_t T);
+
 /* ---- planning and running ---- */
 
 typedef struct {

@@ -1,105 +1,16 @@
 /*
- * op_eos.c - the EOS recurrence as an op: tensors become operands of kernel/eos.
+ * op_eos.c - the EOS recurrence as an op over kernel/eos; graph/eos_node.c has its plan.
  *
  * What is carried is the memory; it is not an input then, so no gradient flows into it. The tape
  * (the memory at chunk borders) is what forward saves for backward. Where only some steps are read,
  * s and y have their rows.
  */
 #include "base/size.h"
+#include "graph/eos_node.h"
 #include "graph/ops/ops.h"
 #include "kernel/eos/eos_drive.h"
 
-enum { M0 = EOS_OPERANDS, RESET, READ };
-
-/* ---- from tensors to a plan ---- */
-
-static void operands_of(lcsm_eos_desc *desc, lcsm_eos_operand *out[EOS_OPERANDS])
-{
-#define X(name) out[EOS_##name] = &desc->name;
-    LCSM_EOS_OPERAND_LIST(X)
-#undef X
-}
-
-/* Numbers of one step and head. */
-static ptrdiff_t inner_of(const lcsm_eos_desc *d, const lcsm_eos_operand *o)
-{
-    if ((o->axes & LCSM_AXIS_KK) != 0) return d->K * d->K;
-    return (o->is_complex ? 2 : 1) * ((o->axes & LCSM_AXIS_K) != 0 ? d->K : 1)
-         * ((o->axes & LCSM_AXIS_D) != 0 ? d->D : 1);
-}
-
-static lcsm_status bad_shape(lcsm_error *err, int j, bool token, const lcsm_eos_desc *d,
-                             ptrdiff_t inner)
-{
-    const char *name = lcsm_eos_operand_name(j);
-    if (!token) return lcsm_fail(err, LCSM_ERR_ARGUMENT, "%s wants [%td, %td]", name, d->H, inner);
-    return lcsm_fail(err, LCSM_ERR_ARGUMENT, "%s wants [%td, %td, %td] or the same in more axes",
-                     name, d->B, d->T, d->H * inner);
-}
-
-/* s of the steps that are read: any axes, the last for the numbers of a step. */
-static lcsm_status lay_out_reads(const lcsm_tensor *t, const lcsm_eos_desc *d, lcsm_eos_operand *o,
-                                 lcsm_error *err)
-{
-    ptrdiff_t inner = inner_of(d, o);
-    if ((o->axes & LCSM_AXIS_T) == 0 || t->rows != d->reads || t->cols != d->H * inner)
-        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "s wants [%td, %td], a row for each read",
-                         d->reads, d->H * inner);
-    o->stride_h = inner;
-    o->stride_t = t->ld;
-    return LCSM_OK;
-}
-
-/* Strides of an operand from the shape and the ld of its tensor. A slice has one axis for the
- * numbers of a token, or one for heads and one for the numbers of a head. */
-static lcsm_status lay_out(const lcsm_tensor *t, int j, const lcsm_eos_desc *d, lcsm_eos_operand *o,
-                           lcsm_error *err)
-{
-    const lcsm_shape *s     = &t->shape;
-    bool              token = (o->axes & LCSM_AXIS_T) != 0;
-    int               lead  = token ? 2 : 0;
-    ptrdiff_t         inner = inner_of(d, o), all = d->H * inner, steps = token ? d->B * d->T : 1;
-    bool              packed = t->ld == t->cols || t->rows <= 1, joint = s->rank == lead + 1;
-    bool heads = s->rank == lead + 2 && s->dim[lead] == d->H && s->dim[lead + 1] == inner;
-    bool fits  = !token || (s->rank >= 2 && s->dim[0] == d->B && s->dim[1] == d->T);
-    if (!fits || (steps > 0 && lcsm_tensor_count(t) != steps * all) || !(packed || joint || heads))
-        return bad_shape(err, j, token, d, inner);
-    o->stride_h = heads ? t->ld : inner;
-    if (!token) return LCSM_OK;
-    o->stride_t = packed ? all : heads ? d->H * t->ld : t->ld;
-    o->stride_b = d->T * o->stride_t;
-    return LCSM_OK;
-}
-
-/* The descriptor of the attributes with the sizes and strides of the inputs. */
-static lcsm_status describe(const lcsm_node *n, lcsm_eos_desc *desc, lcsm_error *err)
-{
-    const lcsm_eos_attr *a = n->attr;
-    lcsm_eos_operand    *o[EOS_OPERANDS];
-    const lcsm_shape    *i = &n->in[EOS_i]->shape;
-    *desc                  = a->desc;
-    if (i->rank < 2) return lcsm_fail(err, LCSM_ERR_ARGUMENT, "i wants the axes B, T, H D");
-    desc->B      = i->dim[0];
-    desc->T      = i->dim[1];
-    desc->resets = n->n_in > RESET && n->in[RESET] != NULL;
-    desc->reads  = n->n_in > READ && n->in[READ] != NULL ? lcsm_tensor_count(n->in[READ]) : 0;
-    operands_of(desc, o);
-    for (int j = 0; j < EOS_OPERANDS; j++) {
-        o[j]->present = j < n->n_in && n->in[j] != NULL;
-        if (!o[j]->present) continue;
-        lcsm_status st = j == EOS_s && desc->reads > 0 ? lay_out_reads(n->in[j], desc, o[j], err)
-                                                       : lay_out(n->in[j], j, desc, o[j], err);
-        if (st != LCSM_OK) return st;
-    }
-    return LCSM_OK;
-}
-
-static lcsm_status make_plan(const lcsm_node *n, lcsm_eos_plan *p, lcsm_error *err)
-{
-    lcsm_eos_desc desc;
-    lcsm_status   st = describe(n, &desc, err);
-    return st == LCSM_OK ? lcsm_eos_plan_make(p, n->pool, &desc, err) : st;
-}
+enum { M0 = LCSM_EOS_M0, RESET = LCSM_EOS_RESET, READ = LCSM_EOS_READ };
 
 static const lcsm_tensor *optional(const lcsm_node *n, int j)
 {
@@ -145,7 +56,7 @@ static lcsm_status shape(lcsm_node *n, lcsm_error *err)
 {
     const lcsm_eos_attr *a = n->attr;
     lcsm_eos_plan        p;
-    lcsm_status          st = make_plan(n, &p, err);
+    lcsm_status          st = lcsm_eos_node_plan(n, &p, err);
     if (st != LCSM_OK) return st;
     lcsm_shape memory = lcsm_dims(p.B, p.H, p.K, p.D * (p.is_complex ? 2 : 1));
     if ((st = check_rest(n, &p, &memory, err)) != LCSM_OK) return st;
@@ -171,7 +82,7 @@ static lcsm_status shape(lcsm_node *n, lcsm_error *err)
 
 static void prepare(const lcsm_call *c)
 {
-    make_plan(c->node, c->own, NULL); /* it succeeded in the shape rule */
+    lcsm_eos_node_plan(c->node, c->own, NULL); /* it succeeded in the shape rule */
 }
 
 /* ---- passes ---- */
