@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "experiment/inspect.h"
 #include "graph/eos_node.h"
 #include "graph/internal.h"
+#include "inspect/inspect.h"
 #include "model/config.h"
 #include "model/handle.h"
 #include "model/model.h"

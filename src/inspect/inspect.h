@@ -1,6 +1,6 @@
-/* inspect.h - the parts of an inspection: tokens, memories, influence. */
-#ifndef LCSM_EXPERIMENT_INSPECT_H
-#define LCSM_EXPERIMENT_INSPECT_H
+/* inspect/inspect.h - the parts of an inspection: tokens, memories, influence. */
+#ifndef LCSM_INSPECT_INSPECT_H
+#define LCSM_INSPECT_INSPECT_H
 #include <lcsm/inspect.h>
 #include <lcsm/model.h>
 #include <stdint.h>

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "experiment/inspect.h"
+#include "inspect/inspect.h"
 #include "model/handle.h"
 #include "model/model.h"
 

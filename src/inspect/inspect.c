@@ -1,5 +1,5 @@
 /* inspect.c - a run, inspected: what it reads, and the result as JSON. */
-#include "experiment/inspect.h"
+#include "inspect/inspect.h"
 
 #include <lcsm/tokenizer.h>
 #include <lcsm/train.h>
