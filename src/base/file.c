@@ -100,6 +100,11 @@ cleanup:
     return st;
 }
 
+void lcsm_file_release(const lcsm_file *file)
+{
+    if (file->mapped) (void)madvise((void *)(uintptr_t)file->data, file->size, MADV_DONTNEED);
+}
+
 void lcsm_file_close(lcsm_file *file)
 {
     void *data = (void *)(uintptr_t)file->data;

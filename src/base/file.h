@@ -24,6 +24,10 @@ lcsm_status lcsm_file_read(lcsm_file *out, const char *path, size_t max_size, lc
 /* Maps a regular file, read-only; the pages are read when they are used. */
 lcsm_status lcsm_file_map(lcsm_file *out, const char *path, lcsm_error *err);
 
+/* Gives the memory of a mapped file back to the system, for now: its pages are read again when they
+ * are used again. What was read into memory stays. */
+void lcsm_file_release(const lcsm_file *file);
+
 void lcsm_file_close(lcsm_file *file);
 
 /* A file that is written piece by piece and appears whole: the pieces go to path.tmp.PID.N beside

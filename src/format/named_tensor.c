@@ -140,21 +140,28 @@ static lcsm_status convertible(size_t *count, const lcsm_named_tensor *t, lcsm_e
     return LCSM_OK;
 }
 
-lcsm_status lcsm_named_tensor_f32(float *out, const lcsm_named_tensor *t, lcsm_error *err)
+enum { PIECE = 1 << 20 }; /* elements: at most 8 MB of a file */
+
+/* How many elements the next piece has; the one before is done with. */
+static size_t next_piece(const lcsm_named_tensor *t, size_t at, size_t count)
 {
-    size_t      count = 0;
-    lcsm_status st    = convertible(&count, t, err);
-    if (st == LCSM_OK) TO[t->element].f32(out, t->data, count);
-    return st;
+    if (at > 0 && t->file != NULL) lcsm_file_release(t->file);
+    return count - at < PIECE ? count - at : PIECE;
 }
 
-lcsm_status lcsm_named_tensor_f64(double *out, const lcsm_named_tensor *t, lcsm_error *err)
-{
-    size_t      count = 0;
-    lcsm_status st    = convertible(&count, t, err);
-    if (st == LCSM_OK) TO[t->element].f64(out, t->data, count);
-    return st;
-}
+#define READ(real, type)                                                                           \
+    lcsm_status lcsm_named_tensor_##type(real *out, const lcsm_named_tensor *t, lcsm_error *err)   \
+    {                                                                                              \
+        const unsigned char *data  = t->data;                                                      \
+        size_t               count = 0, width = ELEMENTS[t->element].bits / 8, n;                  \
+        lcsm_status          st = convertible(&count, t, err);                                     \
+        for (size_t at = 0; (n = next_piece(t, at, count)) > 0; at += n)                           \
+            TO[t->element].type(out + at, data + at * width, n);                                   \
+        return st;                                                                                 \
+    }
+
+READ(float, f32)
+READ(double, f64)
 
 /* A number is not finite when its exponent is all ones. */
 static size_t all_ones_16(const unsigned char *data, size_t count, uint16_t exponent)

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/error.h"
+#include "base/file.h"
 
 /* Name and bits of every type that a file may have. */
 #define LCSM_ELEMENT_LIST(X)                                                                       \
@@ -52,11 +52,12 @@ bool lcsm_element_find(lcsm_element *out, const char *name, size_t length);
 enum { LCSM_NAMED_RANK = 8 };
 
 typedef struct {
-    const char  *name;
-    lcsm_element element;
-    size_t       rank; /* 0: one number */
-    size_t       shape[LCSM_NAMED_RANK];
-    const void  *data;
+    const char      *name;
+    lcsm_element     element;
+    size_t           rank; /* 0: one number */
+    size_t           shape[LCSM_NAMED_RANK];
+    const void      *data;
+    const lcsm_file *file; /* that holds the data, or NULL */
 } lcsm_named_tensor;
 
 /* Elements and bytes; false if a product overflows or the bits do not fill bytes. */
@@ -66,7 +67,9 @@ enum { LCSM_NAMED_TEXT = 200 };
 /* Writes "F32 [13, 8]" and returns text. */
 const char *lcsm_named_tensor_text(char text[LCSM_NAMED_TEXT], const lcsm_named_tensor *t);
 
-/* All elements of an F64, F32, F16 or BF16 tensor; other types are LCSM_ERR_FORMAT. */
+/* All elements of an F64, F32, F16 or BF16 tensor; other types are LCSM_ERR_FORMAT. They are read
+ * in pieces, and the memory of a mapped file is released after each, so that a model is not held
+ * twice while it is loaded. */
 lcsm_status lcsm_named_tensor_f32(float *out, const lcsm_named_tensor *t, lcsm_error *err);
 lcsm_status lcsm_named_tensor_f64(double *out, const lcsm_named_tensor *t, lcsm_error *err);
 

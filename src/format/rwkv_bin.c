@@ -211,6 +211,7 @@ lcsm_named_tensor lcsm_rwkv_bin_at(const lcsm_rwkv_bin *b, size_t row)
     entry e = {0};
     (void)read_entry(&e, b, b->rows[row].entry, SIZE_MAX, 0, NULL); /* it was checked */
     e.tensor.name = b->rows[row].name;
+    e.tensor.file = &b->file;
     return e.tensor;
 }
 

@@ -402,7 +402,8 @@ lcsm_named_tensor lcsm_safetensors_at(const lcsm_safetensors *s, size_t row)
     lcsm_named_tensor           t = {.name    = r->name,
                                      .element = (lcsm_element)r->element,
                                      .rank    = r->rank,
-                                     .data    = s->buffer + r->begin};
+                                     .data    = s->buffer + r->begin,
+                                     .file    = &s->file};
     lcsm_json_walk              w = lcsm_json_enter((lcsm_json_span){.at = s->header + r->shape});
     lcsm_json_span              key, value;
     for (size_t j = 0; j < t.rank && lcsm_json_step(&w, &key, &value); j++) {

@@ -191,13 +191,19 @@ static lcsm_status check_tensor(const lcsm_import_source *src, const lcsm_named_
         return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: tensor %s is %s, want %s", src->label,
                          want->name, lcsm_named_tensor_text(a, have),
                          lcsm_named_tensor_text(b, &shown));
-    size_t bad = lcsm_named_tensor_nonfinite(have);
-    if (bad > 0 && !src->options.allow_nonfinite)
-        return lcsm_fail(err, LCSM_ERR_NUMBER,
-                         "%s: %zu numbers of tensor %s are not finite; --allow-nonfinite takes "
-                         "them",
-                         src->label, bad, want->name);
     return LCSM_OK;
+}
+
+static lcsm_status check_finite(const lcsm_import_source *src, const lcsm_named_tensor *t,
+                                lcsm_error *err)
+{
+    size_t bad = src->options.allow_nonfinite ? 0 : lcsm_named_tensor_nonfinite(t);
+    lcsm_file_release(t->file);
+    if (bad == 0) return LCSM_OK;
+    return lcsm_fail(err, LCSM_ERR_NUMBER,
+                     "%s: %zu numbers of tensor %s are NaN or infinite; --allow-nonfinite accepts "
+                     "them",
+                     src->label, bad, t->name);
 }
 
 /* In place: x (rows, cols) becomes (cols, rows). */
@@ -236,7 +242,7 @@ static lcsm_status take(const lcsm_import_source *src, const lcsm_import_plan *p
     lcsm_status       st;
     LCSM_TRY(check_tensor(src, &want, at, err));
     src->used[at] = true;
-    if (to == NULL) return LCSM_OK; /* only checked */
+    if (to == NULL) return check_finite(src, &src->list[at], err);
     LCSM_TRY(lcsm_named_tensor_f32(to, &src->list[at], err));
     if (rule->how == LCSM_TAKE_COLUMNS) LCSM_TRY(transpose(to, want.shape[0], want.shape[1], err));
     if (rule->how == LCSM_TAKE_LOG_RATE) LCSM_TRY(log_rates(to, p->count, src, name, err));

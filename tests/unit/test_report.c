@@ -523,8 +523,9 @@ TEST(report_of_an_experiment_counts_parameters)
 {
     temp_folder             f    = temp_folder_make();
     const float             z[6] = {0};
-    const lcsm_named_tensor t[]  = {{"a", LCSM_ELEMENT_F32, 2, {2, 3}, z},
-                                    {"b", LCSM_ELEMENT_F32, 0, {0}, z}};
+    const lcsm_named_tensor t[]  = {
+         {.name = "a", .element = LCSM_ELEMENT_F32, .rank = 2, .shape = {2, 3}, .data = z},
+         {.name = "b", .element = LCSM_ELEMENT_F32, .data = z}};
     put_points(&f, "", 2);
     assert_int_equal(lcsm_safetensors_save(temp_path(&f, "study/runs/r0/model.safetensors"), t, 2,
                                            NULL, 0, NULL),
