@@ -211,7 +211,11 @@ TEST(decays_of_gates_from_the_data_are_not_read_from_weights)
 {
     temp_folder             f    = temp_folder_make();
     const float             z[1] = {0};
-    const lcsm_named_tensor t    = {"layers.0.mixer.o_k", LCSM_ELEMENT_F32, 2, {1, 1}, z};
+    const lcsm_named_tensor t    = {.name    = "layers.0.mixer.o_k",
+                                    .element = LCSM_ELEMENT_F32,
+                                    .rank    = 2,
+                                    .shape   = {1, 1},
+                                    .data    = z};
     lcsm_decays             d;
     put_run(&f, "run", "{\"code\": \"1-8-1-0\", \"tau\": 2.0}", END("steps"));
     assert_int_equal(
