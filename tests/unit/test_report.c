@@ -177,8 +177,16 @@ TEST(decays_of_learned_gates_are_half_lives)
     /* tau 2: sigmoid(0)^(1/2) halves in two tokens. */
     const float             z[3] = {0, 100, -2};
     const lcsm_named_tensor t[]  = {
-         {"layers.0.mixer.o_k", LCSM_ELEMENT_F32, 2, {1, 3}, z},
-         {"layers.1.mixer.o_k", LCSM_ELEMENT_F32, 2, {1, 3}, z},
+         {.name    = "layers.0.mixer.o_k",
+          .element = LCSM_ELEMENT_F32,
+          .rank    = 2,
+          .shape   = {1, 3},
+          .data    = z},
+         {.name    = "layers.1.mixer.o_k",
+          .element = LCSM_ELEMENT_F32,
+          .rank    = 2,
+          .shape   = {1, 3},
+          .data    = z},
     };
     lcsm_decays d;
     put_run(&f, "run", "{\"code\": \"1-4-1-0\", \"tau\": 2.0}", END("steps"));
