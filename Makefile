@@ -11,7 +11,7 @@ export CMAKE_GENERATOR = $(if $(shell command -v ninja),Ninja,Unix Makefiles)
 endif
 
 .DEFAULT_GOAL := build
-.PHONY: build test check-full demo bench install debug asan tsan clang fuzz mutate format tidy setup clean help
+.PHONY: build test check-full demo bench install debug asan tsan clang fuzz mutate abi format tidy setup clean help
 
 build: ## build the program (build/lcsm) and the library (build/liblcsm.so, .a), and say how long it took
 	@scripts/build
@@ -50,6 +50,9 @@ mutate: ## plant faults one at a time, and see that a test notices each (minutes
 	@cmake --preset release >/dev/null
 	@cmake --build --preset release
 	@scripts/mutate
+
+abi: ## record the functions and types that the library promises, after a change that is meant
+	@tests/abi/record
 
 format: ## format every C file in place
 	@tools/list-files '*.c' '*.h' | xargs clang-format -i

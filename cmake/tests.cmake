@@ -116,6 +116,10 @@ foreach(script ${scripts})
     lcsm_test_labels(tools/${name})
 endforeach()
 
+# What the library promises, against what it is.
+add_test(NAME abi/check COMMAND ${PROJECT_SOURCE_DIR}/tests/abi/check.sh $<TARGET_FILE:lcsm>)
+lcsm_test_labels(abi/check)
+
 # What the thread sanitizer needs to have built.
 add_custom_target(lcsm_thread_tests)
 foreach(source ${tests})

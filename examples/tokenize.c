@@ -36,7 +36,7 @@ static void print_tokens(const lcsm_tokenizer *tok, const int32_t *ids, size_t c
 {
     lcsm_utf8_stream stream = {0};
     for (size_t j = 0; j < count; j++) {
-        char        out[LCSM_UTF8_ROOM(256)];
+        char        out[3 * 256 + LCSM_UTF8_REST];
         size_t      size = 0, n = 0;
         const char *piece = lcsm_tokenizer_piece(tok, ids[j], &size);
         if (size <= 256) n = lcsm_utf8_push(&stream, piece, size, out);

@@ -33,12 +33,13 @@ typedef struct {
 } lcsm_bench_machine;
 
 typedef enum {
-    LCSM_BENCH_PEAK,  /* fraction of the FMA peak; at least the target */
-    LCSM_BENCH_EVALS, /* time, as a multiple of that of the exponentials or gates alone; at most */
-    LCSM_BENCH_SPEEDUP, /* over one thread; at least */
-    LCSM_BENCH_MEMORY,  /* extra bytes of backward, as a part of what is allowed; at most */
-    LCSM_BENCH_LENGTH,  /* time per token, as a multiple of that of a short sequence; at most */
-    LCSM_BENCH_FIGURES,
+    LCSM_BENCH_PEAK = 0, /* fraction of the FMA peak; at least the target */
+    LCSM_BENCH_EVALS =
+        1, /* time, as a multiple of that of the exponentials or gates alone; at most */
+    LCSM_BENCH_SPEEDUP = 2, /* over one thread; at least */
+    LCSM_BENCH_MEMORY  = 3, /* extra bytes of backward, as a part of what is allowed; at most */
+    LCSM_BENCH_LENGTH  = 4, /* time per token, as a multiple of that of a short sequence; at most */
+    LCSM_BENCH_FIGURES = 5,
 } lcsm_bench_figure;
 
 typedef struct {

@@ -12,9 +12,11 @@
 #define LCSM_CHECK_H
 #include <lcsm/context.h>
 #include <lcsm/export.h>
+#include <lcsm/model.h>
 #include <lcsm/status.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 LCSM_BEGIN_DECLS
 
@@ -50,6 +52,21 @@ LCSM_API lcsm_status lcsm_check_ops(const lcsm_context *ctx, const lcsm_check_op
 
 /* The cases of an oracle file; its format is recognised from its content. */
 LCSM_API lcsm_status lcsm_check_oracle(const lcsm_context *ctx, const char *path,
+                                       lcsm_check_sink *sink, void *user, lcsm_error *err);
+
+/* Proves methods and codes in two-layer models on this machine. name is a method, a code, "methods"
+ * (every method and flavour) or "codes" (all 384 and the SSM; a selection unless options->full). */
+LCSM_API lcsm_status lcsm_check_models(const lcsm_context *ctx, const char *name,
+                                       const lcsm_check_options *options, lcsm_check_sink *sink,
+                                       void *user, lcsm_error *err);
+
+/* Logits of a model against recorded ones, three ways: whole sequences, token by token, and split
+ * in the middle. The file is JSON, {"sequences": [[id, ...], ...], "logits": [[[x, ...], ...],
+ * ...]}, or, where tokens are given, float32 numbers: the logits behind the last token, or behind
+ * each. Errors of these rows are absolute. bound NAN: what the plain float32 kernels differ from
+ * double in this model, four times, and 5e-6 of the largest logit. */
+LCSM_API lcsm_status lcsm_check_logits(const lcsm_model *model, const char *file,
+                                       const int32_t *tokens, size_t count, double bound,
                                        lcsm_check_sink *sink, void *user, lcsm_error *err);
 
 LCSM_END_DECLS

@@ -22,12 +22,12 @@
 typedef struct lcsm_dataset lcsm_dataset;
 
 /* A target that does not count in the loss. */
-#define LCSM_TARGET_NONE (-100)
+enum { LCSM_TARGET_NONE = -100 };
 
 typedef enum {
-    LCSM_ENDS_NEVER, /* the stream is the text and nothing else */
-    LCSM_ENDS_FILE,  /* the end-of-text token follows each file */
-    LCSM_ENDS_LINE,  /* it stands in the place of each line end; empty lines count too */
+    LCSM_ENDS_NEVER = 0, /* the stream is the text and nothing else */
+    LCSM_ENDS_FILE  = 1, /* the end-of-text token follows each file */
+    LCSM_ENDS_LINE  = 2, /* it stands in the place of each line end; empty lines count too */
 } lcsm_text_ends;
 
 /* All zeros are the defaults. */

@@ -71,60 +71,55 @@ typedef struct {
 
 /* o = gen(u * w): generated for each token from two small factors, never stored. */
 typedef enum {
-    LCSM_GEN_NONE,
-    LCSM_GEN_EXP,        /* exp(u w), u w <= 0: Mamba's exp(dt A) */
-    LCSM_GEN_GATE,       /* sigmoid(u w)^(1/tau): codes 6 to 9 */
-    LCSM_GEN_COMPLEMENT, /* 1 - u w, 0 <= u w <= 1: gated fast weights */
+    LCSM_GEN_NONE       = 0,
+    LCSM_GEN_EXP        = 1, /* exp(u w), u w <= 0: Mamba's exp(dt A) */
+    LCSM_GEN_GATE       = 2, /* sigmoid(u w)^(1/tau): codes 6 to 9 */
+    LCSM_GEN_COMPLEMENT = 3, /* 1 - u w, 0 <= u w <= 1: gated fast weights */
 } lcsm_eos_gen;
 
 /* The forms of the computation; all give the same numbers up to rounding. */
 typedef enum {
-    LCSM_FORM_AUTO,        /* the planner chooses from operands and sizes */
-    LCSM_FORM_RECURRENT,   /* the definition, step by step; any operand */
-    LCSM_FORM_CHUNKED,     /* matrix products over chunks; row and col factors, row phases */
-    LCSM_FORM_SCAN,        /* tiles of the memory stay in registers; any element-wise o */
-    LCSM_FORM_CONVOLUTION, /* all states static: one long convolution per channel */
-    LCSM_FORM_DELTA,       /* chunked, with the triangular solve of the delta rule */
+    LCSM_FORM_AUTO        = 0, /* the planner chooses from operands and sizes */
+    LCSM_FORM_RECURRENT   = 1, /* the definition, step by step; any operand */
+    LCSM_FORM_CHUNKED     = 2, /* matrix products over chunks; row and col factors, row phases */
+    LCSM_FORM_SCAN        = 3, /* tiles of the memory stay in registers; any element-wise o */
+    LCSM_FORM_CONVOLUTION = 4, /* all states static: one long convolution per channel */
+    LCSM_FORM_DELTA       = 5, /* chunked, with the triangular solve of the delta rule */
 } lcsm_eos_form;
 
-/* The same list names operands, their arrays and their gradients:
- *   name        allowed axes beside H                 */
-#define LCSM_EOS_OPERAND_LIST(X)                                                                   \
-    X(i)          /* T D                               */                                          \
-    X(e)          /* T K | K | K D                     */                                          \
-    X(s)          /* T K | K | K D                     */                                          \
-    X(row)        /* T K | K | T | none (scalar)       */                                          \
-    X(col)        /* T D | D                           */                                          \
-    X(full)       /* T K D | K D                       */                                          \
-    X(row_phase)  /* as row                            */                                          \
-    X(col_phase)  /* as col                            */                                          \
-    X(full_phase) /* as full                           */                                          \
-    X(u)          /* any of T, K, D                    */                                          \
-    X(w)          /* any of T, K, D                    */                                          \
-    X(dense)      /* T KK | KK                         */                                          \
-    X(erase)      /* T K                               */
-
+/* The operands, their arrays and their gradients have the same names in the structs below. New
+ * operands come at the end: a descriptor without one never reads it. */
 typedef struct {
     ptrdiff_t B, T, H, K, D; /* B and T may be 0, the others are at least 1 */
     bool      reverse;       /* time runs from the last step to the first */
     bool      resets;        /* the states come with a reset mask: packed sequences */
     ptrdiff_t reads; /* 0: all steps are read; else so many, and s and y have so many rows */
-#define X(name) lcsm_eos_operand name;
-    LCSM_EOS_OPERAND_LIST(X)
-#undef X
-    lcsm_eos_gen  gen;
-    double        tau;   /* of LCSM_GEN_GATE, > 0 */
-    double        scale; /* y = scale m^T s; 0 means 1. Conjugate pairs use 2 */
-    lcsm_eos_form form;  /* LCSM_FORM_AUTO, or force one */
-    ptrdiff_t     chunk; /* steps of a chunk; 0 lets the planner choose */
-    ptrdiff_t     tile;  /* columns of a work item; 0 lets the planner choose */
+    /* allowed axes beside H */
+    lcsm_eos_operand i;          /* T D */
+    lcsm_eos_operand e;          /* T K | K | K D */
+    lcsm_eos_operand s;          /* T K | K | K D */
+    lcsm_eos_operand row;        /* T K | K | T | none (scalar) */
+    lcsm_eos_operand col;        /* T D | D */
+    lcsm_eos_operand full;       /* T K D | K D */
+    lcsm_eos_operand row_phase;  /* as row */
+    lcsm_eos_operand col_phase;  /* as col */
+    lcsm_eos_operand full_phase; /* as full */
+    lcsm_eos_operand u;          /* any of T, K, D */
+    lcsm_eos_operand w;          /* any of T, K, D */
+    lcsm_eos_operand dense;      /* T KK | KK */
+    lcsm_eos_operand erase;      /* T K */
+    lcsm_eos_gen     gen;
+    double           tau;   /* of LCSM_GEN_GATE, > 0 */
+    double           scale; /* y = scale m^T s; 0 means 1. Conjugate pairs use 2 */
+    lcsm_eos_form    form;  /* LCSM_FORM_AUTO, or force one */
+    ptrdiff_t        chunk; /* steps of a chunk; 0 lets the planner choose */
+    ptrdiff_t        tile;  /* columns of a work item; 0 lets the planner choose */
 } lcsm_eos_desc;
 
 /* Arrays of the operands, in the layout of the descriptor. Absent operands are NULL. */
 typedef struct {
-#define X(name) const float *name;
-    LCSM_EOS_OPERAND_LIST(X)
-#undef X
+    const float *i, *e, *s, *row, *col, *full, *row_phase, *col_phase, *full_phase, *u, *w, *dense,
+        *erase;
     const float   *m0;    /* (B, H, K, D) or NULL for zeros */
     const uint8_t *reset; /* (B, T), or NULL without desc.resets: not 0 starts a new sequence */
     const int32_t *read;  /* (reads) rows b T + t, increasing, or NULL without desc.reads */
@@ -132,9 +127,8 @@ typedef struct {
 
 /* Gradients, each NULL (not wanted) or in the layout of its operand; they are ADDED to. */
 typedef struct {
-#define X(name) float *name;
-    LCSM_EOS_OPERAND_LIST(X)
-#undef X
+    float *i, *e, *s, *row, *col, *full, *row_phase, *col_phase, *full_phase, *u, *w, *dense,
+        *erase;
     float *m0;
 } lcsm_eos_grads;
 

@@ -58,11 +58,11 @@ typedef struct {
 } lcsm_experiment_options;
 
 typedef enum {
-    LCSM_EXPERIMENT_PLAN,  /* before the first run; left: seconds that all will take, about */
-    LCSM_EXPERIMENT_START, /* of a run, new or resumed */
-    LCSM_EXPERIMENT_WAIT,  /* some time has passed */
-    LCSM_EXPERIMENT_END,   /* of a run; text is "" or says why it failed */
-    LCSM_EXPERIMENT_NOTE,  /* text says what happened */
+    LCSM_EXPERIMENT_PLAN  = 0, /* before the first run; left: seconds that all will take, about */
+    LCSM_EXPERIMENT_START = 1, /* of a run, new or resumed */
+    LCSM_EXPERIMENT_WAIT  = 2, /* some time has passed */
+    LCSM_EXPERIMENT_END   = 3, /* of a run; text is "" or says why it failed */
+    LCSM_EXPERIMENT_NOTE  = 4, /* text says what happened */
 } lcsm_experiment_event_kind;
 
 typedef struct {

@@ -53,10 +53,10 @@ LCSM_API lcsm_status lcsm_sampler_next(lcsm_sampler *s, const float *logits, uin
 typedef bool lcsm_text_fn(void *user, const char *text, size_t size);
 
 typedef enum {
-    LCSM_END_TOKENS,  /* as many as were asked for */
-    LCSM_END_STOP,    /* a stop text, which is not handed out */
-    LCSM_END_OF_TEXT, /* the tokenizer's end-of-text token */
-    LCSM_END_CALLER,  /* the function said so */
+    LCSM_END_TOKENS  = 0, /* as many as were asked for */
+    LCSM_END_STOP    = 1, /* a stop text, which is not handed out */
+    LCSM_END_OF_TEXT = 2, /* the tokenizer's end-of-text token */
+    LCSM_END_CALLER  = 3, /* the function said so */
 } lcsm_generate_reason;
 
 /* All zeros are the defaults. */

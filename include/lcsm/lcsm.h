@@ -1,21 +1,24 @@
-/* lcsm/lcsm.h - everything, and the version. */
+/*
+ * lcsm/lcsm.h - the stable part of the library, and its version: context, operator, models,
+ * sessions, generation, tokenizers, datasets, training, evaluation.
+ *
+ * These functions and types change only on purpose: tests/abi records them. lcsm/tools.h has the
+ * rest, which may change at any time.
+ *
+ * Settings are handles that are set by key (lcsm/config.h). Structs that the library hands out by
+ * pointer may grow at their end.
+ */
 #ifndef LCSM_LCSM_H
 #define LCSM_LCSM_H
-#include <lcsm/bench.h>
-#include <lcsm/bench_train.h>
-#include <lcsm/check.h>
 #include <lcsm/config.h>
 #include <lcsm/context.h>
 #include <lcsm/dataset.h>
 #include <lcsm/eos.h>
 #include <lcsm/evaluate.h>
-#include <lcsm/experiment.h>
 #include <lcsm/export.h>
 #include <lcsm/generate.h>
 #include <lcsm/import.h>
-#include <lcsm/inspect.h>
 #include <lcsm/model.h>
-#include <lcsm/report.h>
 #include <lcsm/session.h>
 #include <lcsm/status.h>
 #include <lcsm/tokenizer.h>

@@ -11,7 +11,6 @@
  */
 #ifndef LCSM_MODEL_H
 #define LCSM_MODEL_H
-#include <lcsm/check.h>
 #include <lcsm/config.h>
 #include <lcsm/context.h>
 #include <stdint.h>
@@ -103,21 +102,6 @@ LCSM_API lcsm_status lcsm_model_save(const lcsm_model *model, const char *folder
 
 LCSM_API const lcsm_model_config *lcsm_model_config_of(const lcsm_model *model);
 LCSM_API size_t                   lcsm_model_param_count(const lcsm_model *model);
-
-/* Proves methods and codes in two-layer models on this machine. name is a method, a code, "methods"
- * (every method and flavour) or "codes" (all 384 and the SSM; a selection unless options->full). */
-LCSM_API lcsm_status lcsm_check_models(const lcsm_context *ctx, const char *name,
-                                       const lcsm_check_options *options, lcsm_check_sink *sink,
-                                       void *user, lcsm_error *err);
-
-/* Logits of a model against recorded ones, three ways: whole sequences, token by token, and split
- * in the middle. The file is JSON, {"sequences": [[id, ...], ...], "logits": [[[x, ...], ...],
- * ...]}, or, where tokens are given, float32 numbers: the logits behind the last token, or behind
- * each. Errors of these rows are absolute. bound NAN: what the plain float32 kernels differ from
- * double in this model, four times, and 5e-6 of the largest logit. */
-LCSM_API lcsm_status lcsm_check_logits(const lcsm_model *model, const char *file,
-                                       const int32_t *tokens, size_t count, double bound,
-                                       lcsm_check_sink *sink, void *user, lcsm_error *err);
 
 LCSM_END_DECLS
 #endif

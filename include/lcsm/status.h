@@ -10,24 +10,18 @@
 #define LCSM_STATUS_H
 #include <lcsm/export.h>
 
-/* Feeds the enum, the names and the default texts. */
-#define LCSM_STATUS_LIST(X)                                                                        \
-    X(OK, "success")                                                                               \
-    X(ERR_ARGUMENT, "an argument is not valid")                                                    \
-    X(ERR_CONFIG, "the configuration is not valid")                                                \
-    X(ERR_FORMAT, "a file does not follow its format")                                             \
-    X(ERR_IO, "a file could not be read or written")                                               \
-    X(ERR_SPACE, "the disk is full")                                                               \
-    X(ERR_MEMORY, "memory could not be reserved")                                                  \
-    X(ERR_NUMBER, "a number is not finite")                                                        \
-    X(ERR_UNSUPPORTED, "this combination is not supported")                                        \
-    X(ERR_INTERNAL, "a mistake inside the library")
-
+/* What happened. The numbers never change. */
 typedef enum {
-#define X(name, text) LCSM_##name,
-    LCSM_STATUS_LIST(X)
-#undef X
-        LCSM_STATUS_COUNT
+    LCSM_OK              = 0,
+    LCSM_ERR_ARGUMENT    = 1,
+    LCSM_ERR_CONFIG      = 2,
+    LCSM_ERR_FORMAT      = 3,
+    LCSM_ERR_IO          = 4,
+    LCSM_ERR_SPACE       = 5,
+    LCSM_ERR_MEMORY      = 6,
+    LCSM_ERR_NUMBER      = 7,
+    LCSM_ERR_UNSUPPORTED = 8,
+    LCSM_ERR_INTERNAL    = 9,
 } lcsm_status;
 
 typedef struct {

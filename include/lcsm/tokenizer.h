@@ -156,7 +156,7 @@ LCSM_API lcsm_status lcsm_tokenizer_decode(const lcsm_tokenizer *tok, const int3
  * Bytes that can never become one are shown as U+FFFD, as a decoder of Hugging Face does.
  *
  *     lcsm_utf8_stream s = {0};
- *     char out[LCSM_UTF8_ROOM(64)];
+ *     char out[3 * 64 + LCSM_UTF8_REST];
  *     size_t n = lcsm_utf8_push(&s, piece, size, out);       size <= 64
  *     n = lcsm_utf8_end(&s, out);
  */
@@ -165,8 +165,9 @@ typedef struct {
     size_t        count;
 } lcsm_utf8_stream;
 
-/* What `out` must have room for when `size` bytes are pushed; at the end size is 0. */
-#define LCSM_UTF8_ROOM(size) (3 * ((size) + 4))
+/* `out` must have room for 3 * size + LCSM_UTF8_REST bytes when `size` bytes are pushed, and for
+ * LCSM_UTF8_REST at the end. */
+enum { LCSM_UTF8_REST = 12 };
 
 LCSM_API size_t lcsm_utf8_push(lcsm_utf8_stream *s, const char *bytes, size_t size, char *out);
 LCSM_API size_t lcsm_utf8_end(lcsm_utf8_stream *s, char *out);

@@ -89,12 +89,12 @@ typedef struct {
 } lcsm_train_job;
 
 typedef enum {
-    LCSM_TRAIN_START,  /* text says what will be done */
-    LCSM_TRAIN_UPDATE, /* after every update */
-    LCSM_TRAIN_EVAL,
-    LCSM_TRAIN_SAVE, /* a checkpoint is on the disk */
-    LCSM_TRAIN_NOTE, /* text says what happened */
-    LCSM_TRAIN_END,  /* text is the reason */
+    LCSM_TRAIN_START  = 0, /* text says what will be done */
+    LCSM_TRAIN_UPDATE = 1, /* after every update */
+    LCSM_TRAIN_EVAL   = 2,
+    LCSM_TRAIN_SAVE   = 3, /* a checkpoint is on the disk */
+    LCSM_TRAIN_NOTE   = 4, /* text says what happened */
+    LCSM_TRAIN_END    = 5, /* text is the reason */
 } lcsm_train_event_kind;
 
 typedef struct {

@@ -11,6 +11,8 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
+enum { LCSM_STATUS_COUNT = LCSM_ERR_INTERNAL + 1 };
+
 /* Needs `lcsm_status st` and the label `cleanup` around it. */
 #define LCSM_TRY(call)                                                                             \
     do {                                                                                           \

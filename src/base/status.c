@@ -8,26 +8,29 @@
 
 #include "base/error.h"
 
-static const char *const NAMES[] = {
-#define X(name, text) #name,
-    LCSM_STATUS_LIST(X)
-#undef X
-};
-
-static const char *const TEXTS[] = {
-#define X(name, text) text,
-    LCSM_STATUS_LIST(X)
-#undef X
+static const struct {
+    const char *name, *text;
+} TEXTS[LCSM_STATUS_COUNT] = {
+    [LCSM_OK]              = {"OK", "success"},
+    [LCSM_ERR_ARGUMENT]    = {"ERR_ARGUMENT", "an argument is not valid"},
+    [LCSM_ERR_CONFIG]      = {"ERR_CONFIG", "the configuration is not valid"},
+    [LCSM_ERR_FORMAT]      = {"ERR_FORMAT", "a file does not follow its format"},
+    [LCSM_ERR_IO]          = {"ERR_IO", "a file could not be read or written"},
+    [LCSM_ERR_SPACE]       = {"ERR_SPACE", "the disk is full"},
+    [LCSM_ERR_MEMORY]      = {"ERR_MEMORY", "memory could not be reserved"},
+    [LCSM_ERR_NUMBER]      = {"ERR_NUMBER", "a number is not finite"},
+    [LCSM_ERR_UNSUPPORTED] = {"ERR_UNSUPPORTED", "this combination is not supported"},
+    [LCSM_ERR_INTERNAL]    = {"ERR_INTERNAL", "a mistake inside the library"},
 };
 
 const char *lcsm_status_name(lcsm_status status)
 {
-    return (size_t)status < COUNT(NAMES) ? NAMES[status] : "?";
+    return (size_t)status < COUNT(TEXTS) ? TEXTS[status].name : "?";
 }
 
 const char *lcsm_status_text(lcsm_status status)
 {
-    return (size_t)status < COUNT(TEXTS) ? TEXTS[status] : "an unknown status";
+    return (size_t)status < COUNT(TEXTS) ? TEXTS[status].text : "an unknown status";
 }
 
 lcsm_status lcsm_fail(lcsm_error *err, lcsm_status status, const char *fmt, ...)

@@ -11,7 +11,7 @@
 
 #include "bench/frame.h"
 #include "infer/session.h"
-#include "model/handle.h"
+#include "model/model_weights.h"
 
 enum { DECODE_STEPS = 16, PREFILL = 1024, MIN_REPS = 3 };
 

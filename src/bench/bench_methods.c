@@ -22,7 +22,7 @@
 #include "eos/method.h"
 #include "graph/state.h"
 #include "model/config.h"
-#include "model/model.h"
+#include "model/model_graph.h"
 #include "train/optimizer.h"
 
 enum { VOCAB = 256, TRAIN_BATCH = 4, TRAIN_LENGTH = 512 };

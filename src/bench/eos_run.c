@@ -7,6 +7,7 @@
 #include "base/block.h"
 #include "base/error.h"
 #include "base/size.h"
+#include "kernel/eos/eos_operands.h"
 
 enum { SHORT = 64 }; /* steps of the problem that is repeated */
 

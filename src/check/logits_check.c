@@ -10,8 +10,8 @@
 #include "check/verdict.h"
 #include "format/json_doc.h"
 #include "model/config.h"
-#include "model/handle.h"
-#include "model/model.h"
+#include "model/model_graph.h"
+#include "model/model_weights.h"
 
 /* One sequence: tokens, and the logits behind the last `known` of them. */
 typedef struct {

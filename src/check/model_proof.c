@@ -15,7 +15,7 @@
 #include "base/rng.h"
 #include "check/verdict.h"
 #include "graph/state.h"
-#include "model/model.h"
+#include "model/model_graph.h"
 
 /* Fourth-order differences of a loss of size 1 reach about 1e-9 of the largest gradient. Float has
  * the bound of verdict.h. */

@@ -13,7 +13,7 @@
 #include "check/model_proof.h"
 #include "check/verdict.h"
 #include "model/config.h"
-#include "model/model.h"
+#include "model/model_graph.h"
 
 enum { TRAIN_STEPS = 128, SMALL_STEPS = 9 };
 

@@ -2,6 +2,7 @@
 #include "check/oracle_eos.h"
 
 #include "graph/graph.h"
+#include "kernel/eos/eos_operands.h"
 
 lcsm_lab_eos lcsm_lab_eos_of(ptrdiff_t B, ptrdiff_t T, ptrdiff_t H, ptrdiff_t K, ptrdiff_t D)
 {

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "check/oracle_method_rig.h"
-#include "model/model.h"
+#include "model/model_graph.h"
 
 typedef lcsm_tensor *method_y(lcsm_rig *r);
 typedef void         method_more(lcsm_rig *r);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "check/oracle_build.h"
-#include "model/model.h"
+#include "model/model_graph.h"
 
 /* Names of the file and of the parameters; those of layers begin with l0. and layers.0. */
 static const struct {

@@ -8,7 +8,7 @@
 #include "base/shell.h"
 #include "base/strdist.h"
 
-static const cli_exit EXIT_OF[LCSM_STATUS_COUNT] = {
+static const cli_exit EXIT_OF[] = {
     [LCSM_OK]              = EXIT_OK,
     [LCSM_ERR_ARGUMENT]    = EXIT_USAGE,
     [LCSM_ERR_CONFIG]      = EXIT_USAGE,

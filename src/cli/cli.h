@@ -6,7 +6,7 @@
  */
 #ifndef LCSM_CLI_H
 #define LCSM_CLI_H
-#include <lcsm/lcsm.h>
+#include <lcsm/tools.h>
 #include <stdbool.h>
 #include <stdio.h>
 

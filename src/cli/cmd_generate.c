@@ -95,7 +95,7 @@ static bool put_prompt(task *t, const char *text, size_t size)
 {
     enum { PIECE = 256 };
     lcsm_utf8_stream s = {0};
-    char             out[LCSM_UTF8_ROOM(PIECE)];
+    char             out[3 * PIECE + LCSM_UTF8_REST];
     bool             ok = true;
     for (size_t n; ok && size > 0; text += n, size -= n) {
         n  = size < PIECE ? size : PIECE;

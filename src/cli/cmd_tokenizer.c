@@ -262,7 +262,7 @@ static int decode_stdin(text_sink *sink)
 static int print_text(const text_sink *sink)
 {
     lcsm_utf8_stream s    = {0};
-    char            *text = malloc(LCSM_UTF8_ROOM(sink->size));
+    char            *text = malloc(3 * sink->size + LCSM_UTF8_REST);
     if (text == NULL) return EXIT_ROOM;
     size_t size = lcsm_utf8_push(&s, sink->text, sink->size, text);
     size += lcsm_utf8_end(&s, text + size);

@@ -2,6 +2,7 @@
 #include "graph/attr.h"
 #include "graph/graph.h"
 #include "graph/internal.h"
+#include "kernel/eos/eos_operands.h"
 #include "kernel/eos/eos_plan.h"
 
 static lcsm_tensor *first(const lcsm_node *n)

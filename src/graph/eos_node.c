@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "graph/attr.h"
 #include "graph/internal.h"
+#include "kernel/eos/eos_operands.h"
 
 static void operands_of(lcsm_eos_desc *desc, lcsm_eos_operand *out[EOS_OPERANDS])
 {

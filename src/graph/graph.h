@@ -30,6 +30,7 @@
 #include "graph/params.h"
 #include "graph/state.h"
 #include "graph/tensor.h"
+#include "kernel/eos/eos_operands.h"
 
 typedef struct lcsm_graph lcsm_graph;
 

@@ -12,7 +12,7 @@
 #include "base/strbuf.h"
 #include "infer/session.h"
 #include "kernel/context.h"
-#include "model/handle.h"
+#include "model/model_weights.h"
 
 /* ---- the way out ------------------------------------------------------------------------ */
 
@@ -83,14 +83,14 @@ static bool room(lcsm_strbuf *s, size_t size)
 
 static void push(outlet *o, const char *bytes, size_t size)
 {
-    if (!room(&o->piece, LCSM_UTF8_ROOM(size))) return;
+    if (!room(&o->piece, 3 * size + LCSM_UTF8_REST)) return;
     pass(o, o->piece.text, lcsm_utf8_push(&o->utf8, bytes, size, o->piece.text));
 }
 
 /* What was held back comes out when nothing can follow. */
 static void drain(outlet *o)
 {
-    if (o->stopped || !room(&o->piece, LCSM_UTF8_ROOM(0))) return;
+    if (o->stopped || !room(&o->piece, LCSM_UTF8_REST)) return;
     pass(o, o->piece.text, lcsm_utf8_end(&o->utf8, o->piece.text));
     if (o->held.size > 0) hand_out(o, o->held.size);
 }

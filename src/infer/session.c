@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/size.h"
-#include "model/handle.h"
+#include "model/model_weights.h"
 
 static const size_t LENGTHS[LCSM_SESSION_LENGTHS] = {256, 64, 16, 4, 1};
 enum { ONE = LCSM_SESSION_LENGTHS - 1 };

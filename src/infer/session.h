@@ -4,7 +4,7 @@
 #include <lcsm/session.h>
 
 #include "graph/graph.h"
-#include "model/model.h"
+#include "model/model_graph.h"
 
 enum {
     LCSM_SESSION_LENGTHS = 5,  /* how many lengths a piece may have */

@@ -16,7 +16,7 @@
 #include "format/safetensors.h"
 #include "format/sha256.h"
 #include "infer/session.h"
-#include "model/handle.h"
+#include "model/model_weights.h"
 
 static const char VERSION_KEY[] = "lcsm_state_version", VERSION[] = "2";
 static const char MODEL_KEY[]    = "lcsm_model_sha256";

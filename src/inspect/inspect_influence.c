@@ -11,8 +11,8 @@
 
 #include "base/rng.h"
 #include "inspect/inspect.h"
-#include "model/handle.h"
-#include "model/model.h"
+#include "model/model_graph.h"
+#include "model/model_weights.h"
 
 enum {
     PLACES  = 64,  /* more than a window has */

@@ -13,8 +13,8 @@
 #include "graph/internal.h"
 #include "inspect/inspect.h"
 #include "model/config.h"
-#include "model/handle.h"
-#include "model/model.h"
+#include "model/model_graph.h"
+#include "model/model_weights.h"
 #include "report/rank.h"
 
 enum {

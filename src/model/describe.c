@@ -9,9 +9,10 @@
 #include "eos/equation.h"
 #include "eos/method.h"
 #include "graph/internal.h"
+#include "kernel/eos/eos_operands.h"
 #include "kernel/eos/eos_plan.h"
 #include "model/config.h"
-#include "model/model.h"
+#include "model/model_graph.h"
 
 size_t lcsm_method_count(void)
 {

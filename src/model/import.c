@@ -10,8 +10,8 @@
 #include "base/file.h"
 #include "base/folder.h"
 #include "format/run_folder.h"
-#include "model/handle.h"
-#include "model/model.h"
+#include "model/model_graph.h"
+#include "model/model_weights.h"
 
 /* ---- which importer --------------------------------------------------------------------- */
 

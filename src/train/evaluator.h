@@ -10,8 +10,8 @@
 #include <lcsm/evaluate.h>
 
 #include "graph/graph.h"
-#include "model/handle.h"
-#include "model/model.h"
+#include "model/model_graph.h"
+#include "model/model_weights.h"
 #include "train/batches.h"
 #include "train/tally.h"
 

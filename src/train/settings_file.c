@@ -6,7 +6,7 @@
 #include "format/json_doc.h"
 #include "format/json_write.h"
 #include "model/config.h"
-#include "model/handle.h"
+#include "model/model_weights.h"
 #include "train/settings.h"
 
 /* The key of either table that a mistyped one probably means; NULL if none is near. */

@@ -3,7 +3,7 @@
 #define LCSM_TRAIN_TALLY_H
 #include <lcsm/train.h>
 
-#include "model/model.h"
+#include "model/model_graph.h"
 
 /* Adds the batch that a float graph has just run forward. */
 void lcsm_tally_add(lcsm_tally *sum, const lcsm_model_io *io);

@@ -5,7 +5,7 @@
 #include "eos/method.h"
 #include "graph/state.h"
 #include "model/config.h"
-#include "model/model.h"
+#include "model/model_graph.h"
 #include "test.h"
 
 enum { STEPS = 4, VOCAB = 11 };

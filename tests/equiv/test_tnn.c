@@ -5,7 +5,7 @@
 
 #include "graph/state.h"
 #include "model/config.h"
-#include "model/model.h"
+#include "model/model_graph.h"
 #include "test.h"
 
 enum { VOCAB = 5, LENGTH = 3100, CUT = 2400 };

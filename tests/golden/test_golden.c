@@ -10,8 +10,8 @@
 
 #include "golden_case.h"
 #include "model/config.h"
-#include "model/handle.h"
-#include "model/model.h"
+#include "model/model_graph.h"
+#include "model/model_weights.h"
 #include "test.h"
 
 /* Recorded numbers have 12 digits. What is left in double is the rounding of some hundred sums, and

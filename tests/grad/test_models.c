@@ -1,5 +1,5 @@
 /* Whole two-layer models: every method and flavour, and a selection of the codes. */
-#include <lcsm/model.h>
+#include <lcsm/check.h>
 #include <string.h>
 
 #include "test.h"

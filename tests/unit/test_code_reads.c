@@ -5,7 +5,7 @@
 
 #include "graph/eos_node.h"
 #include "graph/internal.h"
-#include "model/model.h"
+#include "model/model_graph.h"
 #include "test.h"
 
 typedef struct {

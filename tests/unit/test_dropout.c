@@ -9,7 +9,7 @@
 #include "kernel/context.h"
 #include "kernel/kernels.h"
 #include "model/config.h"
-#include "model/model.h"
+#include "model/model_graph.h"
 #include "near.h"
 #include "test.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "model/config.h"
-#include "model/handle.h"
+#include "model/model_weights.h"
 #include "temp_folder.h"
 #include "test.h"
 

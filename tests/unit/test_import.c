@@ -7,7 +7,7 @@
 
 #include "base/rng.h"
 #include "format/safetensors.h"
-#include "model/handle.h"
+#include "model/model_weights.h"
 #include "temp_folder.h"
 #include "test.h"
 

@@ -8,7 +8,7 @@
 
 #include "graph/params.h"
 #include "model/config.h"
-#include "model/handle.h"
+#include "model/model_weights.h"
 #include "near.h"
 #include "temp_folder.h"
 #include "test.h"

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/sanitizer.h"
-#include "model/handle.h"
+#include "model/model_weights.h"
 #include "temp_folder.h"
 #include "test.h"
 

@@ -19,7 +19,7 @@ TEST(status_every_code_has_a_name_and_a_text)
 
 TEST(status_out_of_range_is_named_so)
 {
-    assert_string_equal(lcsm_status_name(LCSM_STATUS_COUNT), "?");
+    assert_string_equal(lcsm_status_name((lcsm_status)LCSM_STATUS_COUNT), "?");
     assert_string_equal(lcsm_status_text((lcsm_status)1000), "an unknown status");
 }
 

@@ -470,7 +470,7 @@ TEST(utf8_stream_never_splits_a_character)
                                "\xEF\xBF\xBD";
     for (size_t piece = 1; piece < sizeof text; piece++) {
         lcsm_utf8_stream s = {0};
-        char             out[LCSM_UTF8_ROOM(sizeof text)], all[100];
+        char             out[3 * sizeof text + LCSM_UTF8_REST], all[100];
         size_t           used = 0;
         for (size_t at = 0; at < sizeof text - 1; at += piece) {
             size_t now  = sizeof text - 1 - at < piece ? sizeof text - 1 - at : piece;

@@ -6,7 +6,7 @@
 
 #include "base/rng.h"
 #include "model/config.h"
-#include "model/handle.h"
+#include "model/model_weights.h"
 #include "test.h"
 #include "train/settings.h"
 

@@ -9,6 +9,7 @@
 #include "graph/eos_node.h"
 #include "graph/ops/ops.h"
 #include "kernel/eos/eos_drive.h"
+#include "kernel/eos/eos_operands.h"
 
 enum { M0 = LCSM_EOS_M0, RESET = LCSM_EOS_RESET, READ = LCSM_EOS_READ };
 

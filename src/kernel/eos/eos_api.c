@@ -6,6 +6,7 @@
 #include "base/size.h"
 #include "kernel/context.h"
 #include "kernel/eos/eos_drive.h"
+#include "kernel/eos/eos_operands.h"
 
 struct lcsm_eos {
     lcsm_eos_plan           plan, step; /* step: the same for one token */

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/size.h"
+#include "kernel/eos/eos_operands.h"
 #include "kernel/kinds.h"
 
 enum { T = LCSM_AXIS_T, K = LCSM_AXIS_K, D = LCSM_AXIS_D, KK = LCSM_AXIS_KK };

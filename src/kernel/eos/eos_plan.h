@@ -8,6 +8,7 @@
 #include <lcsm/eos.h>
 
 #include "base/thread.h"
+#include "kernel/eos/eos_operands.h"
 
 /* The operands by number, in the order of LCSM_EOS_OPERAND_LIST. */
 enum {

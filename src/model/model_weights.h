@@ -1,5 +1,5 @@
 /*
- * model/handle.h - a model with weights, for library code.
+ * model/model_weights.h - a model with weights, for library code.
  *
  * config.json of a run is one flat object:
  *
@@ -8,8 +8,8 @@
  * A reader takes the keys it knows. What a user writes by hand goes through
  * lcsm_settings_load, which refuses unknown keys, before it gets there.
  */
-#ifndef LCSM_MODEL_HANDLE_H
-#define LCSM_MODEL_HANDLE_H
+#ifndef LCSM_MODEL_WEIGHTS_H
+#define LCSM_MODEL_WEIGHTS_H
 #include <jansson.h>
 #include <lcsm/model.h>
 

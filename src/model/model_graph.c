@@ -1,5 +1,5 @@
-/* model.c - embedding, blocks, final norm, head. */
-#include "model/model.h"
+/* model_graph.c - embedding, blocks, final norm, head. */
+#include "model/model_graph.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /*
- * model/model.h - a whole model as a graph: embedding, blocks, final norm, head.
+ * model/model_graph.h - a whole model as a graph: embedding, blocks, final norm, head.
  *
  *     lm     x = x + mixer(norm x);  x = x + channel(norm x);  ...  logits = head(norm x)
  *     mqar   the recall model as the authors' code wires it: every layer also adds norm2(r) to the
@@ -8,8 +8,8 @@
  * The same definition at T = n trains and reads a prompt, and at T = 1 decodes: parameters are
  * shared by name, states carry over.
  */
-#ifndef LCSM_MODEL_MODEL_H
-#define LCSM_MODEL_MODEL_H
+#ifndef LCSM_MODEL_GRAPH_H
+#define LCSM_MODEL_GRAPH_H
 #include "eos/mixer.h"
 #include "graph/graph.h"
 #include "model/config.h"

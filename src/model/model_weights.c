@@ -1,5 +1,5 @@
-/* handle.c - models with weights: made new, loaded from a run folder, saved to one. */
-#include "model/handle.h"
+/* model_weights.c - models with weights: made new, loaded from a run folder, saved to one. */
+#include "model/model_weights.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "format/json_write.h"
 #include "format/run_folder.h"
 #include "model/config.h"
-#include "model/model.h"
+#include "model/model_graph.h"
 
 static const char MODEL_TYPE[] = "lcsm";
 

@@ -1,0 +1,18 @@
+/*
+ * lcsm/tools.h - what the program lcsm is made of beside lcsm/lcsm.h: checks, benchmarks,
+ * experiments, reports, inspection.
+ *
+ * These functions and structs may change from one version to the next; a program that uses them is
+ * built anew for each.
+ */
+#ifndef LCSM_TOOLS_H
+#define LCSM_TOOLS_H
+#include <lcsm/bench.h>
+#include <lcsm/bench_train.h>
+#include <lcsm/check.h>
+#include <lcsm/experiment.h>
+#include <lcsm/inspect.h>
+#include <lcsm/lcsm.h>
+#include <lcsm/report.h>
+
+#endif
