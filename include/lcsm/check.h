@@ -31,6 +31,7 @@ typedef struct {
     double      output_error, output_reference, output_bound;
     double      gradient_error, gradient_reference, gradient_bound;
     bool        ok;
+    bool refused;       /* not ok because the case is not known or not supported: nothing was run */
     const char *detail; /* what is worst, or why it failed; may be "" */
 } lcsm_check_row;
 

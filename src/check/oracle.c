@@ -74,12 +74,13 @@ static lcsm_status run_ways(const lcsm_context *ctx, const lcsm_oracle_case *c,
     return LCSM_OK;
 }
 
-static void not_run(const char *file, const char *name, const char *precision, const char *why,
-                    lcsm_check_sink *sink, void *user)
+static void not_run(const char *file, const char *name, const char *precision, lcsm_status st,
+                    const char *why, lcsm_check_sink *sink, void *user)
 {
     lcsm_verdict   none = LCSM_NO_VERDICT;
     lcsm_check_row row  = lcsm_verdict_row(&none, file, name, precision);
     row.ok              = false;
+    row.refused         = st == LCSM_ERR_UNSUPPORTED;
     row.detail          = why;
     sink(user, &row);
 }
@@ -130,7 +131,11 @@ typedef struct {
 static lcsm_measure measure(const job *j, lcsm_dtype dtype, double error, double rounding)
 {
     if (isnan(error)) return LCSM_UNMEASURED;
-    if (dtype == LCSM_F32 || j->review->c.single) return lcsm_measure_float(error, rounding);
+    if (dtype == LCSM_F32 || j->review->c.single) {
+        lcsm_measure m = lcsm_measure_float(error, rounding);
+        m.bound += 4 * j->review->c.half_ulp; /* numbers that were rounded when they were written */
+        return m;
+    }
     return lcsm_measure_fixed(error, LCSM_LAB_BOUND);
 }
 
@@ -142,7 +147,7 @@ static void run_precision(const job *j, lcsm_dtype dtype)
     lcsm_error   err;
     lcsm_verdict v = LCSM_NO_VERDICT;
     if (run_ways(j->ctx, &j->review->c, j->known, dtype, &all, &err) != LCSM_OK) {
-        not_run(j->file, j->review->c.name, precision, err.text, j->sink, j->user);
+        not_run(j->file, j->review->c.name, precision, err.status, err.text, j->sink, j->user);
         return;
     }
     v.output      = measure(j, dtype, all.result.output, j->rounding.output);
@@ -150,7 +155,8 @@ static void run_precision(const job *j, lcsm_dtype dtype)
     bool compared = !isnan(all.result.output);
     describe(j->review, &all,
              compared && lcsm_measure_ok(&v.output) && lcsm_measure_ok(&v.gradient), detail);
-    if (!compared) not_run(j->file, j->review->c.name, precision, detail, j->sink, j->user);
+    if (!compared)
+        not_run(j->file, j->review->c.name, precision, LCSM_OK, detail, j->sink, j->user);
     if (!compared) return;
     lcsm_check_row row = lcsm_verdict_row(&v, j->file, j->review->c.name, precision);
     row.detail         = detail;
@@ -164,6 +170,7 @@ static lcsm_status run_case(job *j, lcsm_oracle_review *review, const lcsm_oracl
     *review   = (lcsm_oracle_review){0};
     j->known  = lcsm_oracle_row_of(c);
     j->review = review;
+    if (c->refused[0] != '\0') return lcsm_fail(err, LCSM_ERR_UNSUPPORTED, "%s", c->refused);
     if (j->known == NULL) return lcsm_fail(err, LCSM_ERR_UNSUPPORTED, "unknown case");
     LCSM_TRY(lcsm_oracle_review_make(review, j->ctx, c, j->known, err));
     LCSM_TRY(lcsm_lab_rounding(&review->c, j->known->build, &j->rounding, err));
@@ -184,7 +191,7 @@ lcsm_status lcsm_check_oracle(const lcsm_context *ctx, const char *path, lcsm_ch
         lcsm_oracle_review review;
         lcsm_error         why;
         if (run_case(&j, &review, &o.cases[k], &why) != LCSM_OK)
-            not_run(path, o.cases[k].name, "both", why.text, sink, user);
+            not_run(path, o.cases[k].name, "both", why.status, why.text, sink, user);
         lcsm_oracle_review_free(&review);
     }
     lcsm_oracle_free(&o);

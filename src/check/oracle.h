@@ -8,6 +8,9 @@
  *   groups         {group: {case: {"inputs", "outputs", "gradients"}}}: float32 tensors,
  *                  gradients of the plain sum of the output y
  *   operators      {case: {"op", "attributes", "inputs", "outputs"}}: float32 tensors
+ *
+ * The last two are others' files: a case there that cannot be read, as with NaN or a number type
+ * that is not known, is refused by name, and the others are read.
  */
 #ifndef LCSM_CHECK_ORACLE_H
 #define LCSM_CHECK_ORACLE_H
@@ -40,7 +43,9 @@ typedef struct {
     const char        *name;
     const json_t      *config; /* an object, or NULL */
     lcsm_oracle_arrays inputs, outputs, dy, grads;
-    bool               single; /* the given numbers are float32 */
+    bool               single;   /* the given numbers are float32, or fewer bits */
+    double             half_ulp; /* of the narrowest number type of the outputs, if below float32 */
+    char               refused[240]; /* why the case cannot be read; "" if it can */
 } lcsm_oracle_case;
 
 typedef struct {

@@ -1,8 +1,10 @@
 /* oracle_read.c - oracle files of the three formats, checked before anything is run. */
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/size.h"
 #include "check/oracle.h"
 
@@ -38,6 +40,14 @@ static lcsm_status read_shape(lcsm_oracle_array *a, const json_t *shape, const p
     a->count   = count;
     a->numbers = a->is_complex ? 2 * count : count;
     return LCSM_OK;
+}
+
+/* Whether a nested list holds null, which stands for NaN and the infinite. */
+static bool has_null(const json_t *data)
+{
+    for (size_t j = 0; j < json_array_size(data); j++)
+        if (has_null(json_array_get(data, j))) return true;
+    return json_is_null(data);
 }
 
 /* How many numbers a nested list holds. */
@@ -77,6 +87,7 @@ static lcsm_status read_array(lcsm_oracle_array *a, const json_t *object, const 
     a->is_complex  = json_is_true(json_object_get(object, "complex"));
     lcsm_status st = read_shape(a, json_object_get(object, "shape"), at, err);
     if (st != LCSM_OK) return st;
+    if (has_null(data)) return bad_array(at, "it holds NaN or infinite numbers", err);
     size_t found = leaves(data);
     if (found != a->numbers)
         return lcsm_fail(err, LCSM_ERR_FORMAT,
@@ -192,6 +203,40 @@ static lcsm_status add_ones(lcsm_oracle_case *c, const char *path, lcsm_error *e
     return LCSM_OK;
 }
 
+/* Number types of fewer bits than float32, by the half ulp of 1. */
+static double half_ulp_of(json_t *outputs)
+{
+    static const struct {
+        const char *name;
+        double      half_ulp;
+    } TYPES[]        = {{"float16", 0x1p-11}, {"bfloat16", 0x1p-8}};
+    double      most = 0;
+    const char *name;
+    json_t     *value;
+    json_object_foreach(outputs, name, value)
+    {
+        const char *type = json_string_value(json_object_get(value, "dtype"));
+        for (size_t j = 0; type != NULL && j < COUNT(TYPES); j++)
+            if (strcmp(type, TYPES[j].name) == 0 && TYPES[j].half_ulp > most)
+                most = TYPES[j].half_ulp;
+    }
+    return most;
+}
+
+/* A case of others' files, which may be refused. */
+static lcsm_status read_foreign(lcsm_oracle_case *c, const json_t *object, const char *path,
+                                lcsm_error *err)
+{
+    c->single      = true;
+    c->half_ulp    = half_ulp_of(json_object_get(object, "outputs"));
+    c->config      = json_object_get(object, "attributes");
+    lcsm_status st = read_case(c, object, "gradients", path, err);
+    if (st == LCSM_OK && json_object_get(object, "op") == NULL) st = add_ones(c, path, err);
+    if (st != LCSM_ERR_FORMAT) return st;
+    (void)snprintf(c->refused, sizeof c->refused, "%s", err->text);
+    return LCSM_OK;
+}
+
 static lcsm_status read_group(lcsm_oracle *o, const char *group, json_t *cases, const char *path,
                               lcsm_error *err)
 {
@@ -199,12 +244,10 @@ static lcsm_status read_group(lcsm_oracle *o, const char *group, json_t *cases, 
     json_t     *object;
     json_object_foreach(cases, name, object)
     {
-        if (!json_is_object(json_object_get(object, "inputs"))) continue;
+        if (!json_is_object(json_object_get(object, "inputs"))) continue; /* as "meta" */
         lcsm_oracle_case *c = add_case(o, group, name);
         if (c == NULL) return no_room(path, err);
-        c->single      = true;
-        lcsm_status st = read_case(c, object, "gradients", path, err);
-        if (st == LCSM_OK) st = add_ones(c, path, err);
+        lcsm_status st = read_foreign(c, object, path, err);
         if (st != LCSM_OK) return st;
     }
     return LCSM_OK;
@@ -215,9 +258,7 @@ static lcsm_status read_operator(lcsm_oracle *o, const char *name, const json_t 
 {
     lcsm_oracle_case *c = add_case(o, json_string_value(json_object_get(object, "op")), name);
     if (c == NULL) return no_room(path, err);
-    c->single = true;
-    c->config = json_object_get(object, "attributes");
-    return read_case(c, object, "gradients", path, err);
+    return read_foreign(c, object, path, err);
 }
 
 /* Files without "format": operators name their "op", everything else is a group of cases. */
@@ -239,10 +280,50 @@ static lcsm_status read_untitled(lcsm_oracle *o, const char *path, lcsm_error *e
                      path);
 }
 
+/* A copy of the text in which NaN, Infinity and -Infinity, which some writers take for JSON, are
+ * null; to has room for twice the text. Returns its size. */
+static size_t copy_strict(char *to, const char *text, size_t size)
+{
+    static const char *const WORDS[] = {"NaN", "-Infinity", "Infinity"};
+    bool                     quoted  = false;
+    size_t                   used    = 0;
+    for (size_t at = 0; at < size;) {
+        size_t word = 0;
+        if (text[at] == '"' && (at == 0 || text[at - 1] != '\\')) quoted = !quoted;
+        for (size_t j = 0; !quoted && word == 0 && j < COUNT(WORDS); j++) {
+            size_t n = strlen(WORDS[j]);
+            if (size - at >= n && memcmp(text + at, WORDS[j], n) == 0) word = n;
+        }
+        memcpy(to + used, word > 0 ? "null" : text + at, word > 0 ? 4 : 1);
+        used += word > 0 ? 4 : 1;
+        at += word > 0 ? word : 1;
+    }
+    return used;
+}
+
+static lcsm_status read_document(lcsm_json_doc *doc, const char *path, lcsm_error *err)
+{
+    lcsm_file   file = {0};
+    char       *text = NULL;
+    lcsm_status st;
+    LCSM_TRY(lcsm_file_read(&file, path, LCSM_JSON_LARGE_SIZE, err));
+    text = malloc(2 * file.size + 1);
+    if (text == NULL) {
+        st = no_room(path, err);
+        goto cleanup;
+    }
+    size_t size = copy_strict(text, (const char *)file.data, file.size);
+    LCSM_TRY(lcsm_json_doc_parse(doc, path, text, size, err));
+cleanup:
+    free(text);
+    lcsm_file_close(&file);
+    return st;
+}
+
 lcsm_status lcsm_oracle_read(lcsm_oracle *out, const char *path, lcsm_error *err)
 {
     *out           = (lcsm_oracle){0};
-    lcsm_status st = lcsm_json_doc_read(&out->document, path, LCSM_JSON_LARGE_SIZE, err);
+    lcsm_status st = read_document(&out->document, path, err);
     if (st != LCSM_OK) return st;
     st = json_object_get(out->document.root, "format") != NULL ? read_titled(out, path, err)
                                                                : read_untitled(out, path, err);

@@ -93,7 +93,7 @@ static const lcsm_oracle_row ROWS[] = {
     {"", "*", "i E S", lcsm_lab_core, EOS},
 
     /* recorded elsewhere */
-    {"dw_causal_conv", "*", "x weight bias", lcsm_lab_cuda_conv, NO_EOS},
+    {"dw_causal_conv", "*", "x weight", lcsm_lab_cuda_conv, NO_EOS},
     {"layer_norms", "rms_norm*", "x w", lcsm_lab_cuda_rms_norm, NO_EOS},
     {"selective_scan", "*", "u delta A B C", lcsm_lab_cuda_scan, EOS},
     {"selective_state_update", "*", "state x dt dt_bias A B C D z", lcsm_lab_cuda_step, EOS},

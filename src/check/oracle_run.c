@@ -207,6 +207,20 @@ enum { ROUNDING_RUNS = 4 };
 
 /* ---- running ---------------------------------------------------------------------------- */
 
+/* Every input of another author's case is read: one that is not would change the result. */
+static lcsm_status check_read(const lcsm_lab *lab, lcsm_error *err)
+{
+    for (size_t j = 0; lab->c->single && j < lab->c->inputs.count; j++) {
+        bool read = false;
+        for (size_t k = 0; k < lab->bindings; k++)
+            read = read || lab->binding[k].array == &lab->c->inputs.list[j];
+        if (!read)
+            return lcsm_fail(err, LCSM_ERR_UNSUPPORTED, "the input %s is not known here",
+                             lab->c->inputs.list[j].name);
+    }
+    return LCSM_OK;
+}
+
 /* Every gradient of the file has its input, of the same size, and every dy its output. */
 static lcsm_status check_complete(const lcsm_lab *lab, lcsm_error *err)
 {
@@ -280,6 +294,7 @@ static lcsm_status start(lcsm_lab *lab, lcsm_lab_builder *build, bool train, lcs
     build(lab);
     for (size_t j = 0; j < lab->bindings; j++) train = train || lab->binding[j].kind == DERIVATIVE;
     LCSM_TRY(lcsm_graph_plan(lab->g, &(lcsm_plan_options){.train = train}, err));
+    LCSM_TRY(check_read(lab, err));
     LCSM_TRY(check_complete(lab, err));
     LCSM_TRY(make_state(lab, err));
     LCSM_TRY(forward(lab, err));

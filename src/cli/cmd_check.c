@@ -39,7 +39,8 @@ static const char HELP[] =
     "\"ok\"}]}\n"
     "  --quiet       only what failed, and the summary\n"
     "\n"
-    "Exit code 0 if all is well, 1 if a check failed, 3 if a file is not an oracle file.\n"
+    "Exit code 0 if all is well, 1 if a check failed or a case was refused, 3 if a file is not an "
+    "oracle file.\n"
     "\n"
     "  lcsm check                                 the selection, some seconds\n"
     "  lcsm check row-token --full                one operand form, every size\n"
@@ -53,7 +54,7 @@ typedef struct {
     cli_colours colour, message;
     json_t     *results;
     char        group[256]; /* of the last row shown */
-    int         rows, failed, shown;
+    int         rows, failed, refused, shown;
     double      worst_output, worst_gradient; /* as parts of their bounds */
 } show;
 
@@ -79,6 +80,11 @@ static void print_head(show *s, const char *group)
            "bound", "gradient", "plain", "bound", s->colour.off);
 }
 
+static const char *verdict_of(const lcsm_check_row *r)
+{
+    return r->ok ? "ok" : r->refused ? "REFUSED" : "FAILED";
+}
+
 static void print_row(show *s, const lcsm_check_row *r)
 {
     char text[6][16];
@@ -89,7 +95,7 @@ static void print_row(show *s, const lcsm_check_row *r)
            error_text(text[0], r->output_error), error_text(text[1], r->output_reference),
            error_text(text[2], r->output_bound), error_text(text[3], r->gradient_error),
            error_text(text[4], r->gradient_reference), error_text(text[5], r->gradient_bound));
-    printf("%s%-6s%s  %s%s%s\n", r->ok ? s->colour.good : s->colour.bad, r->ok ? "ok" : "FAILED",
+    printf("%s%-6s%s  %s%s%s\n", r->ok ? s->colour.good : s->colour.bad, verdict_of(r),
            s->colour.off, s->colour.dim, r->detail, s->colour.off);
     fflush(stdout);
     s->shown++;
@@ -113,6 +119,7 @@ static void store_row(show *s, const lcsm_check_row *r)
     json_object_set_new(row, "gradient_reference", number(r->gradient_reference));
     json_object_set_new(row, "gradient_bound", number(r->gradient_bound));
     json_object_set_new(row, "ok", json_boolean(r->ok));
+    json_object_set_new(row, "refused", json_boolean(r->refused));
     json_object_set_new(row, "detail", json_string(r->detail));
     json_array_append_new(s->results, row);
 }
@@ -132,7 +139,8 @@ static void take_row(void *user, const lcsm_check_row *r)
     if (s->json) store_row(s, r);
     else if (!s->quiet || !r->ok) print_row(s, r);
     s->rows++;
-    s->failed += !r->ok;
+    s->failed += !r->ok && !r->refused;
+    s->refused += r->refused;
     if (r->ok) {
         s->worst_output   = fmax(s->worst_output, r->output_error / r->output_bound);
         s->worst_gradient = fmax(s->worst_gradient, r->gradient_error / r->gradient_bound);
@@ -145,9 +153,10 @@ static void print_summary(show *s, bool complete)
     cli_live("");
     if (s->json) {
         json_t *all = json_object();
-        json_object_set_new(all, "ok", json_boolean(complete && s->failed == 0));
+        json_object_set_new(all, "ok", json_boolean(complete && s->failed + s->refused == 0));
         json_object_set_new(all, "rows", json_integer(s->rows));
         json_object_set_new(all, "failed", json_integer(s->failed));
+        json_object_set_new(all, "refused", json_integer(s->refused));
         json_object_set(all, "results", s->results);
         json_dumpf(all, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
         fputc('\n', stdout);
@@ -156,7 +165,10 @@ static void print_summary(show *s, bool complete)
     }
     printf("%s%d checks, ", s->shown > 0 ? "\n" : "", s->rows);
     if (s->failed > 0) printf("%s%d failed%s", s->colour.bad, s->failed, s->colour.off);
-    else printf("%sall ok%s", s->colour.good, s->colour.off);
+    else if (s->refused == 0) printf("%sall ok%s", s->colour.good, s->colour.off);
+    if (s->refused > 0)
+        printf("%s%s%d refused%s", s->failed > 0 ? ", " : "", s->colour.bad, s->refused,
+               s->colour.off);
     printf("; worst error of those that hold: %.2g of its bound\n",
            fmax(s->worst_output, s->worst_gradient));
 }
@@ -282,7 +294,7 @@ static int run_logits(const char *folder, const char *file, const char *tokens, 
     else print_summary(s, true);
     json_decref(s->results);
     cli_run_close(&r);
-    return code == EXIT_OK && s->failed > 0 ? EXIT_FAILED : code;
+    return code == EXIT_OK && s->failed + s->refused > 0 ? EXIT_FAILED : code;
 }
 
 static int run(const lcsm_context *ctx, bool full, char **words, int count, show *s)
@@ -290,7 +302,7 @@ static int run(const lcsm_context *ctx, bool full, char **words, int count, show
     int code = s->oracle ? run_oracles(ctx, words, count, s)
                          : run_checks(ctx, count > 0 ? words[0] : "all", full, s);
     if (s->rows > 0 || s->json) print_summary(s, code == EXIT_OK);
-    return code == EXIT_OK && s->failed > 0 ? EXIT_FAILED : code;
+    return code == EXIT_OK && s->failed + s->refused > 0 ? EXIT_FAILED : code;
 }
 
 int cmd_check(int argc, char **argv)

@@ -13,9 +13,9 @@
 #include "test.h"
 
 typedef struct {
-    int    rows, failed;
-    char   detail[400]; /* of the last failure */
-    double worst;       /* error as a part of its bound */
+    int    rows, failed, refused; /* those that are refused have failed too */
+    char   detail[400];           /* of the last failure */
+    double worst;                 /* error as a part of its bound */
 } tally;
 
 static void count(void *user, const lcsm_check_row *row)
@@ -27,6 +27,7 @@ static void count(void *user, const lcsm_check_row *row)
         return;
     }
     t->failed++;
+    t->refused += row->refused;
     (void)snprintf(t->detail, sizeof t->detail, "%s %s: %s", row->name, row->precision,
                    row->detail);
 }
@@ -60,6 +61,23 @@ TEST(oracle_cases_of_our_own_pass)
     must_pass("tests/oracle/core.json");
     must_pass("tests/oracle/operators.json");
     must_pass("tests/oracle/layers.json");
+}
+
+/* Grouped queries, one beta for all heads, half precision, swish. */
+TEST(oracle_cases_as_other_programs_record_them_pass)
+{
+    must_pass("tests/oracle/others.json");
+}
+
+/* An activation, an input, an operator and numbers of heads that are not known, and NaN: by name,
+ * neither passed nor run. */
+TEST(oracle_cases_that_cannot_be_read_are_refused)
+{
+    tally      t   = {0};
+    lcsm_error err = {0};
+    assert_int_equal(check("tests/oracle/others_refused.json", LCSM_ISA_AUTO, &t, &err), LCSM_OK);
+    assert_int_equal(t.rows, 5);
+    assert_int_equal(t.refused, 5);
 }
 
 static const char *shared(const char *file)
