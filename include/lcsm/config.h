@@ -43,11 +43,11 @@ typedef struct {
     size_t            size;
     const char       *name;
     lcsm_setting_type type;
-    double            min, max; /* of numbers */
-    const char       *standard; /* the default, as text */
-    const char       *choices;  /* of a choice, "one|two|three"; otherwise "" */
-    const char       *help;     /* a few words */
-    const char       *readers;  /* which models or tasks read it; "": all */
+    double            min, max;     /* of numbers */
+    const char       *standard;     /* the default, as text */
+    const char       *choices;      /* of a choice, "one|two|three"; otherwise "" */
+    const char       *help;         /* a few words */
+    char              readers[256]; /* which models or tasks read it; "": all */
 } lcsm_setting_info;
 
 /* ---- a model ---------------------------------------------------------------------------- */

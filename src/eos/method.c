@@ -13,37 +13,39 @@
 #define CONV "long convolution"
 #define RNN  "linear RNN"
 
+#define HEADS "heads expand"
+
 /* Methods (paper: method table). x marks a product of each element, @ a product of matrices. */
 /* clang-format off */
 const lcsm_method LCSM_METHODS[] = {
-/*   name                family  input      expand     oscillation           shrink    psi  memory     states                         native                       channel             norm                  embed norm, bare */
-    {"s4",               SSM,    "u",       "B_bar",   "A_bar (k k)",        "C",      "@", "N D",     NULL,                          lcsm_s4_mixer,               LCSM_CHANNEL_GLU,   LCSM_BLOCK_NORM_LAYER, false, lcsm_s4_bare},
-    {"s4d",              SSM,    "u",       "1",       "exp(dt A)",          "C B_bar","x", "N D",     lcsm_s4d_states,               lcsm_s4d_mixer,              LCSM_CHANNEL_GLU,   LCSM_BLOCK_NORM_LAYER, false, NULL},
-    {"s5",               SSM,    "1",       "B_bar u", "exp(dt L) 1^T",      "C",      "x", "2 P",     NULL,                          lcsm_s5_mixer,               LCSM_CHANNEL_GLU,   LCSM_BLOCK_NORM_LAYER, false, lcsm_s5_bare},
-    {"s5-table",         SSM,    "x",       "E",       "exp(-a + i b) 1^T",  "S",      "x", "2 k d",   lcsm_s5_table_states,          NULL,                        LCSM_CHANNEL_GLU,   LCSM_BLOCK_NORM_LAYER, false, NULL},
-    {"dss",              SSM,    "u",       "1",       "exp(dt_b L_a)",      "W",      "x", "2 N D",   lcsm_dss_states,               lcsm_dss_mixer,              LCSM_CHANNEL_GLU,   LCSM_BLOCK_NORM_LAYER, false, NULL},
-    {"tnn",              CONV,   "v",       "b",       "g exp(-2 pi i j/m)", "1",      "x", "n 3D",    NULL,                          lcsm_tnn_mixer,              LCSM_CHANNEL_GLU,   LCSM_BLOCK_NORM_SIMPLE, false, lcsm_tnn_bare},
-    {"linear-attention", LA,     "v",       "f(k)",    "1",                  "f(q)",   "x", "k d",     lcsm_linear_attention_states,  lcsm_linear_attention_mixer, LCSM_CHANNEL_GLU,   LCSM_BLOCK_NORM_LAYER, false, NULL},
-    {"tnl",              LA,     "v",       "silu(k)", "lambda_h",           "silu(q)","x", "k d",     lcsm_tnl_states,               lcsm_tnl_mixer,              LCSM_CHANNEL_SGLU,  LCSM_BLOCK_NORM_SIMPLE, false, NULL},
-    {"retnet",           LA,     "v",       "rot(k)",  "gamma_h",            "rot(q)", "x", "k d",     lcsm_retnet_states,            lcsm_retnet_mixer,           LCSM_CHANNEL_GLU,   LCSM_BLOCK_NORM_RMS, false, NULL},
-    {"mamba",            SSM,    "dt u",    "B_t",     "exp(dt_t A)",        "C_t",    "x", "N 2D",    lcsm_mamba_states,             lcsm_mamba_mixer,            LCSM_CHANNEL_NONE,  LCSM_BLOCK_NORM_RMS, false, NULL},
-    {"rwkv4",            RNN,    "v",       "exp(k)",  "exp(-w)",            "r",      "x", "5 D",     NULL,                          lcsm_rwkv4_mixer,            LCSM_CHANNEL_RWKV,  LCSM_BLOCK_NORM_LAYER, true,  NULL},
-    {"rwkv4-eos",        RNN,    "v",       "exp(k)",  "exp(-w)",            "r",      "x", "3 D",     lcsm_rwkv4_eos_states,         lcsm_rwkv4_eos_mixer,        LCSM_CHANNEL_RWKV,  LCSM_BLOCK_NORM_LAYER, true,  lcsm_rwkv4_eos_bare},
-    {"cosformer",        LA,     "v",       "relu(k)", "exp(i theta)",       "relu(q)","x", "2 k d",   lcsm_cosformer_states,         lcsm_cosformer_mixer,        LCSM_CHANNEL_GLU,   LCSM_BLOCK_NORM_LAYER, false, NULL},
-    {"lrpe",             LA,     "v",       "k",       "exp(i theta_a)",     "q",      "x", "2 k d",   lcsm_lrpe_states,              lcsm_lrpe_mixer,             LCSM_CHANNEL_GLU,   LCSM_BLOCK_NORM_LAYER, false, NULL},
-    {"gla",              LA,     "v",       "k",       "g_t 1^T",            "q",      "x", "k d",     lcsm_gla_states,               lcsm_gla_mixer,              LCSM_CHANNEL_GLU,   LCSM_BLOCK_NORM_RMS, false, NULL},
-    {"gateloop",         LA,     "v",       "k",       "g_t exp(i b_t) 1^T", "q",      "x", "2 k d",   lcsm_gateloop_states,          lcsm_gateloop_mixer,         LCSM_CHANNEL_GLU,   LCSM_BLOCK_NORM_RMS, false, NULL},
-    {"dur",              FW,     "v",       "k",       "g_t h_t^T",          "q",      "x", "k d",     lcsm_dur_states,               lcsm_dur_mixer,              LCSM_CHANNEL_GLU,   LCSM_BLOCK_NORM_LAYER, false, NULL},
-    {"gfw",              FW,     "h v",     "g k",     "1 - g_t h_t^T",      "q",      "x", "k d",     lcsm_gfw_states,               lcsm_gfw_mixer,              LCSM_CHANNEL_GLU,   LCSM_BLOCK_NORM_LAYER, false, NULL},
-    {"hgrn",             RNN,    "c",       "1 - l_t", "l_t exp(i theta)",   "gate",   "x", "2 D",     lcsm_hgrn_states,              lcsm_hgrn_mixer,             LCSM_CHANNEL_GLU,   LCSM_BLOCK_NORM_LAYER, false, NULL},
-    {"lrn",              RNN,    "c",       "1 - g_t", "g_t",                "1",      "x", "D",       lcsm_lrn_states,               lcsm_lrn_mixer,              LCSM_CHANNEL_GLU,   LCSM_BLOCK_NORM_LAYER, false, NULL},
-    {"fwp",              FW,     "v",       "beta k",  "I - beta k k^T",     "q",      "@", "k d",     lcsm_fwp_states,               lcsm_fwp_mixer,              LCSM_CHANNEL_GLU,   LCSM_BLOCK_NORM_LAYER, false, NULL},
-    {"m1",               FW,     "v",       "k",       "I - k k^T",          "q",      "@", "k d",     lcsm_m1_states,                NULL,                        LCSM_CHANNEL_GLU,   LCSM_BLOCK_NORM_LAYER, false, NULL},
-    {"m2",               FW,     "v",       "k",       "I - k b^T",          "q",      "@", "k d",     lcsm_m2_states,                NULL,                        LCSM_CHANNEL_GLU,   LCSM_BLOCK_NORM_LAYER, false, NULL},
-    {"m3",               FW,     "v",       "k",       "I - diag(k)",        "q",      "x", "k d",     lcsm_m3_states,                NULL,                        LCSM_CHANNEL_GLU,   LCSM_BLOCK_NORM_LAYER, false, NULL},
-    {"code",             "EOS",  "x",       "by code", "by code",            "by code","x", "k D",     lcsm_code_build,               NULL,                        LCSM_CHANNEL_GLU,   LCSM_BLOCK_NORM_LAYER, false, NULL},
-    {"custom",           "EOS",  "x",       "by keys", "by keys",            "by keys","x", "k D",     lcsm_code_build,               NULL,                        LCSM_CHANNEL_GLU,   LCSM_BLOCK_NORM_LAYER, false, NULL},
-    {"attention",        "softmax attention", "v", "k", "-",                 "q",      "-", "T 2 D",   NULL,                          lcsm_attention_mixer,        LCSM_CHANNEL_GLU,   LCSM_BLOCK_NORM_RMS, false, NULL},
+/*   name                family  input      expand     oscillation           shrink    psi  memory     states                         native                       channel             norm                  embed norm, bare, reads */
+    {"s4",               SSM,    "u",       "B_bar",   "A_bar (k k)",        "C",      "@", "N D",     NULL,                          lcsm_s4_mixer,               LCSM_CHANNEL_GLU,   LCSM_BLOCK_NORM_LAYER, false, lcsm_s4_bare, "s4_kind s4_init state_size"},
+    {"s4d",              SSM,    "u",       "1",       "exp(dt A)",          "C B_bar","x", "N D",     lcsm_s4d_states,               lcsm_s4d_mixer,              LCSM_CHANNEL_GLU,   LCSM_BLOCK_NORM_LAYER, false, NULL, "s4_init state_size"},
+    {"s5",               SSM,    "1",       "B_bar u", "exp(dt L) 1^T",      "C",      "x", "2 P",     NULL,                          lcsm_s5_mixer,               LCSM_CHANNEL_GLU,   LCSM_BLOCK_NORM_LAYER, false, lcsm_s5_bare, "disc state_size"},
+    {"s5-table",         SSM,    "x",       "E",       "exp(-a + i b) 1^T",  "S",      "x", "2 k d",   lcsm_s5_table_states,          NULL,                        LCSM_CHANNEL_GLU,   LCSM_BLOCK_NORM_LAYER, false, NULL, "state_size"},
+    {"dss",              SSM,    "u",       "1",       "exp(dt_b L_a)",      "W",      "x", "2 N D",   lcsm_dss_states,               lcsm_dss_mixer,              LCSM_CHANNEL_GLU,   LCSM_BLOCK_NORM_LAYER, false, NULL, "dss_kind state_size"},
+    {"tnn",              CONV,   "v",       "b",       "g exp(-2 pi i j/m)", "1",      "x", "n 3D",    NULL,                          lcsm_tnn_mixer,              LCSM_CHANNEL_GLU,   LCSM_BLOCK_NORM_SIMPLE, false, lcsm_tnn_bare, "rank inner_ratio rpe_layers"},
+    {"linear-attention", LA,     "v",       "f(k)",    "1",                  "f(q)",   "x", "k d",     lcsm_linear_attention_states,  lcsm_linear_attention_mixer, LCSM_CHANNEL_GLU,   LCSM_BLOCK_NORM_LAYER, false, NULL, HEADS " denominator"},
+    {"tnl",              LA,     "v",       "silu(k)", "lambda_h",           "silu(q)","x", "k d",     lcsm_tnl_states,               lcsm_tnl_mixer,              LCSM_CHANNEL_SGLU,  LCSM_BLOCK_NORM_SIMPLE, false, NULL, HEADS},
+    {"retnet",           LA,     "v",       "rot(k)",  "gamma_h",            "rot(q)", "x", "k d",     lcsm_retnet_states,            lcsm_retnet_mixer,           LCSM_CHANNEL_GLU,   LCSM_BLOCK_NORM_RMS, false, NULL, HEADS " rotation value_ratio"},
+    {"mamba",            SSM,    "dt u",    "B_t",     "exp(dt_t A)",        "C_t",    "x", "N 2D",    lcsm_mamba_states,             lcsm_mamba_mixer,            LCSM_CHANNEL_NONE,  LCSM_BLOCK_NORM_RMS, false, NULL, "rank state_size conv_width conv_bias proj_bias inner_ratio"},
+    {"rwkv4",            RNN,    "v",       "exp(k)",  "exp(-w)",            "r",      "x", "5 D",     NULL,                          lcsm_rwkv4_mixer,            LCSM_CHANNEL_RWKV,  LCSM_BLOCK_NORM_LAYER, true,  NULL, "value_ratio"},
+    {"rwkv4-eos",        RNN,    "v",       "exp(k)",  "exp(-w)",            "r",      "x", "3 D",     lcsm_rwkv4_eos_states,         lcsm_rwkv4_eos_mixer,        LCSM_CHANNEL_RWKV,  LCSM_BLOCK_NORM_LAYER, true,  lcsm_rwkv4_eos_bare, "value_ratio"},
+    {"cosformer",        LA,     "v",       "relu(k)", "exp(i theta)",       "relu(q)","x", "2 k d",   lcsm_cosformer_states,         lcsm_cosformer_mixer,        LCSM_CHANNEL_GLU,   LCSM_BLOCK_NORM_LAYER, false, NULL, HEADS " denominator"},
+    {"lrpe",             LA,     "v",       "k",       "exp(i theta_a)",     "q",      "x", "2 k d",   lcsm_lrpe_states,              lcsm_lrpe_mixer,             LCSM_CHANNEL_GLU,   LCSM_BLOCK_NORM_LAYER, false, NULL, HEADS},
+    {"gla",              LA,     "v",       "k",       "g_t 1^T",            "q",      "x", "k d",     lcsm_gla_states,               lcsm_gla_mixer,              LCSM_CHANNEL_GLU,   LCSM_BLOCK_NORM_RMS, false, NULL, HEADS " tau rank"},
+    {"gateloop",         LA,     "v",       "k",       "g_t exp(i b_t) 1^T", "q",      "x", "2 k d",   lcsm_gateloop_states,          lcsm_gateloop_mixer,         LCSM_CHANNEL_GLU,   LCSM_BLOCK_NORM_RMS, false, NULL, HEADS},
+    {"dur",              FW,     "v",       "k",       "g_t h_t^T",          "q",      "x", "k d",     lcsm_dur_states,               lcsm_dur_mixer,              LCSM_CHANNEL_GLU,   LCSM_BLOCK_NORM_LAYER, false, NULL, HEADS " complement"},
+    {"gfw",              FW,     "h v",     "g k",     "1 - g_t h_t^T",      "q",      "x", "k d",     lcsm_gfw_states,               lcsm_gfw_mixer,              LCSM_CHANNEL_GLU,   LCSM_BLOCK_NORM_LAYER, false, NULL, HEADS},
+    {"hgrn",             RNN,    "c",       "1 - l_t", "l_t exp(i theta)",   "gate",   "x", "2 D",     lcsm_hgrn_states,              lcsm_hgrn_mixer,             LCSM_CHANNEL_GLU,   LCSM_BLOCK_NORM_LAYER, false, NULL, "complex"},
+    {"lrn",              RNN,    "c",       "1 - g_t", "g_t",                "1",      "x", "D",       lcsm_lrn_states,               lcsm_lrn_mixer,              LCSM_CHANNEL_GLU,   LCSM_BLOCK_NORM_LAYER, false, NULL, ""},
+    {"fwp",              FW,     "v",       "beta k",  "I - beta k k^T",     "q",      "@", "k d",     lcsm_fwp_states,               lcsm_fwp_mixer,              LCSM_CHANNEL_GLU,   LCSM_BLOCK_NORM_LAYER, false, NULL, HEADS " feature"},
+    {"m1",               FW,     "v",       "k",       "I - k k^T",          "q",      "@", "k d",     lcsm_m1_states,                NULL,                        LCSM_CHANNEL_GLU,   LCSM_BLOCK_NORM_LAYER, false, NULL, HEADS " raw"},
+    {"m2",               FW,     "v",       "k",       "I - k b^T",          "q",      "@", "k d",     lcsm_m2_states,                NULL,                        LCSM_CHANNEL_GLU,   LCSM_BLOCK_NORM_LAYER, false, NULL, HEADS " raw"},
+    {"m3",               FW,     "v",       "k",       "I - diag(k)",        "q",      "x", "k d",     lcsm_m3_states,                NULL,                        LCSM_CHANNEL_GLU,   LCSM_BLOCK_NORM_LAYER, false, NULL, HEADS " raw"},
+    {"code",             "EOS",  "x",       "by code", "by code",            "by code","x", "k D",     lcsm_code_build,               NULL,                        LCSM_CHANNEL_GLU,   LCSM_BLOCK_NORM_LAYER, false, NULL, "expand phase o_init theta_init o_learned tau rank"},
+    {"custom",           "EOS",  "x",       "by keys", "by keys",            "by keys","x", "k D",     lcsm_code_build,               NULL,                        LCSM_CHANNEL_GLU,   LCSM_BLOCK_NORM_LAYER, false, NULL, "expand activation expand.from shrink.from oscillation oscillation.k oscillation.d oscillation.kd phase o_init theta_init o_learned tau"},
+    {"attention",        "softmax attention", "v", "k", "-",                 "q",      "-", "T 2 D",   NULL,                          lcsm_attention_mixer,        LCSM_CHANNEL_GLU,   LCSM_BLOCK_NORM_RMS, false, NULL, "heads"},
 };
 /* clang-format on */
 const size_t LCSM_METHOD_COUNT = COUNT(LCSM_METHODS);
@@ -53,6 +55,24 @@ const lcsm_method *lcsm_method_find(const char *name)
     for (size_t j = 0; j < LCSM_METHOD_COUNT; j++)
         if (strcmp(LCSM_METHODS[j].name, name) == 0) return &LCSM_METHODS[j];
     return NULL;
+}
+
+bool lcsm_method_reads(const lcsm_method *m, const char *key)
+{
+    size_t length = strlen(key);
+    for (const char *at = m->reads == NULL ? "" : m->reads; *at != 0; at += strspn(at, " ")) {
+        size_t word = strcspn(at, " ");
+        if (word == length && strncmp(at, key, length) == 0) return true;
+        at += word;
+    }
+    return false;
+}
+
+bool lcsm_method_owns(const char *key)
+{
+    size_t j = 0;
+    while (j < LCSM_METHOD_COUNT && !lcsm_method_reads(&LCSM_METHODS[j], key)) j++;
+    return j < LCSM_METHOD_COUNT;
 }
 
 const char *lcsm_method_hint(const char *name, char text[LCSM_METHOD_HINT])

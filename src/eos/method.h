@@ -22,12 +22,18 @@ typedef struct {
     /* The bare flavour, where it is not a norm and a projection after the recurrence of the states;
      * NULL: that, or there is none. */
     lcsm_native_fn *bare;
+    /* Of the settings that only some models have, those that this one reads: "heads expand". */
+    const char *reads;
 } lcsm_method;
 
 extern const lcsm_method LCSM_METHODS[];
 extern const size_t      LCSM_METHOD_COUNT;
 
 const lcsm_method *lcsm_method_find(const char *name); /* NULL: no such method */
+
+/* Whether a row's `reads` has the key; whether any row's has, so that it is not for all models. */
+bool lcsm_method_reads(const lcsm_method *m, const char *key);
+bool lcsm_method_owns(const char *key);
 
 /* What would do in the place of a name that is no method's, as the end of a sentence. */
 enum { LCSM_METHOD_HINT = 96 };

@@ -281,8 +281,8 @@ bool lcsm_key_info(const lcsm_key *k, const char *readers, lcsm_setting_info *ou
                               .max      = k->max,
                               .standard = k->standard,
                               .choices  = k->words == NULL ? "" : k->words,
-                              .help     = k->help,
-                              .readers  = readers};
+                              .help     = k->help};
+    (void)snprintf(info.readers, sizeof info.readers, "%s", readers);
     lcsm_sized_fill(out, &info, sizeof info);
     return true;
 }

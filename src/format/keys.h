@@ -70,6 +70,8 @@ double      lcsm_keys_number(const lcsm_keys *keys, const void *settings, const 
 /* Fills what the caller knows of *out, if it is not NULL; false for a NULL key. */
 bool lcsm_key_info(const lcsm_key *key, const char *readers, lcsm_setting_info *out);
 
+enum { LCSM_READERS_SIZE = sizeof((lcsm_setting_info *)NULL)->readers };
+
 /* Whether every number is in its range, every choice one of its words, every text ended: for
  * structs that a program filled by itself. */
 lcsm_status lcsm_keys_check(const lcsm_keys *keys, const void *settings, lcsm_error *err);

@@ -1,6 +1,7 @@
 /* config.c - the table of a model's settings. */
 #include "model/config.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "eos/code.h"
@@ -124,97 +125,68 @@ static bool may_have_channel_mixer(const lcsm_model_config *cfg)
     return cfg->wiring != LCSM_WIRING_MQAR;
 }
 
-#define HEADED                                                                                     \
-    "linear-attention, tnl, retnet, cosformer, lrpe, gla, gateloop, dur, gfw, fwp, m1, m2, m3"
-
-/* Settings that only some models read: the methods of a list, where "code" stands for all codes, or
- * those for which `read` is true. */
+/* Settings whose readers are not a matter of the method. Those of methods stand in their rows. */
 static const struct {
     const char *key, *models;
     bool (*read)(const lcsm_model_config *cfg);
-    bool size; /* for all models of a comparison alike: not refused where it does nothing */
-} OWNED[] = {
-    {"heads", HEADED ", attention", NULL, true},
-    {"expand", HEADED ", code, custom", NULL, true},
-    {"channel_mixer", "the wirings lm and mqar-plain", may_have_channel_mixer, false},
+} OTHERS[] = {
+    {"channel_mixer", "the wirings lm and mqar-plain", may_have_channel_mixer},
     {"hidden", "models with a channel_mixer, which by itself neither mamba nor the wiring mqar has",
-     has_channel_mixer, true},
-    {"activation", "custom", NULL, false},
-    {"expand.from", "custom", NULL, false},
-    {"shrink.from", "custom", NULL, false},
-    {"oscillation", "custom", NULL, false},
-    {"oscillation.k", "custom", NULL, false},
-    {"oscillation.d", "custom", NULL, false},
-    {"oscillation.kd", "custom", NULL, false},
-    {"phase", "code, custom", NULL, false},
-    {"o_init", "code, custom", NULL, false},
-    {"theta_init", "code, custom", NULL, false},
-    {"o_learned", "code, custom", NULL, false},
-    {"tau", "code, custom, gla", NULL, false},
-    {"rank", "code, gla, mamba, tnn", NULL, false},
-    {"denominator", "linear-attention, cosformer", NULL, false},
-    {"complex", "hgrn", NULL, false},
-    {"raw", "m1, m2, m3", NULL, false},
-    {"complement", "dur", NULL, false},
-    {"feature", "fwp", NULL, false},
-    {"s4_kind", "s4", NULL, false},
-    {"s4_init", "s4, s4d", NULL, false},
-    {"dss_kind", "dss", NULL, false},
-    {"disc", "s5", NULL, false},
-    {"state_size", "s4, s4d, s5, s5-table, dss, mamba", NULL, false},
-    {"conv_width", "mamba", NULL, false},
-    {"conv_bias", "mamba", NULL, false},
-    {"proj_bias", "mamba", NULL, false},
-    {"inner_ratio", "mamba, tnn", NULL, false},
-    {"rpe_layers", "tnn", NULL, false},
-    {"rotation", "retnet", NULL, false},
-    {"value_ratio", "retnet, rwkv4, rwkv4-eos", NULL, false},
+     has_channel_mixer},
 };
 
-/* Whether a list, "one, two", has the word. */
-static bool lists(const char *list, const char *word)
+static size_t other(const char *key)
 {
-    size_t length = strlen(word);
-    for (const char *at = list; at != NULL; at = strchr(at, ' ')) {
-        at += *at == ' ';
-        if (strncmp(at, word, length) == 0 && (at[length] == ',' || at[length] == '\0'))
-            return true;
-    }
-    return false;
+    size_t j = 0;
+    while (j < COUNT(OTHERS) && strcmp(OTHERS[j].key, key) != 0) j++;
+    return j;
 }
 
-static bool reads(const lcsm_model_config *cfg, size_t row)
+/* Sizes that a comparison gives to all its models: not refused where they do nothing. */
+static bool is_size(const char *key)
 {
-    return OWNED[row].read != NULL
-             ? OWNED[row].read(cfg)
-             : lists(OWNED[row].models, cfg->code[0] != 0 ? "code" : cfg->method);
+    return strcmp(key, "heads") == 0 || strcmp(key, "expand") == 0 || strcmp(key, "hidden") == 0;
 }
 
-/* The row of a key, or COUNT(OWNED) if every model reads it. */
-static size_t owned(const char *name)
+static bool reads(const lcsm_model_config *cfg, const char *key)
 {
-    const lcsm_key *key = lcsm_keys_find(&LCSM_MODEL_KEYS, name);
-    size_t          row = 0;
-    while (row < COUNT(OWNED) && (key == NULL || strcmp(OWNED[row].key, key->name) != 0)) row++;
-    return row;
+    size_t j = other(key);
+    if (j < COUNT(OTHERS)) return OTHERS[j].read(cfg);
+    const lcsm_method *method = lcsm_method_find(cfg->code[0] != 0 ? "code" : cfg->method);
+    return !lcsm_method_owns(key) || (method != NULL && lcsm_method_reads(method, key));
 }
 
 bool lcsm_model_config_reads(const lcsm_model_config *cfg, const char *key)
 {
-    size_t row = owned(key);
-    return row == COUNT(OWNED) || reads(cfg, row);
+    const lcsm_key *k = lcsm_keys_find(&LCSM_MODEL_KEYS, key);
+    return k == NULL || reads(cfg, k->name);
 }
 
-const char *lcsm_model_config_readers(const char *key)
+/* The names of the methods that read a key, "one, two"; what has no room is "...". */
+static void list_methods(const char *key, char *text, size_t size)
 {
-    size_t row = owned(key);
-    return row == COUNT(OWNED) ? "" : OWNED[row].models;
+    size_t used = 0;
+    for (size_t j = 0; j < LCSM_METHOD_COUNT; j++) {
+        const char *name = LCSM_METHODS[j].name, *comma = used > 0 ? ", " : "";
+        if (!lcsm_method_reads(&LCSM_METHODS[j], key)) continue;
+        bool fits = used + strlen(comma) + strlen(name) + strlen(", ...") < size;
+        used += (size_t)snprintf(text + used, size - used, "%s%s", comma, fits ? name : "...");
+        if (!fits) return;
+    }
+}
+
+void lcsm_model_config_readers(const char *key, char text[LCSM_READERS_SIZE])
+{
+    size_t j = other(key);
+    text[0]  = 0;
+    if (j < COUNT(OTHERS)) (void)snprintf(text, LCSM_READERS_SIZE, "%s", OTHERS[j].models);
+    else list_methods(key, text, LCSM_READERS_SIZE);
 }
 
 void lcsm_model_config_drop_unused(lcsm_model_config *cfg)
 {
-    for (size_t j = 0; j < COUNT(OWNED); j++)
-        if (!reads(cfg, j)) lcsm_keys_reset(&LCSM_MODEL_KEYS, cfg, OWNED[j].key);
+    for (size_t j = 0; j < COUNT(ROWS); j++)
+        if (!reads(cfg, ROWS[j].name)) lcsm_keys_reset(&LCSM_MODEL_KEYS, cfg, ROWS[j].name);
 }
 
 static bool same_model(const lcsm_model_config *a, const lcsm_model_config *b)
@@ -222,25 +194,21 @@ static bool same_model(const lcsm_model_config *a, const lcsm_model_config *b)
     return strcmp(a->code, b->code) == 0 && (a->code[0] != 0 || strcmp(a->method, b->method) == 0);
 }
 
-/* Whether a setting that is not as in `other` does nothing. */
-static bool idles(const lcsm_model_config *cfg, size_t row, const lcsm_model_config *other)
-{
-    const lcsm_key *key = lcsm_keys_find(&LCSM_MODEL_KEYS, OWNED[row].key);
-    return !reads(cfg, row) && !lcsm_key_same(key, cfg, other);
-}
-
 lcsm_status lcsm_model_config_unused(const lcsm_model_config *cfg, const lcsm_model_config *shared,
                                      lcsm_error *err)
 {
     const bool        code = cfg->code[0] != 0;
     lcsm_model_config standard;
+    char              readers[LCSM_READERS_SIZE];
     lcsm_model_config_defaults(&standard);
     if (shared == NULL || same_model(cfg, shared)) shared = &standard;
-    for (size_t j = 0; j < COUNT(OWNED); j++)
-        if (!OWNED[j].size && idles(cfg, j, shared))
-            return lcsm_fail(err, LCSM_ERR_CONFIG, "%s does nothing in %s %s; it is for %s",
-                             OWNED[j].key, code ? "code" : "method", code ? cfg->code : cfg->method,
-                             OWNED[j].models);
+    for (size_t j = 0; j < COUNT(ROWS); j++) {
+        const char *key = ROWS[j].name;
+        if (is_size(key) || reads(cfg, key) || lcsm_key_same(&ROWS[j], cfg, shared)) continue;
+        lcsm_model_config_readers(key, readers);
+        return lcsm_fail(err, LCSM_ERR_CONFIG, "%s does nothing in %s %s; it is for %s", key,
+                         code ? "code" : "method", code ? cfg->code : cfg->method, readers);
+    }
     return LCSM_OK;
 }
 

@@ -17,7 +17,7 @@ void lcsm_model_config_defaults(lcsm_model_config *cfg);
 ptrdiff_t lcsm_model_config_layers(const lcsm_model_config *cfg);
 
 /* Which models read a key, for people; "": all. */
-const char *lcsm_model_config_readers(const char *key);
+void lcsm_model_config_readers(const char *key, char text[LCSM_READERS_SIZE]);
 
 /* Refuses a setting that is not the default and that the model does not read, but for sizes that a
  * comparison gives to all its models. `shared` (or NULL) are settings from which several models

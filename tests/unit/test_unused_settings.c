@@ -160,3 +160,24 @@ TEST(settings_of_a_recipe_are_refused_only_for_the_model_that_it_names)
     recipe.tau = 2;
     assert_int_equal(lcsm_model_config_unused(&cfg, &recipe, NULL), LCSM_OK);
 }
+
+/* A word in the column `reads` that is no key would be read by nobody. */
+TEST(rows_of_the_method_table_read_settings_that_exist)
+{
+    for (size_t j = 0; j < LCSM_METHOD_COUNT; j++) {
+        char words[512];
+        (void)snprintf(words, sizeof words, "%s", LCSM_METHODS[j].reads);
+        for (char *word = strtok(words, " "); word != NULL; word = strtok(NULL, " "))
+            if (lcsm_keys_find(&LCSM_MODEL_KEYS, word) == NULL)
+                fail_msg("%s reads \"%s\", which is no key", LCSM_METHODS[j].name, word);
+    }
+}
+
+TEST(readers_of_a_setting_are_the_rows_that_have_it)
+{
+    lcsm_setting_info info = {.size = sizeof info};
+    assert_true(lcsm_model_config_find("rank", &info));
+    assert_string_equal(info.readers, "tnn, mamba, gla, code");
+    assert_true(lcsm_model_config_find("d_model", &info));
+    assert_string_equal(info.readers, "");
+}
