@@ -119,6 +119,8 @@ endforeach()
 # What the library promises, against what it is.
 add_test(NAME abi/check COMMAND ${PROJECT_SOURCE_DIR}/tests/abi/check.sh $<TARGET_FILE:lcsm>)
 lcsm_test_labels(abi/check)
+add_test(NAME abi/planted COMMAND ${PROJECT_SOURCE_DIR}/tests/abi/planted.sh $<TARGET_FILE:lcsm>)
+lcsm_test_labels(abi/planted)
 
 # What the thread sanitizer needs to have built.
 add_custom_target(lcsm_thread_tests)

@@ -28,6 +28,6 @@ command -v abidiff >/dev/null || {
     exit 0
 }
 tests/abi/stub lcsm/lcsm.h "$folder/liblcsm.so"
-abidiff --no-show-locs --headers-dir2 include tests/abi/lcsm.abi "$folder/liblcsm.so" ||
+abidiff --no-show-locs --harmless tests/abi/lcsm.abi "$folder/liblcsm.so" ||
     differ "the types of the stable functions are not those of tests/abi/lcsm.abi"
 echo "$(grep -c . tests/abi/symbols.txt) functions, as recorded"
