@@ -39,20 +39,21 @@ function(lcsm_compile name)
     set(lcsm_objects ${lcsm_objects} $<TARGET_OBJECTS:${name}> PARENT_SCOPE)
 endfunction()
 
+# lcsm_glob(out patterns...): files of these names, in the folders named and in all below them.
 function(lcsm_glob out)
     list(TRANSFORM ARGN PREPEND ${PROJECT_SOURCE_DIR}/)
-    file(GLOB files CONFIGURE_DEPENDS ${ARGN})
+    file(GLOB_RECURSE files CONFIGURE_DEPENDS ${ARGN})
     set(${out} ${files} PARENT_SCOPE)
 endfunction()
 
 # Kernels: the plain definitions (*_ref.c), the drivers and choosers that exist once for each
 # number type (*_drive.c), the public float operators (*_api.c), those that know no number type
 # (*_plan.c and a few), and the vector code.
-lcsm_glob(kernel_fast src/kernel/*.c src/kernel/*/*.c)
-lcsm_glob(kernel_ref src/kernel/*_ref.c src/kernel/*/*_ref.c)
-lcsm_glob(kernel_drive src/kernel/*_drive.c src/kernel/*/*_drive.c)
-lcsm_glob(kernel_api src/kernel/*/*_api.c)
-lcsm_glob(kernel_once src/kernel/cpu.c src/kernel/context.c src/kernel/*/*_plan.c)
+lcsm_glob(kernel_fast src/kernel/*.c)
+lcsm_glob(kernel_ref src/kernel/*_ref.c)
+lcsm_glob(kernel_drive src/kernel/*_drive.c)
+lcsm_glob(kernel_api src/kernel/*_api.c)
+lcsm_glob(kernel_once src/kernel/cpu.c src/kernel/context.c src/kernel/*_plan.c)
 list(REMOVE_ITEM kernel_fast ${kernel_ref} ${kernel_drive} ${kernel_api} ${kernel_once})
 
 set(plain -ffp-contract=off)
@@ -83,8 +84,8 @@ lcsm_variant(f32_op SOURCES ${kernel_drive} ${kernel_api} ${ops} FLAGS ${plain})
 lcsm_variant(f64_op SOURCES ${kernel_drive} ${ops} FLAGS ${plain})
 
 # Everything else, once.
-lcsm_glob(once src/*/*.c src/*/*/*.c)
-lcsm_glob(not_once src/kernel/*.c src/kernel/*/*.c src/graph/ops/*.c src/check/*_drive.c src/cli/*.c)
+lcsm_glob(once src/*.c)
+lcsm_glob(not_once src/kernel/*.c src/graph/ops/*.c src/check/*_drive.c src/cli/*.c)
 list(REMOVE_ITEM once ${not_once})
 list(APPEND once ${kernel_once})
 include(cmake/experiments.cmake)

@@ -14,7 +14,7 @@
 #include "kernel/cscan/cscan.h"
 #include "kernel/dplr/dplr.h"
 #include "kernel/drop/drop.h"
-#include "kernel/eos/eos_step.h"
+#include "kernel/eos/step/eos_step.h"
 #include "kernel/ew/ew.h"
 #include "kernel/gemm/gemm.h"
 #include "kernel/longconv/longconv.h"

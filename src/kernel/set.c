@@ -1,8 +1,8 @@
 /* set.c - the table of the vector kernels of one variant. */
 #include "kernel/cpu.h"
-#include "kernel/eos/eos_chunk.h"
-#include "kernel/eos/eos_conv.h"
-#include "kernel/eos/eos_scan.h"
+#include "kernel/eos/chunk/eos_chunk.h"
+#include "kernel/eos/conv/eos_conv.h"
+#include "kernel/eos/scan/eos_scan.h"
 #include "kernel/kernels.h"
 #include "kernel/vec.h"
 

@@ -1,7 +1,7 @@
 /* eos_strides.c - the scan form with packed and with scattered operands: equal numbers. */
 #include "eos_strides.h"
 #include "base/rng.h"
-#include "kernel/eos/eos_scan_tile.h"
+#include "kernel/eos/scan/eos_scan_tile.h"
 
 #include <stdlib.h>
 

@@ -4,8 +4,8 @@
  * For each chunk Q, K and P are made once; then, panel by panel of columns, V is packed, Y is
  * written and M goes to the chunk's end, all of it in the first-level cache.
  */
-#include "kernel/eos/eos_chunk.h"
-#include "kernel/eos/eos_chunk_bwd.h"
+#include "kernel/eos/chunk/eos_chunk.h"
+#include "kernel/eos/chunk/eos_chunk_bwd.h"
 
 typedef R_(lcsm_eos_seq) seq;
 

@@ -1,6 +1,6 @@
 /*
- * kernel/eos/eos_chunk.h - the chunked form, also that of the delta rule: matrix products over
- * runs of steps. What the files of this form share.
+ * kernel/eos/chunk/eos_chunk.h - the chunked form, also that of the delta rule: matrix products
+ * over runs of steps. What the files of this form share.
  *
  * Frame. In a chunk that starts with the memory M, everything is written relative to its start.
  * With A_r, B_r, F_r the sums of the row logs, column logs and row phases over its steps up to

@@ -6,7 +6,7 @@
  * and each head finds its rows in the cache. Steps from T on are those of the sequence that
  * follows in memory, which is the next one as a rule.
  */
-#include "kernel/eos/eos_chunk.h"
+#include "kernel/eos/chunk/eos_chunk.h"
 
 typedef R_(lcsm_view)          view;
 typedef R_(lcsm_eos_seq)       seq;

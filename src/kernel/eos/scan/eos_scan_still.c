@@ -8,7 +8,7 @@
  * order that is what n exact steps would have given it. What came in during the block has seen
  * fewer of them, and a small o leaves nothing else: drift is taken times |o|^16, of half a block.
  */
-#include "kernel/eos/eos_scan_tile.h"
+#include "kernel/eos/scan/eos_scan_tile.h"
 
 #if !LCSM_REAL_IS_DOUBLE
 

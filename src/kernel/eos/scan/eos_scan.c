@@ -8,7 +8,7 @@
  * Three vector operations an element, so two thirds of the arithmetic peak by useful work (two
  * multiply-adds) is the limit where o costs nothing.
  */
-#include "kernel/eos/eos_scan_tile.h"
+#include "kernel/eos/scan/eos_scan_tile.h"
 
 /* n steps of a real tile of R x NV vectors, its rows m_k apart. e and s are numbers for each row,
  * or tiles; o comes from memory or is made here, exp(b c). */

@@ -1,5 +1,5 @@
 /* eos_step.c - one step, row by row; a complex memory lies in pairs of lanes. */
-#include "kernel/eos/eos_step.h"
+#include "kernel/eos/step/eos_step.h"
 #include "kernel/vec.h"
 
 /* What the elements of a row share: o as a and the factor of the neighbour in a pair; e; s. */

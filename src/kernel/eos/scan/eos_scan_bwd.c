@@ -13,7 +13,7 @@
  * Sums over columns stay vectors until all strips of a group are done; sums over rows stay in
  * buffers until all tiles are.
  */
-#include "kernel/eos/eos_scan_tile.h"
+#include "kernel/eos/scan/eos_scan_tile.h"
 
 /* ---- real tiles -------------------------------------------------------------------------- */
 

@@ -8,8 +8,8 @@
  * o (eos_conv_power.h): g_K gives those of s, e and o; g_y those of s, m_0 and o; g_m_T the rest.
  * The tape holds m_0, and no more.
  */
-#include "kernel/eos/eos_conv.h"
-#include "kernel/eos/eos_conv_power.h"
+#include "kernel/eos/conv/eos_conv.h"
+#include "kernel/eos/conv/eos_conv_power.h"
 #include "kernel/longconv/longconv.h"
 
 typedef struct {

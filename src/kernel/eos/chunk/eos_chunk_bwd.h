@@ -1,7 +1,9 @@
-/* kernel/eos/eos_chunk_bwd.h - the backward pass of the chunked form; eos.h has the contract. */
+/*
+ * kernel/eos/chunk/eos_chunk_bwd.h - the backward pass of the chunked form; eos.h has the contract.
+ */
 #ifndef LCSM_KERNEL_EOS_CHUNK_BWD_H
 #define LCSM_KERNEL_EOS_CHUNK_BWD_H
-#include "kernel/eos/eos_chunk.h"
+#include "kernel/eos/chunk/eos_chunk.h"
 
 /* What reads the memory: q with the gradient Z of its outputs, and with erase also N with that
  * of its outputs N M + L U, which is the gradient X of U. */

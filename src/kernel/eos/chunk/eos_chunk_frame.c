@@ -2,7 +2,7 @@
  * eos_chunk_frame.c - the operands in the frame of a chunk, and the memory in panels.
  * eos_chunk.h has the equations.
  */
-#include "kernel/eos/eos_chunk.h"
+#include "kernel/eos/chunk/eos_chunk.h"
 
 typedef R_(lcsm_view)    view;
 typedef R_(lcsm_eos_seq) seq;

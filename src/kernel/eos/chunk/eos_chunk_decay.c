@@ -2,7 +2,7 @@
  * eos_chunk_decay.c - the decays of the chunked form: how long a chunk may be, and what its first
  * step does to the memory. eos_chunk.h has the equations.
  */
-#include "kernel/eos/eos_chunk.h"
+#include "kernel/eos/chunk/eos_chunk.h"
 #include "kernel/eos/eos_still.h"
 
 typedef R_(lcsm_view)     view;

@@ -4,7 +4,7 @@
  * A factor without T gets the sum over the steps, one without D the sum over columns, one without
  * K the sum over rows. z = u w gets the gradient of log o times d log o / dz.
  */
-#include "kernel/eos/eos_scan_tile.h"
+#include "kernel/eos/scan/eos_scan_tile.h"
 
 /* ---- sums of a buffer (n, R, W) with steps g.t apart ---------------------------------------- */
 

@@ -17,7 +17,7 @@
  * cell is several chunks, their starts are recomputed in groups, so that only about 2 sqrt(C)
  * memories are held.
  */
-#include "kernel/eos/eos_chunk_bwd.h"
+#include "kernel/eos/chunk/eos_chunk_bwd.h"
 
 typedef R_(lcsm_eos_seq)       seq;
 typedef R_(lcsm_eos_seq_grads) grads;

@@ -7,7 +7,7 @@
  * L is strictly lower. Tile by tile, the other tiles' part is a product in registers; what is
  * left inside the tile is substituted row by row.
  */
-#include "kernel/eos/eos_chunk.h"
+#include "kernel/eos/chunk/eos_chunk.h"
 
 /* Row r of X gains a[j * stride] times row j, for j = from .. to - 1. */
 static void substitute(real *X, ptrdiff_t r, const real *a, ptrdiff_t stride, ptrdiff_t from,

@@ -1,5 +1,5 @@
 /* eos_scan_pack.c - operands of the scan form as tiles, rows and columns. */
-#include "kernel/eos/eos_scan_tile.h"
+#include "kernel/eos/scan/eos_scan_tile.h"
 
 /* ---- the plan ---------------------------------------------------------------------------- */
 

@@ -4,7 +4,7 @@
  * The buffer (n, R, W) is filled in stages, one for each kind of factor that changes with time:
  * the first writes, the others multiply. The static factors come last, as one tile.
  */
-#include "kernel/eos/eos_scan_tile.h"
+#include "kernel/eos/scan/eos_scan_tile.h"
 
 /* ---- the generated factor ---------------------------------------------------------------- */
 

@@ -22,8 +22,8 @@
  */
 #ifndef LCSM_KERNEL_EOS_SCAN_TILE_H
 #define LCSM_KERNEL_EOS_SCAN_TILE_H
-#include "kernel/eos/eos_scan.h"
 #include "kernel/eos/eos_still.h"
+#include "kernel/eos/scan/eos_scan.h"
 #include "kernel/vec.h"
 
 /* A loop over a small constant count. */

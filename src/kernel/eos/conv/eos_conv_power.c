@@ -4,7 +4,7 @@
  * Powers run by multiplication over a few steps and start again from exp(l log o), which is
  * evaluated in double: so their error does not grow with l.
  */
-#include "kernel/eos/eos_conv_power.h"
+#include "kernel/eos/conv/eos_conv_power.h"
 
 #include <math.h>
 

@@ -25,7 +25,7 @@
  * sum_t (t - (n - 1)/2) (...)_t + E (n - 1)/2 + F (n + 1)/2. F is the E of the chunk before, which
  * comes next.
  */
-#include "kernel/eos/eos_chunk_bwd.h"
+#include "kernel/eos/chunk/eos_chunk_bwd.h"
 
 typedef R_(lcsm_out)     out;
 typedef R_(lcsm_eos_seq) seq;

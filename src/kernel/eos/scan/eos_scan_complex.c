@@ -1,5 +1,5 @@
 /* eos_scan_complex.c - the steps of a complex memory, tiles of R rows and one vector. */
-#include "kernel/eos/eos_scan_tile.h"
+#include "kernel/eos/scan/eos_scan_tile.h"
 
 VEC_INLINE vec part(const track *row, const real *tile, ptrdiff_t t, ptrdiff_t r)
 {

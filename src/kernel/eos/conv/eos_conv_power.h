@@ -6,7 +6,7 @@
  */
 #ifndef LCSM_KERNEL_EOS_CONV_POWER_H
 #define LCSM_KERNEL_EOS_CONV_POWER_H
-#include "kernel/eos/eos_scan_tile.h"
+#include "kernel/eos/scan/eos_scan_tile.h"
 #include "kernel/vecpair.h"
 
 typedef struct {
