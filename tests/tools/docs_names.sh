@@ -64,6 +64,13 @@ for page in pages:
         if public not in words and not new_file(public):
             problems.append(f"{name}: {public} is not in the code")
 
+# ---- the ops of docs/add-a-method.md ----
+
+ops = set(re.findall(r"X\((\w+)\)", (root / "src/graph/op.h").read_text().split("LCSM_OP_LIST(X)")[1].split("/*")[0]))
+listed = set(re.findall(r"^\| `(\w+)` \|", (root / "docs/add-a-method.md").read_text(), re.M))
+for op in sorted(ops ^ listed):
+    problems.append(f"docs/add-a-method.md: the op {op} is " + ("not listed" if op in ops else "not in LCSM_OP_LIST"))
+
 # ---- comments of headers ----
 
 for header in sorted(root.glob("src/**/*.h")) + sorted(root.glob("include/**/*.h")):
