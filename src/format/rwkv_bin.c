@@ -29,7 +29,8 @@ static lcsm_status read_header(lcsm_rwkv_bin *b, const unsigned char *data, size
         return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: %zu bytes, want a header of 24", b->label,
                          size);
     if ((uint32_t)int_at(data, 0) != MAGIC)
-        return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: magic 0x%08x, want 0x%08x", b->label,
+        return lcsm_fail(err, LCSM_ERR_FORMAT,
+                         "%s is not a rwkv.cpp file: magic 0x%08x, want 0x%08x", b->label,
                          (unsigned)int_at(data, 0), (unsigned)MAGIC);
     b->version = int_at(data, 1);
     if (b->version != 100 && b->version != 101)

@@ -134,17 +134,29 @@ cleanup:
     return lcsm_file_fault(st, err);
 }
 
-/* What to say about a folder that has neither file. */
+/* Weights of PyTorch, which the folder may have instead. */
+static const char *const PICKLES[] = {"pytorch_model.bin", "pytorch_model.bin.index.json"};
+
+static bool has(const char *folder, const char *name)
+{
+    char path[LCSM_PATH_MAX];
+    return lcsm_path_join(path, folder, name, NULL) == LCSM_OK && lcsm_path_exists(path);
+}
+
+/* What to say about a folder that has neither file. A long path is shown by its end. Tied weights
+ * share memory, which save_file refuses: hence clone(). */
 static lcsm_status nothing_there(const char *folder, lcsm_error *err)
 {
-    char       pickle[LCSM_PATH_MAX];
-    lcsm_error ignored;
-    if (lcsm_path_join(pickle, folder, "pytorch_model.bin", &ignored) == LCSM_OK
-        && lcsm_path_exists(pickle))
-        return lcsm_fail(err, LCSM_ERR_FORMAT,
-                         "%s is a pickle, which is never read; in Python: "
-                         "safetensors.torch.save_file(torch.load(...), \"%s\")",
-                         pickle, SINGLE);
+    enum { SHOWN = 40 };
+    size_t      n   = strlen(folder);
+    const char *end = n > SHOWN ? folder + n - SHOWN : folder;
+    for (size_t j = 0; j < COUNT(PICKLES); j++)
+        if (has(folder, PICKLES[j]))
+            return lcsm_fail(err, LCSM_ERR_FORMAT,
+                             "%s%s has PyTorch pickles, which are not read; in Python: "
+                             "safetensors.torch.save_file({k: v.clone().contiguous() for k, v in "
+                             "torch.load(FILE).items()}, \"%s\")",
+                             n > SHOWN ? "..." : "", end, SINGLE);
     return lcsm_fail(err, LCSM_ERR_IO, "%s has neither %s nor %s", folder, SINGLE, INDEX);
 }
 

@@ -24,27 +24,21 @@ static const struct {
 };
 
 /* Settings that would change the arithmetic. */
-static const char *const REFUSED[] = {"attn", "attnres_block_size", "quantization_config"};
+static const struct {
+    const char *key, *means;
+} REFUSED[] = {
+    {"attn", "a hybrid model with attention layers"},
+    {"attnres_block_size", "a model with attention over residuals"},
+    {"quantization_config", "a quantised model"},
+};
 
 static lcsm_status check_refused(const lcsm_import_source *src, lcsm_error *err)
 {
     for (size_t j = 0; j < COUNT(REFUSED); j++)
-        if (json_object_get(src->config, REFUSED[j]) != NULL)
-            return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: %s is set, which is not supported",
-                             src->place, REFUSED[j]);
+        if (json_object_get(src->config, REFUSED[j].key) != NULL)
+            return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: %s is set: %s is not supported", src->place,
+                             REFUSED[j].key, REFUSED[j].means);
     return LCSM_OK;
-}
-
-static lcsm_status unsupported(const lcsm_import_source *src, const char *what, const char *name,
-                               lcsm_error *err)
-{
-    char   known[120] = "";
-    size_t used       = 0;
-    for (size_t j = 0; j < COUNT(ARCHITECTURES); j++)
-        used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", j == 0 ? "" : ", ",
-                                 ARCHITECTURES[j].architecture);
-    return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: unsupported %s \"%.40s\"; supported are %s",
-                     src->place, what, name, known);
 }
 
 /* The first of "architectures", or NULL; not a text is an error. */
@@ -59,6 +53,12 @@ static lcsm_status read_architecture(const char **out, const lcsm_import_source 
     return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: architectures is not a list of texts", src->place);
 }
 
+/* The original package writes no name, but always these. */
+static bool is_original_mamba(const json_t *config)
+{
+    return json_object_get(config, "n_layer") != NULL && json_object_get(config, "d_model") != NULL;
+}
+
 static lcsm_status choose(lcsm_import_fn **out, const lcsm_import_source *src, lcsm_error *err)
 {
     const char *architecture, *type = NULL;
@@ -67,19 +67,24 @@ static lcsm_status choose(lcsm_import_fn **out, const lcsm_import_source *src, l
     if (st != LCSM_OK) return st;
     if (model_type != NULL && (type = json_string_value(model_type)) == NULL)
         return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: model_type is not a text", src->place);
-    if (architecture == NULL && type == NULL && json_object_get(src->config, "n_layer") != NULL) {
+    if (architecture == NULL && type == NULL) {
         *out = lcsm_import_mamba_original;
-        return LCSM_OK;
+        if (is_original_mamba(src->config)) return LCSM_OK;
+        return lcsm_import_unsupported(src->place, NULL, NULL, err);
     }
-    if (architecture == NULL) return unsupported(src, "architecture", "(none)", err);
     for (size_t j = 0; j < COUNT(ARCHITECTURES); j++) {
-        if (strcmp(ARCHITECTURES[j].architecture, architecture) != 0) continue;
+        if (strcmp(architecture != NULL ? ARCHITECTURES[j].architecture
+                                        : ARCHITECTURES[j].model_type,
+                   architecture != NULL ? architecture : type)
+            != 0)
+            continue;
         if (type != NULL && strcmp(ARCHITECTURES[j].model_type, type) != 0)
-            return unsupported(src, "model_type", type, err);
+            return lcsm_import_unsupported(src->place, "model_type", type, err);
         *out = ARCHITECTURES[j].import;
         return LCSM_OK;
     }
-    return unsupported(src, "architecture", architecture, err);
+    return lcsm_import_unsupported(src->place, architecture != NULL ? "architecture" : "model_type",
+                                   architecture != NULL ? architecture : type, err);
 }
 
 /* ---- what importers share --------------------------------------------------------------- */
@@ -415,6 +420,7 @@ static lcsm_status import_folder(lcsm_import_source *src, const char *from, cons
     lcsm_file       tokenizer = {0};
     lcsm_import_fn *import    = NULL;
     char            path[LCSM_PATH_MAX];
+    LCSM_TRY(lcsm_import_check_folder(from, err));
     LCSM_TRY(lcsm_path_join(path, from, LCSM_RUN_CONFIG, err));
     LCSM_TRY(lcsm_json_doc_read(&doc, path, LCSM_JSON_CONFIG_SIZE, err));
     lcsm_json root = lcsm_json_root(&doc);
@@ -423,8 +429,8 @@ static lcsm_status import_folder(lcsm_import_source *src, const char *from, cons
     src->place  = path;
     src->config = doc.root;
     drop_nulls(src->config);
-    LCSM_TRY(check_refused(src, err));
     LCSM_TRY(choose(&import, src, err));
+    LCSM_TRY(check_refused(src, err));
     LCSM_TRY(lcsm_weights_open(&weights, from, 0, err));
     LCSM_TRY(read_tokenizer(&tokenizer, from, err));
     if (weights.warning.status != LCSM_OK)
@@ -446,6 +452,7 @@ static lcsm_status import_bin(lcsm_import_source *src, const char *from, const c
 {
     lcsm_status   st;
     lcsm_rwkv_bin bin = {0};
+    LCSM_TRY(lcsm_import_check_file(from, err));
     LCSM_TRY(lcsm_rwkv_bin_open(&bin, from, err));
     src->bin   = &bin;
     src->label = from;

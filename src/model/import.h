@@ -71,4 +71,13 @@ size_t lcsm_import_find(const lcsm_import_source *src, const char *name);
 lcsm_status lcsm_import_head(lcsm_import_source *src, const char *embedding, const char *head,
                              bool says_tied, bool *tied, lcsm_error *err);
 
+/* Files and folders that are not imported: an error that says what they are and what to do. _file
+ * passes files of rwkv.cpp, _folder those with a config, _rwkv4 tensors that no later RWKV has.
+ * _unsupported always fails; value NULL: the config does not name its model. */
+lcsm_status lcsm_import_check_file(const char *path, lcsm_error *err);
+lcsm_status lcsm_import_check_folder(const char *folder, lcsm_error *err);
+lcsm_status lcsm_import_check_rwkv4(const lcsm_import_source *src, lcsm_error *err);
+lcsm_status lcsm_import_unsupported(const char *place, const char *key, const char *value,
+                                    lcsm_error *err);
+
 #endif

@@ -220,8 +220,10 @@ lcsm_status lcsm_import_mamba_original(lcsm_import_plan *out, lcsm_import_source
         LCSM_TRY(lcsm_fail(err, LCSM_ERR_FORMAT, "%s: ssm_cfg is not an object", src->place));
     LCSM_TRY(lcsm_import_keys(src, cfg != NULL ? cfg : empty, &SSM_KEYS, IGNORED, &ssm, err));
     if (strcmp(ssm.layer, "Mamba1") != 0)
-        LCSM_TRY(lcsm_fail(err, LCSM_ERR_FORMAT, "%s: ssm_cfg.layer is \"%.40s\", want \"Mamba1\"",
-                           src->place, ssm.layer));
+        LCSM_TRY(
+            lcsm_fail(err, LCSM_ERR_FORMAT,
+                      "%s: ssm_cfg.layer is \"%.40s\", which is not supported; want \"Mamba1\"",
+                      src->place, ssm.layer));
     ssm.vocab    = (s.vocab + s.pad_vocab - 1) / s.pad_vocab * s.pad_vocab;
     ssm.hidden   = s.hidden;
     ssm.layers   = s.layers;

@@ -112,6 +112,7 @@ lcsm_status lcsm_import_rwkv4(lcsm_import_plan *out, lcsm_import_source *src, lc
 {
     settings    s = {0};
     lcsm_status st;
+    LCSM_TRY(lcsm_import_check_rwkv4(src, err));
     LCSM_TRY(lcsm_import_keys(src, src->config, &KEYS, IGNORED, &s, err));
     set_config(&out->cfg, &s);
     LCSM_TRY(lcsm_import_head(src, RULES[0].theirs, "head.weight", s.tied, &out->cfg.tied, err));
@@ -128,6 +129,8 @@ lcsm_status lcsm_import_rwkv_bin(lcsm_import_plan *out, lcsm_import_source *src,
 {
     static const char key[] = "blocks.0.ffn.key.weight";
     size_t            at    = lcsm_import_find(src, key);
+    lcsm_status       st    = lcsm_import_check_rwkv4(src, err);
+    if (st != LCSM_OK) return st;
     if (at == SIZE_MAX || src->list[at].rank != 2)
         return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: tensor %s is missing or not a matrix",
                          src->label, key);

@@ -367,16 +367,19 @@ TEST(import_names_the_key_that_does_not_fit)
         {HF ", \"attnres_block_size\": 4}", LCSM_ERR_FORMAT, "attnres_block_size is set"},
         {HF ", \"quantization_config\": {}}", LCSM_ERR_FORMAT, "quantization_config is set"},
         {"{\"architectures\": [\"MambaForCausalLM\"], \"model_type\": \"falcon_mamba\"}",
-         LCSM_ERR_FORMAT, "unsupported model_type \"falcon_mamba\""},
+         LCSM_ERR_FORMAT, "model_type \"falcon_mamba\" is not supported"},
         {"{\"architectures\": [\"Rwkv5ForCausalLM\"]}", LCSM_ERR_FORMAT,
-         "unsupported architecture \"Rwkv5ForCausalLM\"; supported are MambaForCausalLM"},
+         "architecture \"Rwkv5ForCausalLM\" is not supported. Supported: Mamba"},
         {"{\"architectures\": 3}", LCSM_ERR_FORMAT, "architectures is not a list"},
-        {"{\"model_type\": \"mamba\"}", LCSM_ERR_FORMAT, "unsupported architecture"},
-        {"{\"n_layer\": 2, \"d_intermediate\": 5}", LCSM_ERR_FORMAT, "d_intermediate"},
-        {"{\"n_layer\": 2, \"attn_layer_idx\": [1]}", LCSM_ERR_FORMAT, "attn_layer_idx"},
-        {"{\"n_layer\": 2, \"ssm_cfg\": {\"layer\": \"Mamba2\"}}", LCSM_ERR_FORMAT,
+        {"{\"model_type\": \"mamba\"}", LCSM_ERR_FORMAT, "embeddings.weight is F32 [16, 8], want"},
+        {"{\"d_model\": 8, \"n_layer\": 2, \"d_intermediate\": 5}", LCSM_ERR_FORMAT,
+         "d_intermediate"},
+        {"{\"d_model\": 8, \"n_layer\": 2, \"attn_layer_idx\": [1]}", LCSM_ERR_FORMAT,
+         "attn_layer_idx"},
+        {"{\"d_model\": 8, \"n_layer\": 2, \"ssm_cfg\": {\"layer\": \"Mamba2\"}}", LCSM_ERR_FORMAT,
          "ssm_cfg.layer is \"Mamba2\""},
-        {"{\"n_layer\": 2, \"ssm_cfg\": 3}", LCSM_ERR_FORMAT, "ssm_cfg is not an object"},
+        {"{\"d_model\": 8, \"n_layer\": 2, \"ssm_cfg\": 3}", LCSM_ERR_FORMAT,
+         "ssm_cfg is not an object"},
         {"[1]", LCSM_ERR_FORMAT, "want an object"},
     };
     for (size_t j = 0; j < sizeof cases / sizeof cases[0]; j++)
@@ -407,7 +410,7 @@ TEST(import_pickles_are_never_read)
         rename(temp_path(&x.f, "model.safetensors"), temp_path(&x.f, "pytorch_model.bin")), 0);
     assert_int_equal(lcsm_import(x.ctx, x.f.path, temp_path(&x.f, "two"), NULL, NULL, &x.err),
                      LCSM_ERR_FORMAT);
-    assert_non_null(strstr(x.err.text, "is a pickle"));
+    assert_non_null(strstr(x.err.text, "has PyTorch pickles"));
     done(&x);
     free(w);
 }
