@@ -1,5 +1,4 @@
 /* file_kind.c - the first bytes of formats, and names that only one family of models has. */
-#define _GNU_SOURCE /* memmem */
 #include "format/file_kind.h"
 
 #include <stdint.h>
@@ -89,16 +88,21 @@ static bool is_safetensors(const unsigned char *data, size_t size)
     return length >= 2 && length <= size - 8 && first_sign(data + 8, (size_t)length) == '{';
 }
 
-static bool holds(const unsigned char *data, size_t size, const char *text)
+/* Where the text is first in the window, or NULL. */
+static const unsigned char *find(const unsigned char *data, size_t size, const char *text)
 {
-    return memmem(data, size < WINDOW ? size : WINDOW, text, strlen(text)) != NULL;
+    size_t               length = strlen(text), room = size < WINDOW ? size : WINDOW;
+    const unsigned char *at = data, *end = data + (room < length ? 0 : room - length + 1);
+    for (; at < end && (at = memchr(at, text[0], (size_t)(end - at))) != NULL; at++)
+        if (memcmp(at, text, length) == 0) return at;
+    return NULL;
 }
 
 static lcsm_file_kind kind_of(const unsigned char *data, size_t size)
 {
     for (size_t j = 0; j < COUNT(MAGICS); j++)
         if (size >= MAGICS[j].size && memcmp(data, MAGICS[j].bytes, MAGICS[j].size) == 0)
-            return MAGICS[j].kind == LCSM_FILE_ZIP && holds(data, size, "/data.pkl")
+            return MAGICS[j].kind == LCSM_FILE_ZIP && find(data, size, "/data.pkl") != NULL
                      ? LCSM_FILE_PICKLE
                      : MAGICS[j].kind;
     if (is_safetensors(data, size)) return LCSM_FILE_SAFETENSORS;
@@ -112,7 +116,7 @@ static void gguf_model(lcsm_file_look *out, const unsigned char *data, size_t si
 {
     static const char    KEY[] = "general.architecture";
     size_t               room  = size < WINDOW ? size : WINDOW;
-    const unsigned char *at    = memmem(data, room, KEY, sizeof KEY - 1);
+    const unsigned char *at    = find(data, size, KEY);
     uint32_t             type;
     uint64_t             length;
     if (at == NULL || (size_t)(data + room - at) < sizeof KEY - 1 + 12) return;
@@ -131,7 +135,7 @@ lcsm_file_look lcsm_file_look_at(const unsigned char *data, size_t size)
     if (out.kind == LCSM_FILE_GGUF) gguf_model(&out, data, size);
     else if (out.kind == LCSM_FILE_PICKLE || out.kind == LCSM_FILE_SAFETENSORS)
         for (size_t j = 0; j < COUNT(FAMILIES) && out.model[0] == '\0'; j++)
-            if (holds(data, size, FAMILIES[j].part))
+            if (find(data, size, FAMILIES[j].part) != NULL)
                 (void)snprintf(out.model, sizeof out.model, "%s", FAMILIES[j].family);
     return out;
 }
