@@ -43,7 +43,7 @@ static lcsm_status read_all(int fd, unsigned char *data, size_t size, const char
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) return lcsm_fail_io(err, path, "read");
         if (got == 0)
-            return lcsm_fail(err, LCSM_ERR_IO, "%s became shorter while it was read", path);
+            return lcsm_fail(err, LCSM_ERR_IO, "%s became shorter while it was being read", path);
         done += (size_t)got;
     }
     return LCSM_OK;
@@ -59,13 +59,13 @@ lcsm_status lcsm_file_read(lcsm_file *out, const char *path, size_t max_size, lc
     *out = (lcsm_file){0};
     LCSM_TRY(open_regular(&fd, &size, path, err));
     if (size > max_size) {
-        st =
-            lcsm_fail(err, LCSM_ERR_IO, "%s has %zu bytes, want at most %zu", path, size, max_size);
+        st = lcsm_fail(err, LCSM_ERR_IO, "%s has %zu bytes; expected at most %zu", path, size,
+                       max_size);
         goto cleanup;
     }
     data = malloc(size + 1);
     if (data == NULL) {
-        st = lcsm_fail(err, LCSM_ERR_MEMORY, "%s: no room for its %zu bytes", path, size);
+        st = lcsm_fail(err, LCSM_ERR_MEMORY, "%s: not enough memory for its %zu bytes", path, size);
         goto cleanup;
     }
     LCSM_TRY(read_all(fd, data, size, path, err));
@@ -176,8 +176,7 @@ lcsm_status lcsm_file_writer_open(lcsm_file_writer *w, const char *path, lcsm_er
     w->fd   = -1;
     w->open = w->in_place = false;
     if (path[0] == '\0')
-        return lcsm_fail(err, LCSM_ERR_ARGUMENT,
-                         "the path of a file to write is \"\", want a name");
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "the name of the output file is empty");
     bool  there    = stat(path, &info) == 0;
     int   standard = there ? standard_of(&info) : -1;
     char *whole    = there ? realpath(path, NULL) : NULL;
@@ -188,8 +187,10 @@ lcsm_status lcsm_file_writer_open(lcsm_file_writer *w, const char *path, lcsm_er
     if (there && (standard >= 0 || !S_ISREG(info.st_mode)))
         return open_in_place(w, path, standard, err);
     if (there && is_open_elsewhere(path, w->path))
-        return lcsm_fail(err, LCSM_ERR_IO, "%s is a file that is open, so it is not replaced",
-                         path);
+        return lcsm_fail(
+            err, LCSM_ERR_IO,
+            "%s is open for reading by this command and cannot be replaced; write to another file",
+            path);
     return open_beside(w, path, err);
 }
 
@@ -205,7 +206,7 @@ lcsm_status lcsm_file_writer_patch(lcsm_file_writer *w, size_t at, const void *d
     lcsm_status st = LCSM_OK;
     off_t       to = (off_t)at;
     if (w->in_place)
-        return lcsm_fail(err, LCSM_ERR_IO, "%s is no file of its own, and this format needs one",
+        return lcsm_fail(err, LCSM_ERR_IO, "%s is not a regular file, which this format requires",
                          w->path);
     if (lseek(w->fd, to, SEEK_SET) != to) return lcsm_fail_io(err, w->path, "go back in");
     LCSM_TRY(lcsm_file_writer_write(w, data, size, err));

@@ -16,7 +16,7 @@ lcsm_status lcsm_path_join(char out[LCSM_PATH_MAX], const char *folder, const ch
 {
     size_t length = strlen(folder);
     if (length == 0)
-        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "the folder of %s is \"\", want a name or .",
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "the folder of %s is empty; expected a name or .",
                          name);
     const char *slash = folder[length - 1] == '/' ? "" : "/";
     int         n     = snprintf(out, LCSM_PATH_MAX, "%s%s%s", folder, slash, name);
@@ -43,7 +43,7 @@ static lcsm_status make_one(const char *path, lcsm_error *err)
     if (mkdir(path, 0777) == 0) return LCSM_OK;
     if (errno != EEXIST) return lcsm_fail_io(err, path, "make");
     if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) return LCSM_OK;
-    return lcsm_fail(err, LCSM_ERR_IO, "%s is there and is not a folder", path);
+    return lcsm_fail(err, LCSM_ERR_IO, "%s exists and is not a folder", path);
 }
 
 lcsm_status lcsm_folder_make(const char *path, lcsm_error *err)
@@ -52,8 +52,8 @@ lcsm_status lcsm_folder_make(const char *path, lcsm_error *err)
     lcsm_status st     = LCSM_OK;
     size_t      length = strlen(path);
     if (length == 0 || length >= sizeof part)
-        return lcsm_fail(err, LCSM_ERR_IO, "a folder's path has %zu bytes, want 1..%d", length,
-                         LCSM_PATH_MAX - 1);
+        return lcsm_fail(err, LCSM_ERR_IO, "the path of a folder has %zu bytes; expected 1 to %d",
+                         length, LCSM_PATH_MAX - 1);
     for (size_t j = 1; j <= length && st == LCSM_OK; j++) {
         bool end = path[j] == '\0' || (path[j] == '/' && path[j - 1] != '/');
         if (!end) continue;
@@ -118,7 +118,8 @@ lcsm_status lcsm_folder_read(lcsm_folder_list *out, const char *path, lcsm_error
     for (struct dirent *e = readdir(folder); e != NULL && st == LCSM_OK; e = readdir(folder)) {
         if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0) continue;
         if (!list_add(out, &capacity, e->d_name))
-            st = lcsm_fail(err, LCSM_ERR_MEMORY, "%s: no room for its list of files", path);
+            st = lcsm_fail(err, LCSM_ERR_MEMORY, "%s: not enough memory for its list of files",
+                           path);
     }
     (void)closedir(folder);
     if (st != LCSM_OK) lcsm_folder_list_free(out);
@@ -135,7 +136,7 @@ void lcsm_folder_list_free(lcsm_folder_list *list)
 
 lcsm_status lcsm_folder_rename(const char *from, const char *to, lcsm_error *err)
 {
-    if (lcsm_path_exists(to)) return lcsm_fail(err, LCSM_ERR_IO, "%s is there already", to);
+    if (lcsm_path_exists(to)) return lcsm_fail(err, LCSM_ERR_IO, "%s already exists", to);
     if (rename(from, to) != 0) return lcsm_fail_io(err, from, "rename");
     return lcsm_folder_sync_above(to, err);
 }

@@ -17,10 +17,10 @@ static const struct {
     [LCSM_ERR_FORMAT]      = {"ERR_FORMAT", "a file does not follow its format"},
     [LCSM_ERR_IO]          = {"ERR_IO", "a file could not be read or written"},
     [LCSM_ERR_SPACE]       = {"ERR_SPACE", "the disk is full"},
-    [LCSM_ERR_MEMORY]      = {"ERR_MEMORY", "memory could not be reserved"},
-    [LCSM_ERR_NUMBER]      = {"ERR_NUMBER", "a number is not finite"},
+    [LCSM_ERR_MEMORY]      = {"ERR_MEMORY", "out of memory"},
+    [LCSM_ERR_NUMBER]      = {"ERR_NUMBER", "a number is NaN or infinite"},
     [LCSM_ERR_UNSUPPORTED] = {"ERR_UNSUPPORTED", "this combination is not supported"},
-    [LCSM_ERR_INTERNAL]    = {"ERR_INTERNAL", "a mistake inside the library"},
+    [LCSM_ERR_INTERNAL]    = {"ERR_INTERNAL", "internal error (please report)"},
 };
 
 const char *lcsm_status_name(lcsm_status status)

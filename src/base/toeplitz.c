@@ -104,7 +104,8 @@ lcsm_status lcsm_toeplitz_convert(size_t n, size_t D, const double *t, double *p
     size_t m = n + 1, K = lcsm_toeplitz_rows(n);
     if (n == 0) return LCSM_OK;
     lcsm_cplx *roots = calloc(m, 5 * sizeof *roots);
-    if (roots == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no memory to convert %zu lags", n);
+    if (roots == NULL)
+        return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory to convert %zu lags", n);
     lcsm_cplx *row = roots + m, *work = roots + 2 * m;
     lcsm_toeplitz_roots(n, roots);
     for (size_t k = 0; k < K; k++) phase[k] = lcsm_toeplitz_phase(n, k);

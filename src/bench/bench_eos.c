@@ -172,7 +172,7 @@ static void write_note(const lcsm_bench_frame *b, const lcsm_eos_run *r, const l
     double read  = bytes / b->best[run][LCSM_RATE_READ];
     *note        = '\0';
     if (row->share < 0.9)
-        (void)snprintf(note, LCSM_BENCH_NAME, "its threads had a processor %.0f %% of the time",
+        (void)snprintf(note, LCSM_BENCH_NAME, "its threads were running %.0f %% of the time",
                        100 * row->share);
     else if (read > 0.25 * row->seconds)
         (void)snprintf(note, LCSM_BENCH_NAME, "reading its %.2f GB once takes %.1f ms",

@@ -88,7 +88,7 @@ static lcsm_status open_batch(bench *b, const lcsm_train_config *cfg, lcsm_error
     b->tokens  = fits ? malloc(bytes) : NULL;
     b->targets = fits ? malloc(bytes) : NULL;
     if (b->tokens == NULL || b->targets == NULL)
-        return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for a batch of tokens");
+        return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for a batch of tokens");
     fill(b, cfg, n);
     b->out->examples          = (double)(cfg->batch_size * cfg->accumulate);
     b->out->tokens_per_update = (double)n;

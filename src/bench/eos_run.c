@@ -116,7 +116,7 @@ lcsm_status lcsm_eos_run_make(lcsm_eos_run *out, const lcsm_eos_case *c, const l
     if (st != LCSM_OK) return st;
     out->arrays = lcsm_block_alloc(bytes);
     if (out->arrays == NULL)
-        st = lcsm_fail(err, LCSM_ERR_MEMORY, "no room for %zu bytes of a case", bytes);
+        st = lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for %zu bytes of a case", bytes);
     else fill(out, &p, &from, grads);
     lcsm_eos_problem_free(&from);
     return st;
@@ -134,7 +134,7 @@ lcsm_status lcsm_eos_run_plan(lcsm_eos_run *r, const lcsm_context *ctx, bool gra
     r->plan[j].ws   = lcsm_block_alloc(fwd > bwd ? fwd : bwd);
     r->plan[j].tape = lcsm_block_alloc(tape);
     if (r->plan[j].ws == NULL || r->plan[j].tape == NULL)
-        return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for %zu bytes of tape", tape);
+        return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for %zu bytes of tape", tape);
     return LCSM_OK;
 }
 

@@ -188,7 +188,8 @@ lcsm_status lcsm_eos_problem_make(lcsm_eos_problem *out, const lcsm_eos_case *c,
     for (int j = 0; j < EOS_OPERANDS; j++) total += p.size[j] = operand_size(&p.plan, j);
     double *next = p.block = calloc(total, sizeof(double));
     if (next == NULL)
-        return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for %zu numbers of a case", total);
+        return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for %zu numbers of a case",
+                         total);
     for (int j = 0; j < EOS_OPERANDS; next += p.size[j++]) p.operand[j] = next;
     p.g_y = next;
     next += p.y_size;
@@ -218,7 +219,8 @@ lcsm_status lcsm_eos_result_make(lcsm_eos_result *out, const lcsm_eos_problem *p
     for (int j = 0; j < EOS_OPERANDS; j++) total += p->size[j];
     double *next = calloc(total, sizeof(double));
     if (next == NULL)
-        return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for %zu numbers of a result", total);
+        return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for %zu numbers of a result",
+                         total);
     *out = (lcsm_eos_result){.block = next, .y = next};
     next += p->y_size;
     out->m_T  = next;

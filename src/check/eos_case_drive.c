@@ -34,7 +34,7 @@ static lcsm_status make(arrays *a, const lcsm_eos_problem *p, size_t tape, size_
     a->tape               = aligned_alloc(LCSM_ALIGN, (tape / LCSM_ALIGN + 1) * LCSM_ALIGN);
     a->ws                 = aligned_alloc(LCSM_ALIGN, (ws / LCSM_ALIGN + 1) * LCSM_ALIGN);
     if (a->block == NULL || a->tape == NULL || a->ws == NULL)
-        return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for a run of %zu numbers", n);
+        return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for a run of %zu numbers", n);
     for (int j = 0; j < EOS_OPERANDS; j++) {
         if (p->size[j] == 0) continue;
         a->x.operand[j] = take(&next, p->size[j], p->operand[j]);

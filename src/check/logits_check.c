@@ -44,7 +44,7 @@ static lcsm_status reserve(record *r, size_t count, size_t known, size_t V, lcsm
     r->count       = count;
     r->known       = known;
     if (r->tokens != NULL && r->want != NULL) return LCSM_OK;
-    (void)lcsm_fail(err, LCSM_ERR_MEMORY, "no room for recorded logits");
+    (void)lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for recorded logits");
     return LCSM_ERR_MEMORY;
 }
 
@@ -82,7 +82,7 @@ static lcsm_status read_json(records *out, const char *file, lcsm_error *err)
     LCSM_TRY(lcsm_json_get_array(&logits, lcsm_json_need(&root, "logits"), count, count, err));
     out->list = calloc(count, sizeof *out->list);
     if (out->list == NULL) {
-        st = lcsm_fail(err, LCSM_ERR_MEMORY, "no room for %s", file);
+        st = lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for %s", file);
         goto cleanup;
     }
     for (; out->count < count; out->count++) {
@@ -110,12 +110,13 @@ static lcsm_status read_floats(records *out, const char *file, const int32_t *to
     LCSM_TRY(lcsm_file_map(&bytes, file, err));
     size_t known = bytes.size / row;
     if (bytes.size % row != 0 || (known != 1 && known != count))
-        LCSM_TRY(lcsm_fail(err, LCSM_ERR_FORMAT,
-                           "%s has %zu bytes, want %zu (one step of %zu logits) or %zu (%zu steps)",
-                           file, bytes.size, row, out->V, row * count, count));
+        LCSM_TRY(
+            lcsm_fail(err, LCSM_ERR_FORMAT,
+                      "%s has %zu bytes; expected %zu (one step of %zu logits) or %zu (%zu steps)",
+                      file, bytes.size, row, out->V, row * count, count));
     out->list = calloc(1, sizeof *out->list);
     if (out->list == NULL) {
-        st = lcsm_fail(err, LCSM_ERR_MEMORY, "no room for %s", file);
+        st = lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for %s", file);
         goto cleanup;
     }
     out->count = 1;
@@ -139,7 +140,7 @@ static lcsm_status compare(lcsm_session *s, const record *r, size_t V, size_t fi
 {
     float      *got = calloc(r->count * V, sizeof *got);
     lcsm_status st  = LCSM_OK;
-    if (got == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for logits");
+    if (got == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for logits");
     lcsm_session_reset(s);
     for (size_t t = 0, n = first; t < r->count; t += n, n = rest) {
         if (n > r->count - t) n = r->count - t;
@@ -189,7 +190,7 @@ static lcsm_status add_rounding(const lcsm_context *plain, const lcsm_model *mod
 {
     double     *x = calloc(2 * r->count * V, sizeof *x), *y = x == NULL ? NULL : x + r->count * V;
     lcsm_status st = LCSM_OK;
-    if (x == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for logits");
+    if (x == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for logits");
     LCSM_TRY(run_graph(plain, model, LCSM_F32, r, V, x, err));
     LCSM_TRY(run_graph(model->ctx, model, LCSM_F64, r, V, y, err));
     for (size_t j = (r->count - r->known) * V; j < r->count * V; j++)
@@ -242,7 +243,7 @@ enum { WHOLE, STEPS, SPLIT, WAYS };
 
 static lcsm_status check_way(const checker *c, lcsm_session *s, int way, lcsm_error *err)
 {
-    static const char *const NAMES[] = {"whole sequences", "token by token", "split in the middle"};
+    static const char *const NAMES[] = {"whole sequences", "token by token", "split in half"};
     const records           *r       = &c->records;
     lcsm_verdict             v       = LCSM_NO_VERDICT;
     double                   worst   = 0;

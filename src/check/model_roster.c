@@ -170,6 +170,6 @@ lcsm_status lcsm_check_models(const lcsm_context *ctx, const char *name,
     }
     const lcsm_method *m = lcsm_method_find(name);
     if (m != NULL) return check_method(&c, m, err);
-    return lcsm_fail(err, LCSM_ERR_ARGUMENT, "\"%s\" is no method%s", name,
+    return lcsm_fail(err, LCSM_ERR_ARGUMENT, "\"%s\" is not a method%s", name,
                      lcsm_method_hint(name, hint));
 }

@@ -113,7 +113,7 @@ static void describe(const lcsm_oracle_review *review, const outcome *all, bool 
     size_t used = strlen(detail);
     if (*review->names != '\0')
         (void)snprintf(detail + used, MAX_DETAIL - used,
-                       "; recorded with too large a step, repeated and extrapolated:%s",
+                       "; recorded with too large a step; repeated and extrapolated:%s",
                        review->names);
 }
 

@@ -17,7 +17,7 @@ void *lcsm_lab_take(lcsm_lab *lab, size_t count, size_t size)
 {
     room *r = calloc(1, sizeof *r + count * size + sizeof(double));
     if (r == NULL) {
-        lcsm_graph_fail(lab->g, LCSM_ERR_MEMORY, "no room for a case");
+        lcsm_graph_fail(lab->g, LCSM_ERR_MEMORY, "not enough memory for a case");
         return NULL;
     }
     r->next   = lab->room;
@@ -66,8 +66,8 @@ ptrdiff_t lcsm_lab_dim(lcsm_lab *lab, const char *name, int axis)
     const lcsm_oracle_array *a = lcsm_lab_array(lab, name);
     if (a == NULL) return 1;
     if (axis < a->rank) return a->dim[axis];
-    lcsm_graph_fail(lab->g, LCSM_ERR_FORMAT, "the input %s has %d axes, want more than %d", name,
-                    a->rank, axis);
+    lcsm_graph_fail(lab->g, LCSM_ERR_FORMAT, "the input %s has %d axes; expected more than %d",
+                    name, a->rank, axis);
     return 1;
 }
 
@@ -194,7 +194,7 @@ double lcsm_lab_number(lcsm_lab *lab, const char *key, double fallback)
     const json_t *value = json_object_get(lab->c->config, key);
     if (json_is_number(value)) return json_number_value(value);
     if (value != NULL || isnan(fallback))
-        lcsm_graph_fail(lab->g, LCSM_ERR_FORMAT, "the setting %s is %s, want a number", key,
+        lcsm_graph_fail(lab->g, LCSM_ERR_FORMAT, "the setting %s is %s; expected a number", key,
                         value == NULL ? "missing" : "something else");
     return isnan(fallback) ? 1 : fallback;
 }
@@ -209,8 +209,8 @@ void lcsm_lab_list(lcsm_lab *lab, const char *key, double *to, size_t count)
 {
     const json_t *list = json_object_get(lab->c->config, key);
     if (json_array_size(list) != count)
-        lcsm_graph_fail(lab->g, LCSM_ERR_FORMAT, "the setting %s has %zu numbers, want %zu", key,
-                        json_array_size(list), count);
+        lcsm_graph_fail(lab->g, LCSM_ERR_FORMAT, "the setting %s has %zu numbers; expected %zu",
+                        key, json_array_size(list), count);
     for (size_t j = 0; j < count; j++) to[j] = json_number_value(json_array_get(list, j));
 }
 
@@ -260,8 +260,8 @@ static const lcsm_oracle_array *output(lcsm_lab *lab, const char *name, size_t c
 {
     const lcsm_oracle_array *a = lcsm_oracle_find(&lab->c->outputs, name);
     if (a == NULL || first + count <= a->numbers) return a;
-    lcsm_graph_fail(lab->g, LCSM_ERR_FORMAT, "the output %s has %zu numbers, it should have %zu",
-                    name, a->numbers, first + count);
+    lcsm_graph_fail(lab->g, LCSM_ERR_FORMAT, "the output %s has %zu numbers; expected %zu", name,
+                    a->numbers, first + count);
     return NULL;
 }
 
@@ -273,8 +273,8 @@ static void add_output(lcsm_lab *lab, const char *name, lcsm_tensor *t, lab_layo
     const lcsm_oracle_array *a = output(lab, name, n, first);
     if (a == NULL) return;
     if (whole && n != a->numbers)
-        lcsm_graph_fail(lab->g, LCSM_ERR_FORMAT,
-                        "the output %s has %zu numbers, it should have %zu", name, a->numbers, n);
+        lcsm_graph_fail(lab->g, LCSM_ERR_FORMAT, "the output %s has %zu numbers; expected %zu",
+                        name, a->numbers, n);
     /* A view cannot be seeded apart from what it is a view of. */
     if (t->kind != LCSM_TENSOR_COMPUTED) t = lcsm_scale(lab->g, t, 1);
     if (t == NULL) return;

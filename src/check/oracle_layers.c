@@ -12,7 +12,7 @@ void lcsm_lab_activation(lcsm_lab *lab)
 {
     double act = lcsm_lab_number(lab, "act", NAN);
     if (!(act >= 0 && act <= LCSM_ACT_SQUARE))
-        lcsm_graph_fail(lab->g, LCSM_ERR_FORMAT, "the setting act is %g, want 0..7", act);
+        lcsm_graph_fail(lab->g, LCSM_ERR_FORMAT, "the setting act is %g; expected 0 to 7", act);
     lcsm_tensor *x = lcsm_lab_in(lab, "x"), *y = lcsm_activate(lab->g, (lcsm_act)act, x);
     lcsm_lab_out(lab, "y", y);
     lcsm_lab_out_derivative(lab, "dydx", y, x);

@@ -31,7 +31,7 @@ static lcsm_status read_shape(lcsm_oracle_array *a, const json_t *shape, const p
         const json_t *n = json_array_get(shape, j);
         if (!json_is_integer(n) || json_integer_value(n) < 0
             || json_integer_value(n) > PTRDIFF_MAX / 16)
-            return bad_array(at, "\"shape\" holds something else than sizes", err);
+            return bad_array(at, "\"shape\" contains something other than sizes", err);
         a->dim[j] = (ptrdiff_t)json_integer_value(n);
         if (!lcsm_size_mul(count, (size_t)a->dim[j], &count) || count > PTRDIFF_MAX / 16)
             return bad_array(at, "the product of \"shape\" overflows", err);
@@ -83,7 +83,7 @@ static lcsm_status read_array(lcsm_oracle_array *a, const json_t *object, const 
     const json_t *data = json_object_get(object, "data");
     *a                 = (lcsm_oracle_array){.name = at->array};
     if (!json_is_object(object) || data == NULL)
-        return bad_array(at, "want an object with \"shape\" and \"data\"", err);
+        return bad_array(at, "expected an object with \"shape\" and \"data\"", err);
     a->is_complex  = json_is_true(json_object_get(object, "complex"));
     lcsm_status st = read_shape(a, json_object_get(object, "shape"), at, err);
     if (st != LCSM_OK) return st;
@@ -91,11 +91,12 @@ static lcsm_status read_array(lcsm_oracle_array *a, const json_t *object, const 
     size_t found = leaves(data);
     if (found != a->numbers)
         return lcsm_fail(err, LCSM_ERR_FORMAT,
-                         "%s: case %s: array %s: \"data\" holds %zu numbers, its shape wants %zu",
+                         "%s: case %s: array %s: \"data\" has %zu numbers; its shape needs %zu",
                          at->path, at->name, at->array, found, a->numbers);
     double *next = a->data = malloc((a->numbers + 1) * sizeof *next);
     if (next == NULL)
-        return lcsm_fail(err, LCSM_ERR_MEMORY, "%s: no room for array %s", at->path, at->array);
+        return lcsm_fail(err, LCSM_ERR_MEMORY, "%s: not enough memory for array %s", at->path,
+                         at->array);
     if (copy_numbers(a, data, 0, &next)) return LCSM_OK;
     return bad_array(at, "\"data\" is not a list of numbers of its shape", err);
 }
@@ -112,7 +113,7 @@ static lcsm_status read_arrays(lcsm_oracle_arrays *out, json_t *object, const ch
                          at.name, what);
     out->list = calloc(n + 1, sizeof *out->list);
     if (out->list == NULL)
-        return lcsm_fail(err, LCSM_ERR_MEMORY, "%s: no room for %zu arrays", at.path, n);
+        return lcsm_fail(err, LCSM_ERR_MEMORY, "%s: not enough memory for %zu arrays", at.path, n);
     json_object_foreach(object, name, value)
     {
         at.array       = name;
@@ -158,7 +159,7 @@ static lcsm_oracle_case *add_case(lcsm_oracle *o, const char *group, const char 
 
 static lcsm_status no_room(const char *path, lcsm_error *err)
 {
-    return lcsm_fail(err, LCSM_ERR_MEMORY, "%s: no room for a case", path);
+    return lcsm_fail(err, LCSM_ERR_MEMORY, "%s: not enough memory for a case", path);
 }
 
 static lcsm_status read_titled(lcsm_oracle *o, const char *path, lcsm_error *err)
@@ -166,7 +167,7 @@ static lcsm_status read_titled(lcsm_oracle *o, const char *path, lcsm_error *err
     const json_t *format = json_object_get(o->document.root, "format");
     const json_t *cases  = json_object_get(o->document.root, "cases");
     if (!json_is_string(format) || strcmp(json_string_value(format), "lcsm-oracle-1") != 0)
-        return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: \"format\" is %s, want lcsm-oracle-1", path,
+        return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: \"format\" is %s; expected lcsm-oracle-1", path,
                          json_is_string(format) ? json_string_value(format) : "no text");
     if (!json_is_array(cases))
         return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: no list \"cases\"", path);
@@ -275,8 +276,8 @@ static lcsm_status read_untitled(lcsm_oracle *o, const char *path, lcsm_error *e
     }
     if (o->count > 0) return LCSM_OK;
     return lcsm_fail(err, LCSM_ERR_FORMAT,
-                     "%s: no oracle file: want \"format\": \"lcsm-oracle-1\", or cases with "
-                     "\"inputs\" and \"outputs\"",
+                     "%s is not an oracle file; expected \"format\": \"lcsm-oracle-1\", or cases "
+                     "with \"inputs\" and \"outputs\"",
                      path);
 }
 

@@ -130,7 +130,8 @@ static lcsm_status review_one(lcsm_oracle_review *r, const lcsm_context *ctx,
     bool        confirmed = false;
     lcsm_status st        = LCSM_OK;
     p.c.grads.count       = 0; /* forward only */
-    if (input == NULL || data == NULL) st = lcsm_fail(err, LCSM_ERR_MEMORY, "no room for a review");
+    if (input == NULL || data == NULL)
+        st = lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for a review");
     else st = repeat(&p, g, input, LCSM_LAB_BOUND, data, &confirmed, err);
     free(input);
     if (input != NULL) free(p.c.inputs.list);
@@ -170,7 +171,7 @@ static lcsm_status find_off(const lcsm_context *ctx, const lcsm_oracle_case *c,
 {
     lcsm_lab_result ignored;
     double        **got = gradient_rows(c);
-    if (got == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for a review");
+    if (got == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for a review");
     lcsm_lab    lab = {.ctx = ctx, .c = c, .dtype = LCSM_F64, .gradients = got};
     lcsm_status st  = lcsm_lab_run(&lab, row->build, &ignored, err);
     for (size_t j = 0; st == LCSM_OK && j < c->grads.count; j++)
@@ -193,7 +194,7 @@ lcsm_status lcsm_oracle_review_make(lcsm_oracle_review *out, const lcsm_context 
     out->grads    = malloc(n * sizeof *out->grads);
     out->replaced = calloc(n, sizeof *out->replaced);
     if (off == NULL || out->grads == NULL || out->replaced == NULL) {
-        st = lcsm_fail(err, LCSM_ERR_MEMORY, "no room for a review");
+        st = lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for a review");
         goto cleanup;
     }
     memcpy(out->grads, c->grads.list, n * sizeof *out->grads);

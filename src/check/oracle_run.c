@@ -231,7 +231,7 @@ static lcsm_status check_complete(const lcsm_lab *lab, lcsm_error *err)
             if (b->kind == INPUT && strcmp(b->array->name, g->name) == 0) from = b->array;
         }
         if (from == NULL || from->numbers != g->numbers)
-            return lcsm_fail(err, LCSM_ERR_FORMAT, "the gradient %s fits no input", g->name);
+            return lcsm_fail(err, LCSM_ERR_FORMAT, "the gradient %s matches no input", g->name);
     }
     for (size_t j = 0; j < lab->c->dy.count; j++) {
         const lcsm_oracle_array *dy = &lab->c->dy.list[j], *to = NULL;
@@ -240,7 +240,7 @@ static lcsm_status check_complete(const lcsm_lab *lab, lcsm_error *err)
             if (b->kind == OUTPUT && strcmp(b->array->name, dy->name) == 0) to = b->array;
         }
         if (to == NULL || to->numbers != dy->numbers)
-            return lcsm_fail(err, LCSM_ERR_FORMAT, "dy of %s fits no output", dy->name);
+            return lcsm_fail(err, LCSM_ERR_FORMAT, "dy of %s matches no output", dy->name);
     }
     return LCSM_OK;
 }
@@ -321,7 +321,8 @@ static lcsm_status open_lab(lcsm_lab *lab, lcsm_error *err)
 {
     lcsm_status st = LCSM_OK;
     lab->binding   = calloc(MAX_BINDINGS, sizeof *lab->binding);
-    if (lab->binding == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for a case");
+    if (lab->binding == NULL)
+        return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for a case");
     LCSM_TRY(lcsm_params_create(&lab->params, lab->dtype, 0, err));
     LCSM_TRY(lcsm_graph_create(&lab->g, lab->ctx, lab->params, err));
 cleanup:

@@ -117,8 +117,9 @@ static bool take_number(const char *command, const cli_option *o, const char *va
     double x     = strtod(value, &end);
     bool   right = end != value && *end == '\0' && x >= o->least && x <= o->most;
     if (!right || (o->kind == CLI_COUNT && x != (double)(int)x)) {
-        fprintf(stderr, "lcsm %s: %s is '%s', want a %s from %.15g to %.15g\n", command, o->name,
-                value, o->kind == CLI_COUNT ? "whole number" : "number", o->least, o->most);
+        fprintf(stderr, "lcsm %s: %s is '%s'; expected a %s from %.15g to %.15g\n", command,
+                o->name, value, o->kind == CLI_COUNT ? "whole number" : "number", o->least,
+                o->most);
         return false;
     }
     if (o->kind == CLI_COUNT) *(int *)o->to = (int)x;
@@ -156,7 +157,7 @@ static bool take(const char *command, const cli_option *o, const char *value, ch
                  int *used)
 {
     if (o->kind == CLI_FLAG) {
-        if (value != NULL) fprintf(stderr, "lcsm %s: %s takes no value\n", command, o->name);
+        if (value != NULL) fprintf(stderr, "lcsm %s: %s does not take a value\n", command, o->name);
         *(bool *)o->to = true;
         return value == NULL;
     }
@@ -224,7 +225,7 @@ bool cli_parse(int argc, char **argv, const cli_option *options, int *words)
 
 bool cli_no_words(const char *command, char **argv, int words)
 {
-    if (words > 0) fprintf(stderr, "lcsm %s: takes no '%s'\n", command, argv[1]);
+    if (words > 0) fprintf(stderr, "lcsm %s: unexpected argument '%s'\n", command, argv[1]);
     return words == 0;
 }
 

@@ -129,7 +129,7 @@ static int refuse_model(const char *command, const lcsm_model_config *model,
     lcsm_setting_info info = {.size = sizeof info};
     if (!find_idle(model, base, false, &info)) return EXIT_OK;
     (void)lcsm_model_config_get(model, "code", code, TEXT, NULL);
-    fprintf(stderr, "lcsm %s: %s does nothing in %s %s; it is for %s\n", command, info.name,
+    fprintf(stderr, "lcsm %s: %s is unused in %s %s; it applies to %s\n", command, info.name,
             *code != '\0' ? "code" : "method", cli_model_name(model, name), info.readers);
     return EXIT_USAGE;
 }
@@ -142,8 +142,8 @@ static int refuse_train(const char *command, const lcsm_train_config *train,
     (void)lcsm_train_config_get(train, "task", task, TEXT, NULL);
     for (size_t j = 0; lcsm_train_config_key(j, &info); j++) {
         if (!train_idles(info.name, train, base)) continue;
-        fprintf(stderr, "lcsm %s: %s does nothing in the task %s; it is for the task %s\n", command,
-                info.name, task, info.readers);
+        fprintf(stderr, "lcsm %s: %s is unused in the task %s; it applies to the task %s\n",
+                command, info.name, task, info.readers);
         return EXIT_USAGE;
     }
     return EXIT_OK;

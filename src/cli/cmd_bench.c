@@ -8,39 +8,46 @@
 #include "progress.h"
 
 static const char HELP[] =
-    "lcsm bench - time the operator beside this machine's peak, or a model of every method\n"
+    "lcsm bench - measure speed, beside this machine's measured peak\n"
     "\n"
     "usage: lcsm bench eos [--threads N] [--quick] [--filter TEXT] [--seconds S] [--isa SET]\n"
-    "                      [--json]\n"
-    "       lcsm bench decode RUN | --method NAME ...     tokens a second; see its --help\n"
-    "       lcsm bench methods [--size 10m] ...; lcsm bench methods --help says more\n"
+    "                      [--json]                       the recurrence itself\n"
+    "       lcsm bench decode RUN | --method NAME ...     decoding; see its --help\n"
+    "       lcsm bench methods [--size 10m] ...           a model of every method; see its --help\n"
     "       lcsm bench tokenizer FILE|FOLDER...           text to ids, on one core; see its "
     "--help\n"
-    "       lcsm bench train [--method NAME ...]          whole updates; see its --help\n"
+    "       lcsm bench train [--method NAME ...]          whole training steps; see its --help\n"
     "\n"
-    "One run measures the fused multiply-adds, vector exponentials and memory reads that this\n"
-    "processor can do; compares every kernel with the plain reference (a wrong one is not timed);\n"
-    "and times forward and forward+backward. Useful work is 4 K D operations for a token and head\n"
-    "forward and 12 K D forward and backward, twice that for a complex memory.\n"
+    "lcsm bench eos measures the fused multiply-adds, vector exponentials and memory reads that "
+    "this\n"
+    "processor can do, compares every kernel with the plain reference (a wrong one is not timed), "
+    "and\n"
+    "times forward and forward+backward. Useful work is, per token and head, 4 K D operations "
+    "forward\n"
+    "and 12 K D forward and backward, twice that for a complex memory.\n"
     "\n"
-    "  --threads N    only this many threads; the default is 1 and 2\n"
-    "  --quick        one size and short times, some seconds in all\n"
+    "  --threads N    number of threads (default: 1 and 2, one after the other)\n"
+    "  --quick        one size and short measurements, a few seconds in total\n"
     "  --filter TEXT  only cases whose name contains TEXT\n"
-    "  --seconds S    time for each case and pass; the default is 1, or 0.2 with --quick\n"
-    "  --isa SET      nothing faster than reference, portable, avx2 or avx512; the default, auto,\n"
-    "                 is the fastest that this processor has\n"
+    "  --seconds S    duration per case and pass (default: 1, or 0.2 with --quick)\n"
+    "  --isa SET      use nothing faster than reference, portable, avx2 or avx512 (default: auto, "
+    "the\n"
+    "                 fastest this processor supports)\n"
     "  --json         {\"peak_gflops\", \"machine\", \"results\": [{\"case\", \"threads\", "
     "\"seconds\",\n"
     "                 \"fraction_of_peak\", ...}]}\n"
     "\n"
-    "Beside each figure stands its target, with + where it is met and - where it is missed:\n"
-    "  of peak        useful operations, as a part of the multiply-adds measured beside it; for\n"
-    "                 generated oscillations the time as a multiple (x exp) of that of the\n"
+    "Each figure is shown with its target: + if it is met, - if it is missed.\n"
+    "  of peak        useful operations as a fraction of the multiply-adds measured at the same "
+    "time;\n"
+    "                 for generated oscillations the time as a multiple (x exp) of that of the\n"
     "                 exponentials or gates alone\n"
-    "  2 threads      speed-up over one thread; for long sequences the time per token as a\n"
-    "                 multiple (x T) of that at T = 10,000\n"
-    "  extra memory   of backward, as a part of (T/C) K D + C K D floats a sequence and head\n"
-    "Exit code 0, or 1 if a kernel is wrong. A target that is missed is no failure.\n"
+    "  2 threads      speed-up over one thread; for long sequences the time per token as a "
+    "multiple\n"
+    "                 (x T) of that at T = 10,000\n"
+    "  extra memory   of backward, as a fraction of (T/C) K D + C K D floats per sequence and "
+    "head\n"
+    "Exit code 0, or 1 if a kernel is wrong. A missed target does not change the exit code.\n"
     "\n"
     "  lcsm bench eos --quick                    a first look\n"
     "  lcsm bench eos --filter row-token/fwd     one operand form\n"
@@ -247,7 +254,7 @@ static int run(const lcsm_bench_options *options, show *s)
     }
     print_summary(s);
     if (s->rows > 0) return s->wrong > 0 ? EXIT_FAILED : EXIT_OK;
-    fprintf(stderr, "lcsm bench: no case has '%s' in its name\n", options->filter);
+    fprintf(stderr, "lcsm bench: no case contains '%s' in its name\n", options->filter);
     return EXIT_USAGE;
 }
 
@@ -271,7 +278,8 @@ static int bench_eos(int argc, char **argv)
         return EXIT_OK;
     }
     if (count > 0) {
-        fprintf(stderr, "lcsm bench eos: takes no '%s'; --filter picks cases\n", argv[1]);
+        fprintf(stderr, "lcsm bench eos: unexpected argument '%s'; use --filter to select cases\n",
+                argv[1]);
         return EXIT_USAGE;
     }
     s.results  = json_array();
@@ -299,9 +307,9 @@ int cmd_bench(int argc, char **argv)
     const char *names[SUITE_COUNT + 1] = {NULL};
     char        title[32];
     if (argc < 2) {
-        fputs(
-            "lcsm bench: what? lcsm bench eos times the operator, lcsm bench methods the models\n",
-            stderr);
+        fputs("lcsm bench: expected eos, decode, methods, tokenizer or train; see lcsm bench "
+              "--help\n",
+              stderr);
         return EXIT_USAGE;
     }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {

@@ -6,18 +6,19 @@
 #include "cli.h"
 
 static const char HELP[] =
-    "lcsm bench decode - tokens a second, beside what this machine's memory allows\n"
+    "lcsm bench decode - decoding speed, beside the limit set by memory bandwidth\n"
     "\n"
     "usage: lcsm bench decode RUN [--threads N] [--seconds S] [--json]\n"
     "       lcsm bench decode --method NAME [--KEY VALUE...] ...\n"
     "\n"
-    "A token that is decoded by itself reads every weight once: the bound is the rate at which\n"
-    "memory is read, measured beside it, over the bytes of the weights. A model that fits into a\n"
-    "cache can be faster than that. A prompt is read many tokens at a time and is bound by\n"
-    "arithmetic.\n"
+    "Decoding a single token reads every weight once, so the limit is the memory bandwidth, "
+    "measured\n"
+    "at the same time, divided by the size of the weights. A model that fits into a cache can "
+    "exceed\n"
+    "it. A prompt is processed many tokens at a time and is limited by arithmetic.\n"
     "\n"
-    "  --threads N   only this many; the default is 1 and 2\n"
-    "  --seconds S   of each measurement (2)\n"
+    "  --threads N   number of threads (default: 1 and 2, one after the other)\n"
+    "  --seconds S   duration of each measurement (default: 2)\n"
     "  --json        {\"results\": [{\"case\", \"threads\", \"seconds\", \"tokens_per_second\",\n"
     "                \"bound_tokens_per_second\", \"fraction_of_bound\", ...}]}\n"
     "\n"
@@ -38,7 +39,7 @@ static json_t *to_json(const char *name, const lcsm_bench_decode *r)
 static void print_row(const char *name, const lcsm_bench_decode *r, bool first)
 {
     if (first)
-        printf("%s: %zu parameters, %.1f MB read a token, memory of a sequence %.1f kB\n\n"
+        printf("%s: %zu parameters, %.1f MB read per token, memory per sequence %.1f kB\n\n"
                "threads   decode tok/s   bound tok/s   of bound   read GB/s   prompt tok/s\n",
                name, r->parameters, (double)r->weight_bytes / 1e6, (double)r->state_bytes / 1e3);
     printf("%7d %14.1f %13.1f %10.2f %11.1f %14.0f\n", r->threads, r->decode_rate, r->bound,
@@ -115,7 +116,7 @@ int cmd_bench_decode(int argc, char **argv)
         return EXIT_OK;
     }
     if (count > 1 || (count == 1) == (settings.count > 0)) {
-        fputs("lcsm bench decode: want a run folder, or settings of a model such as --method "
+        fputs("lcsm bench decode: expected a run folder, or settings of a model such as --method "
               "gla\n",
               stderr);
         return EXIT_USAGE;

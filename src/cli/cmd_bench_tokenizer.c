@@ -8,20 +8,21 @@
 #include "progress.h"
 
 static const char HELP[] =
-    "lcsm bench tokenizer - megabytes of text a second, on one core\n"
+    "lcsm bench tokenizer - tokenizer speed in megabytes per second, on one core\n"
     "\n"
     "usage: lcsm bench tokenizer FILE|FOLDER... [--tokenizer FILE] [--merges FILE] [--seconds S]\n"
     "                            [--json]\n"
     "\n"
-    "Encodes the text again and again, each time with an encoder that has seen nothing, and shows\n"
-    "the best time; decodes the ids, and compares with the text. bench/tokenizer.py of the "
-    "sources\n"
-    "runs this beside Hugging Face's tokenizers and prints the ratio.\n"
+    "Encodes the text repeatedly, each time with a fresh encoder, and shows the best time; decodes "
+    "the\n"
+    "ids and compares the result with the text. bench/tokenizer.py in the source tree runs this\n"
+    "alternately with Hugging Face's tokenizers and prints the ratio.\n"
     "\n"
-    "  --tokenizer FILE  a tokenizer.json or its folder; default: a vocabulary of 8192 that is\n"
-    "                    trained on the text first, and timed too\n"
+    "  --tokenizer FILE  tokenizer.json or its folder (default: a vocabulary of 8192, trained on "
+    "the\n"
+    "                    text first, and timed too)\n"
     "  --merges FILE     GPT-2's vocab.bpe; then --tokenizer is encoder.json\n"
-    "  --seconds S       how long to try each; default 2\n"
+    "  --seconds S       duration of each measurement (default: 2)\n"
     "  --json            {\"results\": [{\"case\", \"threads\", \"seconds\", \"bytes\", "
     "\"tokens\",\n"
     "                    \"mb_per_second\"}]}\n"
@@ -61,7 +62,7 @@ static lcsm_status read_text(text *t, char **paths, int count, lcsm_error *err)
         }
     }
     if (st == LCSM_ERR_MEMORY && ds != NULL)
-        *err = (lcsm_error){.status = st, .text = "no memory for the text"};
+        *err = (lcsm_error){.status = st, .text = "not enough memory for the text"};
     lcsm_dataset_free(ds);
     lcsm_tokenizer_free(bytes);
     return st;
@@ -187,7 +188,7 @@ int cmd_bench_tokenizer(int argc, char **argv)
     }
     if (words == 0 || (s.merges != NULL && s.tokenizer == NULL)) {
         fprintf(stderr, "lcsm %s: %s\n", argv[0],
-                words == 0 ? "which text? name files or folders"
+                words == 0 ? "expected text files or folders"
                            : "--merges needs --tokenizer with the encoder.json beside it");
         return EXIT_USAGE;
     }

@@ -6,30 +6,35 @@
 #include "cli.h"
 
 static const char HELP[] =
-    "lcsm bench train - time whole updates of a model on random tokens\n"
+    "lcsm bench train - time whole training steps of a model on random tokens\n"
     "\n"
     "usage: lcsm bench train [--task lm|mqar] [--KEY VALUE...] [--threads N] [--seconds S]\n"
     "                        [--isa SET] [--json]\n"
     "\n"
-    "Every key of `lcsm train` may be given. Without any it is the paper-sized GLA model:\n"
-    "vocabulary 50265 tied, 6 layers, d 512, 4 heads, key 64 a head, SwiGLU 1365, batch 4 x 512,\n"
-    "AdamW. With --task mqar it is the paper's recall model: code 1-1-1-0, d 64, k 128, 2 layers,\n"
+    "Accepts every setting of lcsm train. The default is the paper-sized GLA model: vocabulary "
+    "50265\n"
+    "tied, 6 layers, width 512, 4 heads, key width 64 per head, SwiGLU 1365, batch 4 x 512, "
+    "AdamW.\n"
+    "With --task mqar it is the paper's recall model: code 1-1-1-0, width 64, k 128, 2 layers,\n"
     "vocabulary 8192, batch 512 x 64, 4 pairs.\n"
     "\n"
-    "  --threads N  the default is one for each processor\n"
-    "  --seconds S  so long, and at least three updates; the default is 10\n"
-    "  --isa SET    nothing faster than reference, portable, avx2 or avx512; the default, auto,\n"
-    "               is the fastest that this processor has; the peak is that of the same set\n"
+    "  --threads N  number of threads (default: one per processor)\n"
+    "  --seconds S  duration, at least three steps (default: 10)\n"
+    "  --isa SET    use nothing faster than reference, portable, avx2 or avx512 (default: auto, "
+    "the\n"
+    "               fastest this processor supports); the peak is that of the same set\n"
     "  --json       {\"tokens_per_second\", \"fraction_of_peak\", \"memory\": {...}, \"ops\": "
     "[...], ...}\n"
     "\n"
-    "Rates are of the best update; the median stands beside it. The fraction of the peak counts\n"
-    "useful operations only: two for a weight and token forward and four backward, whatever is\n"
-    "computed twice. The peak is that of fused multiply-adds on registers with as many threads:\n"
-    "the best that was seen between updates; and, since others may share the machine, for each\n"
-    "update that of the same moments, looked at every 50 ms between its steps "
-    "(\"fraction_beside\"\n"
-    "is the fraction of the update in the middle).\n"
+    "Rates are those of the best step, with the median beside it. The fraction of the peak counts\n"
+    "useful operations only: per weight and token two forward and four backward, even if something "
+    "is\n"
+    "computed twice. The peak is the rate of fused multiply-adds in registers with the same number "
+    "of\n"
+    "threads: the best seen between steps and, because other programs may share the machine, for "
+    "each\n"
+    "step the rate measured every 50 ms during that step (\"fraction_beside\" is the median over "
+    "steps).\n"
     "\n"
     "  lcsm bench train --seconds 30\n"
     "  lcsm bench train --batch_size 1 --seq_len 8192\n"
@@ -51,11 +56,11 @@ static void print_shares(const lcsm_bench_update *u)
 static void print_text(const lcsm_bench_update *u, bool examples)
 {
     double count = examples ? u->examples : u->tokens_per_update;
-    printf("%.1f %s/s (median %.1f), %.2f ms an update, best of %d; %d thread%s, %s\n",
+    printf("%.1f %s/s (median %.1f), %.2f ms per step, best of %d; %d thread%s, %s\n",
            count / u->seconds, examples ? "examples" : "tokens", count / u->median,
            u->seconds * 1e3, u->updates, u->threads, u->threads == 1 ? "" : "s", u->isa);
-    printf("%.2f MFLOP a token, %.1f GFLOP/s of %.1f: %.3f of the peak, %.3f of the peak during "
-           "the update; %.1f GB/s read\n",
+    printf("%.2f MFLOP per token, %.1f GFLOP/s of %.1f: %.3f of the peak, %.3f of the peak during "
+           "the step; %.1f GB/s read\n",
            u->flops_per_token * 1e-6, u->gflops, u->peak_gflops, u->gflops / u->peak_gflops,
            u->beside, u->gb_read);
     if (u->share < 0.95)
@@ -150,7 +155,7 @@ int cmd_bench_train(int argc, char **argv)
         return EXIT_OK;
     }
     if (words != 0) {
-        fprintf(stderr, "lcsm bench train: what is '%s'? lcsm bench train --help says more\n",
+        fprintf(stderr, "lcsm bench train: unexpected argument '%s'; see lcsm bench train --help\n",
                 argv[1]);
         return EXIT_USAGE;
     }

@@ -10,39 +10,45 @@
 #include "progress.h"
 
 static const char HELP[] =
-    "lcsm check - prove the library on this machine\n"
+    "lcsm check - check gradients, kernels and models on this machine\n"
     "\n"
     "usage: lcsm check [eos|ops|methods|codes|all|NAME] [--full] [--threads N] [--json] [--quiet]\n"
     "       lcsm check --oracle FILE... [--json] [--quiet]\n"
     "       lcsm check RUN --logits FILE [--tokens 'ID ID ...'] [--bound X] [--json]\n"
     "\n"
-    "Without --oracle: gradients of the operator (eos) and of the operations of the graph (ops)\n"
-    "against finite differences in double, float against double, all forms of the computation and\n"
-    "all splits of a sequence against each other; the same for two-layer models of every method "
-    "and\n"
-    "code. Every method is also planned in its default size and at 10m, with one head and several\n"
-    "(rows \"build\"), and trained for one step with several heads (rows \"train\"). NAME takes "
-    "the\n"
-    "cases whose name contains it.\n"
+    "Compares the gradients of the recurrence (eos) and of the graph's operations (ops) with "
+    "finite\n"
+    "differences in double, float with double, and all forms of the computation and all splits of "
+    "a\n"
+    "sequence with each other; then the same for two-layer models of every method and code. Every\n"
+    "method is also planned in its default size and at 10m, with one head and several (rows "
+    "\"build\"),\n"
+    "and trained for one step with several heads (rows \"train\"). NAME selects the cases whose "
+    "name\n"
+    "contains it.\n"
     "\n"
     "Float is judged by the plain float32 kernels on the same case: the column \"plain\" is their\n"
     "error against double, and the bound is 4 x plain + 5e-6.\n"
     "\n"
-    "  --full        every size; the default is a selection of a few seconds\n"
-    "  --oracle      the words are files of recorded cases: inputs, outputs, gradients. Each case\n"
+    "  --full        every size (default: a selection that takes a few seconds)\n"
+    "  --oracle      the arguments are files of recorded cases: inputs, outputs, gradients. Each "
+    "case\n"
     "                runs in double (bound 1e-9) and in float\n"
-    "  --logits FILE a model's logits against recorded ones, whole, token by token and split:\n"
-    "                JSON {\"sequences\", \"logits\"}, or with --tokens float32 numbers\n"
-    "  --bound X     the largest difference allowed there; default: by the plain float32 kernels\n"
-    "  --threads N   threads of the run; the default is one for each processor\n"
+    "  --logits FILE compare a model's logits with recorded ones, for whole sequences, token by\n"
+    "                token and split: JSON {\"sequences\", \"logits\"}, or float32 numbers with "
+    "--tokens\n"
+    "  --bound X     largest difference allowed with --logits (default: by the plain float32 "
+    "kernels)\n"
+    "  --threads N   number of threads (default: one per processor)\n"
     "  --json        {\"ok\", \"results\": [{\"name\", \"precision\", errors and bounds, "
     "\"ok\"}]}\n"
-    "  --quiet       only what failed, and the summary\n"
+    "  --quiet       print only failed checks and the summary\n"
     "\n"
-    "Exit code 0 if all is well, 1 if a check failed or a case was refused, 3 if a file is not an "
+    "Exit code 0 if all checks passed, 1 if one failed or a case was refused, 3 if a file is not "
+    "an\n"
     "oracle file.\n"
     "\n"
-    "  lcsm check                                 the selection, some seconds\n"
+    "  lcsm check                                 the selection, a few seconds\n"
     "  lcsm check row-token --full                one operand form, every size\n"
     "  lcsm check --oracle oracles/*.json         recorded cases\n"
     "  lcsm check runs/mamba --logits logits.json\n"
@@ -217,7 +223,7 @@ static int unknown_name(const char *word)
     for (size_t j = 0; j < lcsm_method_count() && n < MOST; j++)
         names[n++] = lcsm_method_at(j).name;
     int code = cli_unknown("check", "name", word, names);
-    fputs("lcsm methods lists the methods and codes; any part of a case's name will do too\n",
+    fputs("see lcsm methods for methods and codes; any part of a case's name is accepted\n",
           stderr);
     return code;
 }
@@ -267,8 +273,8 @@ static int parse_tokens(const char *text, int32_t ids[MAX_TOKENS])
         char *end;
         long  id = strtol(text, &end, 10);
         if (end == text || id < 0 || id > INT32_MAX || count == MAX_TOKENS) {
-            fprintf(stderr, "lcsm check: --tokens at '%s': want at most %d token numbers\n", text,
-                    MAX_TOKENS);
+            fprintf(stderr, "lcsm check: --tokens at '%s': expected at most %d token numbers\n",
+                    text, MAX_TOKENS);
             return -1;
         }
         ids[count++] = (int32_t)id;

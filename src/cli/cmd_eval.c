@@ -9,32 +9,38 @@
 #include "progress.h"
 
 static const char HELP[] =
-    "lcsm eval - how well a model predicts a text\n"
+    "lcsm eval - evaluate a model on text or on recall\n"
     "\n"
     "usage: lcsm eval RUN --data TEXT... [--seq-len T] [--batch-size B] [--carried]\n"
     "                 [--lengths T,T,...] [--blocks N] [--ends never|file|line|auto] [--json]\n"
     "       lcsm eval RUN [--seq-len T] [--pairs N] [--test-examples N] [--seed N] [--json]\n"
-    "                                        of the task mqar: recall of examples not trained on\n"
+    "                                        for runs of the task mqar: recall of new examples\n"
     "\n"
-    "The text is cut into blocks of T tokens and every token is predicted from those before it in\n"
-    "its block, so the first ones of a block know little; --carried lets the memory go on from\n"
-    "block to block instead. Perplexity is exp(nats a token); that a word spreads the same nats\n"
-    "over what whitespace separates, so models with different tokenizers compare.\n"
+    "The text is cut into blocks of T tokens, and every token is predicted from the tokens before "
+    "it\n"
+    "in the same block. With --carried the memory is kept from block to block instead. Perplexity "
+    "is\n"
+    "exp(loss per token). Perplexity per word and bits per byte do not depend on the tokenizer, "
+    "so\n"
+    "they can be compared between models.\n"
     "\n"
-    "  --data PATH       a text file, a .gz file or a folder, or - for stdin; more may follow\n"
-    "  --seq-len T       length of a block; the default is that of training, or 512\n"
-    "  --batch-size B    blocks side by side (8)\n"
-    "  --carried         B parts of the text, each read from end to end with one memory\n"
-    "  --lengths LIST    once for each of these lengths, with the loss by position in the block:\n"
-    "                    what does the model gain from a context longer than it was trained on?\n"
-    "  --blocks N        no more than this many blocks\n"
-    "  --ends WHERE      where end-of-text tokens stand: after each file, in the place of each\n"
-    "                    line end, or as lcsm trained it (auto)\n"
-    "  --pairs N         recall: key-value pairs of an example, as many as were trained on\n"
-    "  --test-examples N recall: examples, as many as training looked at\n"
-    "  --seed N          recall: which examples, those that training looked at\n"
-    "  --threads N       the default is one for each processor\n"
-    "  --quiet           no progress\n"
+    "  --data PATH       text file, .gz file, folder, or - for stdin; may be repeated\n"
+    "  --seq-len T       block length (default: that of training, or 512)\n"
+    "  --batch-size B    blocks per batch (default: 8)\n"
+    "  --carried         read B parts of the text, each from its beginning to its end, carrying "
+    "the\n"
+    "                    memory\n"
+    "  --lengths LIST    evaluate once for each of these lengths and show the loss by position: "
+    "does\n"
+    "                    the model use a context longer than it was trained on?\n"
+    "  --blocks N        evaluate at most N blocks\n"
+    "  --ends WHERE      where to put end-of-text tokens: never, after each file, instead of each\n"
+    "                    line end, or as in training (default: auto)\n"
+    "  --pairs N         recall: key-value pairs per example (default: as in training)\n"
+    "  --test-examples N recall: number of examples (default: as in training)\n"
+    "  --seed N          recall: random seed of the examples (default: those used in training)\n"
+    "  --threads N       number of threads (default: one per processor)\n"
+    "  --quiet           no progress output\n"
     "  --json            {\"loss\", \"perplexity\", \"word_perplexity\", \"bits_per_byte\", "
     "\"accuracy\",\n"
     "                    \"tokens\", ..., \"bidirectional\": whether the model saw the future},\n"
@@ -69,7 +75,7 @@ static bool parse_lengths(task *t, const char *text)
     }
     if (text == NULL) return true;
     fprintf(stderr,
-            "lcsm eval: --lengths at '%s': want at most %d whole numbers from 1 to %d, as "
+            "lcsm eval: --lengths at '%s': expected at most %d whole numbers from 1 to %d, as "
             "256,1024\n",
             text, MAX_LENGTHS, 1 << 24);
     return false;
@@ -118,21 +124,21 @@ static json_t *to_json(const lcsm_evaluation *r, size_t length, bool curve)
 
 static void print_one(const task *t, const lcsm_evaluation *r)
 {
-    printf("loss             %10.4f  nats a token\n", r->loss);
-    printf("perplexity       %10.3f  a token\n", r->perplexity);
-    printf("perplexity       %10.4g  a word\n", r->word_perplexity);
+    printf("loss             %10.4f  nats per token\n", r->loss);
+    printf("perplexity       %10.3f  per token\n", r->perplexity);
+    printf("perplexity       %10.4g  per word\n", r->word_perplexity);
     printf("bits per byte    %10.4f\n", r->bits_per_byte);
-    printf("accuracy         %10.4f  of the tokens guessed right\n", r->accuracy);
-    printf("tokens           %10llu  %.0f a second, %s\n", (unsigned long long)r->tokens,
+    printf("accuracy         %10.4f  of the tokens predicted correctly\n", r->accuracy);
+    printf("tokens           %10llu  %.0f per second, %s\n", (unsigned long long)r->tokens,
            (double)r->tokens / r->seconds,
-           t->carried ? "memory carried from block to block" : "each block by itself");
+           t->carried ? "memory carried from block to block" : "each block on its own");
 }
 
 /* A model that reads both ways has the token that it is asked for among its inputs. */
 static void print_warning(const task *t)
 {
     if (t->bidirectional)
-        puts("bidirectional: the model saw the tokens it was asked for; these are no predictions");
+        puts("bidirectional: the model saw the tokens it was asked for; these are not predictions");
 }
 
 static void print_lengths(const task *t, const lcsm_evaluation *r)
@@ -229,7 +235,7 @@ static bool options_fit(const char *folder, bool recall, int ends, const task *t
         if (!list[j].given || list[j].recall == recall) continue;
         fprintf(stderr,
                 recall ? "lcsm eval: %s is for text, but %s was trained on recall (task mqar); "
-                         "want --seq-len, --pairs, --test-examples or --seed\n"
+                         "expected --seq-len, --pairs, --test-examples or --seed\n"
                        : "lcsm eval: %s is for recall (task mqar), but %s is to read text\n",
                 list[j].name, folder);
         return false;
@@ -248,7 +254,7 @@ static void print_recall(const task *t, const lcsm_tally *sum)
                t->bidirectional ? "true" : "false");
         return;
     }
-    printf("accuracy         %10.4f  of %lld queries\nloss             %10.4f  nats a query\n",
+    printf("accuracy         %10.4f  of %lld queries\nloss             %10.4f  nats per query\n",
            accuracy, (long long)sum->count, loss);
     print_warning(t);
 }
@@ -298,7 +304,8 @@ static int recall(const char *folder, int ends, int threads, task *t)
         code = cli_report("eval", &err);
     if (code == EXIT_OK) (void)lcsm_train_config_get(cfg.train, "task", name, sizeof name, NULL);
     if (code == EXIT_OK && strcmp(name, "mqar") != 0) {
-        fputs("lcsm eval: want --data TEXT: only a run of the task mqar has examples of its own\n",
+        fputs("lcsm eval: expected --data TEXT: only a run of the task mqar has examples of its "
+              "own\n",
               stderr);
         code = EXIT_USAGE;
     }
@@ -313,7 +320,8 @@ static bool are_texts(const cli_list *data)
 {
     for (size_t j = 0; j < data->count; j++) {
         if (!cli_is_run(data->items[j])) continue;
-        fprintf(stderr, "lcsm eval: %s is a run folder, want text; evaluate one run at a time\n",
+        fprintf(stderr,
+                "lcsm eval: %s is a run folder; expected text; evaluate one run at a time\n",
                 data->items[j]);
         return false;
     }
@@ -353,7 +361,8 @@ int cmd_eval(int argc, char **argv)
     for (int j = 2; j <= count && data.count < sizeof data.items / sizeof data.items[0]; j++)
         data.items[data.count++] = argv[j];
     if (count < 1) {
-        fputs("lcsm eval: want a run folder, and --data TEXT if it is no run of mqar\n", stderr);
+        fputs("lcsm eval: expected a run folder, and --data TEXT if it is not a run of mqar\n",
+              stderr);
         return EXIT_USAGE;
     }
     if (!are_texts(&data) || !parse_lengths(&t, lengths) || !parse_ends(&ends, where))

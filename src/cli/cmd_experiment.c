@@ -9,32 +9,35 @@
 #include "progress.h"
 
 static const char HELP[] =
-    "lcsm experiment - the paper's tables and figures, trained on this machine\n"
+    "lcsm experiment - repeat the paper's tables and figures on this machine\n"
     "\n"
     "usage: lcsm experiment list [--json]\n"
     "       lcsm experiment run NAME --out DIR [--scale tiny|small|paper] [--data TEXT...]\n"
     "                       [--lr-grid A,B,...] [--seeds N] [--jobs N] [--only A,B,...]\n"
     "\n"
-    "An experiment trains every row of a table of the paper, at every length and width of its\n"
-    "figure, with every learning rate and seed. It may be stopped at any moment (Ctrl-C) and\n"
-    "started again: what is done is skipped, what was interrupted goes on from its checkpoint. A\n"
-    "run that fails is recorded (failed.txt) and the others go on. lcsm report makes tables and\n"
-    "figures of DIR, also while it runs. NAME may be a folder of your own with a grid.json, as a\n"
-    "path with a slash: ./mine. DIR may get more seeds, rates and variants later; other settings\n"
-    "or other text are refused, and need a DIR of their own.\n"
+    "Trains every row of a table of the paper, at every length and width of its figure, with "
+    "every\n"
+    "learning rate and seed. It can be stopped at any moment (Ctrl-C) and started again: "
+    "completed\n"
+    "runs are skipped, interrupted ones continue from their checkpoints. A failed run is recorded\n"
+    "(failed.txt), and the others continue. lcsm report shows the results, also while it is "
+    "running.\n"
+    "NAME may be your own folder with a grid.json, given with a slash: ./mine. More seeds, "
+    "learning\n"
+    "rates and variants can be added to DIR later; other settings or other text need another DIR.\n"
     "\n"
-    "  --scale S         tiny: about a minute, to see that all works; small: an hour or two on\n"
-    "                    two processors; paper: the paper's grid, days and weeks. default tiny\n"
-    "  --data PATH       text for language models; may be given several times\n"
-    "  --valid PATH      text for their evaluation; without it the end of the data\n"
-    "  --test PATH       text on which the best model of each run is evaluated at its end\n"
-    "  --tokenizer FILE  without it the scale's own: BPE trained on the data, or bytes\n"
-    "  --lr-grid A,B     learning rates instead of the scale's; the best one counts\n"
-    "  --seeds N         seeds 1 .. N instead of the scale's\n"
-    "  --jobs N          runs at a time; the default is one for each processor\n"
-    "  --only A,B        only these variants, by their labels\n"
-    "  --out DIR         experiment.json and runs/NAME/\n"
-    "  --quiet           no progress\n"
+    "  --scale S         tiny: about a minute, a quick test; small: an hour or two on two\n"
+    "                    processors; paper: the paper's grid, days to weeks (default: tiny)\n"
+    "  --data PATH       training text for language models; may be repeated\n"
+    "  --valid PATH      text for evaluation (default: the end of the data is held out)\n"
+    "  --test PATH       text on which the best model of each run is evaluated once, at the end\n"
+    "  --tokenizer FILE  tokenizer.json (default: the scale's: BPE trained on the data, or bytes)\n"
+    "  --lr-grid A,B     learning rates instead of the scale's; the best one is used\n"
+    "  --seeds N         seeds 1 to N instead of the scale's\n"
+    "  --jobs N          runs at the same time (default: one per processor)\n"
+    "  --only A,B        only these variants, by label\n"
+    "  --out DIR         output folder: experiment.json and runs/NAME/\n"
+    "  --quiet           no progress output\n"
     "  --json            list: [{\"name\", \"task\", \"title\", \"metric\", \"variants\", "
     "\"runs\"}]\n"
     "                    run: {\"runs\", \"done\", \"failed\", \"stopped\"}\n"
@@ -76,7 +79,7 @@ static int list(bool json)
     lcsm_error err;
     if (!json)
         printf("%-22s %-5s %8s %6s %6s %6s   %s\n", "name", "task", "variants", "tiny", "small",
-               "paper", "title; the numbers are runs at each scale");
+               "paper", "title (the numbers are runs at each scale)");
     lcsm_status st = lcsm_experiment_list(take_info, &l, &err);
     if (st == LCSM_OK && json) {
         json_dumpf(l.rows, stdout, JSON_INDENT(2));
@@ -116,7 +119,7 @@ static void show_plan(const lcsm_experiment_event *e)
     if (e->done > 0) fprintf(stderr, ", %zu done", e->done);
     if (e->failed > 0) fprintf(stderr, ", %zu failed before", e->failed);
     if (e->flops > 0)
-        fprintf(stderr, "; %.3g operations to do, about %s on this machine", e->flops,
+        fprintf(stderr, "; %.3g operations, about %s on this machine", e->flops,
                 duration(time, e->left));
     fputc('\n', stderr);
 }
@@ -148,7 +151,7 @@ static void on_event(void *user, const lcsm_experiment_event *e)
     case LCSM_EXPERIMENT_PLAN: show_plan(e); return;
     case LCSM_EXPERIMENT_NOTE: fprintf(stderr, "%s\n", e->text); return;
     case LCSM_EXPERIMENT_START:
-        if (e->resumed) fprintf(stderr, "%s  %s goes on\n", line_text(text, s, e), e->run);
+        if (e->resumed) fprintf(stderr, "%s  %s is resumed\n", line_text(text, s, e), e->run);
         return;
     case LCSM_EXPERIMENT_WAIT: show_wait(s, e); return;
     case LCSM_EXPERIMENT_END:
@@ -159,7 +162,7 @@ static void on_event(void *user, const lcsm_experiment_event *e)
 }
 
 static const char STOPPING[] =
-    "\nstopping: the runs save and end; the same command goes on with them later\n";
+    "\nstopping: the runs write checkpoints; repeat the command to continue\n";
 
 static int run(const lcsm_experiment_options *o, bool quiet, bool json)
 {
@@ -178,8 +181,8 @@ static int run(const lcsm_experiment_options *o, bool quiet, bool json)
         printf("{\"runs\": %zu, \"done\": %zu, \"failed\": %zu, \"stopped\": %s}\n", result.runs,
                result.done, result.failed, result.stopped ? "true" : "false");
     else {
-        printf("%zu of %zu runs done, %zu failed; look at them with\n", result.done, result.runs,
-               result.failed);
+        printf("%zu of %zu runs done, %zu failed; show the results with\n", result.done,
+               result.runs, result.failed);
         cli_hint("  lcsm report ", o->out, " --out report.html");
     }
     if (result.stopped) return cli_signal() != 0 ? 128 + cli_signal() : EXIT_FAILED;
@@ -196,7 +199,7 @@ static bool read_rates(const char *text, double *out, size_t most, size_t *count
         if (end == text || (*end != ',' && *end != '\0') || !(x > 0) || !isfinite(x)
             || *count == most) {
             fprintf(stderr,
-                    "lcsm experiment: --lr-grid has '%s', want up to %zu numbers above 0, as "
+                    "lcsm experiment: --lr-grid has '%s'; expected up to %zu numbers above 0, as "
                     "1e-3,1e-2\n",
                     text, most);
             return false;
@@ -233,9 +236,8 @@ int cmd_experiment(int argc, char **argv)
     }
     if (words == 1 && strcmp(argv[1], "list") == 0) return list(json);
     if (words != 2 || o.out == NULL) {
-        fputs(
-            "lcsm experiment: want list, or run NAME --out DIR; lcsm experiment --help says more\n",
-            stderr);
+        fputs("lcsm experiment: expected list, or run NAME --out DIR; see lcsm experiment --help\n",
+              stderr);
         return EXIT_USAGE;
     }
     if (!read_rates(grid, rates, sizeof rates / sizeof rates[0], &o.lr_count)) return EXIT_USAGE;

@@ -8,31 +8,33 @@
 #include "progress.h"
 
 static const char HELP[] =
-    "lcsm generate - text from a model, as it is made\n"
+    "lcsm generate - generate text with a trained model\n"
     "\n"
     "usage: lcsm generate RUN [--prompt TEXT|-] [--n N] [--temperature X] [--seed N] ...\n"
     "\n"
-    "Reads the prompt (- is stdin) and writes on. Memory does not grow with the text, however\n"
-    "long. The same seed gives the same text. Ctrl-C ends it, with --save-state as usual.\n"
+    "Continues the prompt (- reads it from stdin) and prints tokens as they are generated. Memory\n"
+    "use stays constant however long the text is. The same seed gives the same text. Ctrl-C "
+    "stops;\n"
+    "--save-state still writes its file.\n"
     "\n"
-    "  --n N               tokens to make (200); 0: for ever\n"
-    "  --temperature X     below 1 plainer, above 1 wilder; 0 always takes the likeliest (0.8)\n"
-    "  --top-k N           only the N likeliest tokens\n"
-    "  --top-p P           only the likeliest that together have probability P (0.95)\n"
-    "  --min-p P           only tokens with P times the probability of the likeliest\n"
-    "  --repeat-penalty X  above 1: the last 64 tokens become less likely\n"
-    "  --stop TEXT         ends before this text; may be given several times\n"
-    "  --ignore-end        go on after an end-of-text token\n"
-    "  --seed N            of the random numbers (0)\n"
-    "  --interactive       each line of stdin is a prompt that goes on from what was before\n"
-    "  --echo              write the prompt too\n"
-    "  --load-state FILE   go on from a saved state; then the prompt may be empty\n"
-    "  --save-state FILE   save the state at the end\n"
-    "  --threads N         the default is one for each processor\n"
-    "  --quiet             no figures on stderr\n"
+    "  --n N               tokens to generate; 0 = unlimited (default: 200)\n"
+    "  --temperature X     sampling temperature; 0 = always the most likely token (default: 0.8)\n"
+    "  --top-k N           sample from the N most likely tokens (default: 0 = all)\n"
+    "  --top-p P           sample from the most likely tokens with total probability P (default:\n"
+    "                      0.95)\n"
+    "  --min-p P           drop tokens less likely than P times the most likely one\n"
+    "  --repeat-penalty X  above 1, make the last 64 tokens less likely\n"
+    "  --stop TEXT         stop before this text; may be repeated\n"
+    "  --ignore-end        continue after an end-of-text token\n"
+    "  --seed N            random seed (default: 0)\n"
+    "  --interactive       read prompts from stdin, one per line; the memory is kept between them\n"
+    "  --echo              print the prompt too\n"
+    "  --load-state FILE   continue from a saved state; the prompt may then be empty\n"
+    "  --save-state FILE   save the state (the recurrent memory) at the end\n"
+    "  --threads N         number of threads (default: one per processor)\n"
+    "  --quiet             no statistics on stderr\n"
     "  --json              {\"text\", \"tokens\", \"reason\", \"tokens_per_second\", ...} instead "
-    "of "
-    "text\n"
+    "of text\n"
     "\n"
     "  lcsm generate runs/book --prompt 'It was a dark night'\n"
     "  lcsm generate runs/book --prompt - --n 0 < chapter1.txt | head -c 100000\n"
@@ -69,7 +71,7 @@ static bool keep(task *t, const char *text, size_t size)
         size_t capacity = 2 * (t->size + size) + 256;
         char  *all      = realloc(t->all, capacity);
         if (all == NULL) {
-            fputs("lcsm generate: no room for the text\n", stderr);
+            fputs("lcsm generate: not enough memory for the text\n", stderr);
             return false;
         }
         t->all      = all;
@@ -117,7 +119,7 @@ static char *read_stdin(size_t *size)
         if (more == NULL) free(text);
         text = more;
     }
-    if (text == NULL) fputs("lcsm generate: no room for the prompt\n", stderr);
+    if (text == NULL) fputs("lcsm generate: not enough memory for the prompt\n", stderr);
     else text[*size] = '\0';
     return text;
 }
@@ -165,7 +167,7 @@ static lcsm_status run_text(lcsm_session *s, const lcsm_tokenizer *tok, task *t,
         return run_prompt(s, tok, t, t->prompt != NULL ? t->prompt : "", size, err);
     char *text = read_stdin(&size);
     if (text == NULL) {
-        *err = (lcsm_error){LCSM_ERR_MEMORY, "no room for the prompt"};
+        *err = (lcsm_error){LCSM_ERR_MEMORY, "not enough memory for the prompt"};
         return err->status;
     }
     lcsm_status st = run_prompt(s, tok, t, text, size, err);
@@ -194,7 +196,7 @@ static int report_json(const task *t, double rate)
                             "tokens_per_second", rate, "prompt_seconds", t->prompt_seconds, "seed",
                             (json_int_t)t->generate.sample.seed);
     if (all == NULL) {
-        fputs("lcsm generate: no room for the JSON of the text\n", stderr);
+        fputs("lcsm generate: not enough memory for the JSON of the text\n", stderr);
         return EXIT_ROOM;
     }
     bool ok = json_dumpf(all, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6)) == 0
@@ -210,7 +212,7 @@ static int report(const task *t)
     if (t->json) return report_json(t, rate);
     if (isatty(STDOUT_FILENO) != 0 || (!t->interactive && !t->quiet)) cli_end_text();
     if (!t->quiet)
-        fprintf(stderr, "%llu tokens, %.0f a second; prompt %.2f s; %s\n",
+        fprintf(stderr, "%llu tokens, %.0f per second; prompt %.2f s; %s\n",
                 (unsigned long long)t->tokens, rate, t->prompt_seconds, ENDS[t->reason]);
     return EXIT_OK;
 }
@@ -268,7 +270,7 @@ int cmd_generate(int argc, char **argv)
         return EXIT_OK;
     }
     if (count != 1 || (t.interactive && t.prompt != NULL)) {
-        fputs(count != 1 ? "lcsm generate: want one run folder\n"
+        fputs(count != 1 ? "lcsm generate: expected one run folder\n"
                          : "lcsm generate: --interactive reads its prompts from stdin\n",
               stderr);
         return EXIT_USAGE;

@@ -4,23 +4,24 @@
 #include "cli.h"
 
 static const char HELP[] =
-    "lcsm import - make a run folder from a released model\n"
+    "lcsm import - convert a released model into a run folder\n"
     "\n"
     "usage: lcsm import FROM RUN [--ignore-extra] [--allow-nonfinite] [--rwkv-rescaled] [-v]\n"
     "\n"
     "FROM is a folder with config.json and model.safetensors (or shards and their index), as\n"
-    "Hugging Face has them, or a file of rwkv.cpp. Supported: Mamba (transformers, fla and\n"
+    "on Hugging Face, or a file of rwkv.cpp. Supported: Mamba (transformers, fla and\n"
     "the original package) and RWKV-4. Anything that does not fit is an error that names it.\n"
     "RUN gets config.json, model.safetensors and, if FROM has one, tokenizer.json.\n"
     "\n"
-    "  --ignore-extra     leave out tensors that the model does not use\n"
+    "  --ignore-extra     skip tensors that the model does not use\n"
     "  --allow-nonfinite  accept weights that are NaN or infinite\n"
-    "  --rwkv-rescaled    the file was saved from a model in evaluation, which divides RWKV's\n"
-    "                     output weights by powers of two; this multiplies them again\n"
-    "  -v                 also say which keys of config.json are not used\n"
+    "  --rwkv-rescaled    the file was saved from a model in evaluation mode, which divides "
+    "RWKV's\n"
+    "                     output weights by powers of two; this undoes it\n"
+    "  -v                 list the keys of config.json that are not used\n"
     "  --json             {\"kind\", \"tensors\", \"parameters\", \"tokenizer\"}\n"
     "\n"
-    "PyTorch pickles (pytorch_model.bin, .pth) are not read, because they may contain code. "
+    "PyTorch pickles (pytorch_model.bin, .pth) are not supported, because they may contain code. "
     "Convert\n"
     "them in Python, in the folder of the model; clone() separates tied weights:\n"
     "\n"
@@ -79,7 +80,7 @@ int cmd_import(int argc, char **argv)
         return EXIT_OK;
     }
     if (count != 2) {
-        fputs("lcsm import: want a folder or file to read and a folder to make\n", stderr);
+        fputs("lcsm import: expected a folder or file to read and a folder to write\n", stderr);
         return EXIT_USAGE;
     }
     lcsm_context_options c = {.log = log_line, .log_user = &verbose};

@@ -12,17 +12,18 @@ static const char HELP[] =
     "\n"
     "usage: lcsm inspect RUN [--data TEXT...] [--tokens N] [--save] [--json]\n"
     "\n"
-    "The model reads some text, and shows for each layer how long the entries of its memory last\n"
-    "(half-lives in tokens), what its decays o_t are, and how large the memory is; then how much\n"
-    "the next token's probabilities change when a single past token is replaced. That is tried up\n"
-    "to 128 tokens back, or as far as the run's sequences go, if that is more, up to 256; between\n"
-    "the distances that are tried the change is taken to run straight.\n"
+    "Runs the model on text and shows for each layer how long the entries of its memory last\n"
+    "(half-lives in tokens), its decays o_t, and the size of the memory; then how much the\n"
+    "probabilities of the next token change when a single earlier token is replaced. Replacements\n"
+    "are tried up to 128 tokens back, or up to the run's sequence length if that is longer, at "
+    "most\n"
+    "256; between the distances tried the change is interpolated linearly.\n"
     "\n"
-    "  --data PATH  text to read, one after another if there are several; without it the run's\n"
-    "               own, examples of the recall task, or random tokens\n"
-    "  --tokens N   how many to read (512)\n"
-    "  --save       keep the result as RUN/inspect.json; lcsm report shows it then\n"
-    "  --threads N  the default is one for each processor\n"
+    "  --data PATH  text to read; may be repeated (default: the run's own text, examples of the\n"
+    "               recall task, or random tokens)\n"
+    "  --tokens N   number of tokens to read (default: 512)\n"
+    "  --save       write the result to RUN/inspect.json, where lcsm report finds it\n"
+    "  --threads N  number of threads (default: one per processor)\n"
     "  --json       the whole result: {\"layers\": [{\"half_life\", \"gate_mean\", ...}],\n"
     "               \"influence\", \"effective_context\", \"effective_context_open\"}\n"
     "\n"
@@ -65,10 +66,10 @@ static void print_layer(size_t j, const json_t *layer)
 static void print_context(const json_t *root)
 {
     bool open = json_is_true(json_object_get(root, "effective_context_open"));
-    printf("\nnine tenths of all influence lie within %s%.0f of the last %.0f tokens%s\n",
+    printf("\nnine tenths of the influence lie within %s%.0f of the last %.0f tokens%s\n",
            open ? "at least " : "", number(root, "effective_context"),
            number(json_object_get(root, "influence"), "window"),
-           open ? ": the farthest of them still count" : "");
+           open ? ": the farthest of them still matter" : "");
 }
 
 /* A line of blocks, the tallest for the largest change. */
@@ -97,8 +98,8 @@ static void print_text(const json_t *root)
     const json_t *layers = json_object_get(root, "layers");
     printf("%.0f tokens: %s\n\n", number(root, "tokens"),
            json_string_value(json_object_get(root, "text")));
-    printf("      half-life of entries, tokens        rows that   decay o_t               memory\n"
-           "layer       10 %%     median       90 %%  keep all      10 %%    mean    90 %%       "
+    printf("      half-life of entries, tokens        rows with   decay o_t               memory\n"
+           "layer       10 %%     median       90 %%  no decay      10 %%    mean    90 %%       "
            "rms\n");
     for (size_t j = 0; j < json_array_size(layers); j++) print_layer(j, json_array_get(layers, j));
     print_influence(root);
@@ -144,7 +145,7 @@ int cmd_inspect(int argc, char **argv)
         return EXIT_OK;
     }
     if (words != 1) {
-        fputs("lcsm inspect: which run? lcsm inspect RUN\n", stderr);
+        fputs("lcsm inspect: expected a run folder: lcsm inspect RUN\n", stderr);
         return EXIT_USAGE;
     }
     if (!cli_take_stdin("inspect", NULL, data.items, data.count)) return EXIT_INPUT;

@@ -6,18 +6,18 @@
 #include "cli.h"
 
 static const char HELP[] =
-    "lcsm methods - the method table and the oscillation codes\n"
+    "lcsm methods - list the methods and the oscillation codes\n"
     "\n"
     "usage: lcsm methods [--json]\n"
     "\n"
-    "Every model is m_t = psi(o_t, m_{t-1}) + e_t i_t^T, y_t = m_t^T s_t with its own states. psi "
-    "is\n"
-    "x for a product of each element and @ for a product of matrices; k and d are the rows and\n"
-    "columns of a head's memory, D the model's width.\n"
+    "Every model is m_t = psi(o_t, m_{t-1}) + e_t i_t^T, y_t = m_t^T s_t with its own states: "
+    "input\n"
+    "i, expand e, oscillation o, shrink s. psi is x for an elementwise product and @ for a matrix\n"
+    "product. k and d are the rows and columns of a head's memory, D is the model width.\n"
     "\n"
-    "  --json    [{\"name\", \"family\", \"psi\", ...}]; the row code has \"codes\": [...]\n"
+    "  --json    [{\"name\", \"family\", \"psi\", ...}]; the row \"code\" has \"codes\": [...]\n"
     "\n"
-    "  lcsm describe gla      one of them: parameters, memory, cost\n";
+    "  lcsm describe gla      one of them: equations, parameters, memory, cost\n";
 
 static void print_methods(const cli_colours *c)
 {

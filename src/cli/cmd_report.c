@@ -5,27 +5,28 @@
 #include "cli.h"
 
 static const char HELP[] =
-    "lcsm report - tables, figures and one page to read, from run folders\n"
+    "lcsm report - tables, figures and an HTML page from run folders\n"
     "\n"
     "usage: lcsm report DIR... [--out FILE.html] [--markdown FILE] [--csv FILE] [--svg DIR]\n"
     "                          [--title TEXT] [--json] [--quiet]\n"
     "\n"
-    "A DIR is a run (lcsm train --out), an experiment (lcsm experiment run --out), or a folder "
-    "that\n"
-    "holds such folders. The tables are printed; with --out all of it, with figures, settings and\n"
-    "the commands to repeat it, becomes one HTML page that needs no network. Runs that failed, or\n"
-    "are not finished, are shown as such; an experiment that cannot be read is left out with a "
-    "note\n"
-    "if its folder is in DIR, and an error if it is DIR.\n"
+    "DIR is a run (lcsm train --out), an experiment (lcsm experiment run --out), or a folder that\n"
+    "contains such folders. Prints the tables. With --out everything, including figures, settings "
+    "and\n"
+    "the commands to repeat the runs, is written to one self-contained HTML page. Failed and\n"
+    "unfinished runs are marked as such. An experiment that cannot be read is an error if it is "
+    "DIR\n"
+    "itself; inside DIR it is omitted with a note.\n"
     "\n"
-    "  --out FILE       the page; light or dark as the reader has it, good on phones and on paper\n"
+    "  --out FILE       HTML page; light or dark by the reader's setting, also for phones and "
+    "print\n"
     "  --markdown FILE  the same as Markdown; with --svg it links to the figures\n"
-    "  --csv FILE       one line a run: its folder, settings and figures\n"
-    "  --svg DIR        every figure as a file\n"
-    "  --title TEXT     the title of the page\n"
+    "  --csv FILE       one line per run: folder, settings and figures\n"
+    "  --svg DIR        every figure as an SVG file\n"
+    "  --title TEXT     title of the page\n"
     "  --json           {\"experiments\", \"runs\", \"done\", \"failed\", \"missing\", "
     "\"figures\"}\n"
-    "  --quiet          print no tables\n"
+    "  --quiet          do not print the tables\n"
     "\n"
     "  lcsm report runs/gla --out gla.html\n"
     "  lcsm experiment run tau-mqar --scale tiny --out results/tau\n"
@@ -40,7 +41,7 @@ static void print(void *user, const char *text)
 static void warn(void *user, const char *text)
 {
     (void)user;
-    fprintf(stderr, "lcsm report: left out: %s\n", text);
+    fprintf(stderr, "lcsm report: omitted: %s\n", text);
 }
 
 static int write_report(const lcsm_report_options *o, bool json, bool quiet)
@@ -83,7 +84,7 @@ int cmd_report(int argc, char **argv)
         return EXIT_OK;
     }
     if (count == 0) {
-        fputs("lcsm report: which folder? lcsm report DIR --out report.html\n", stderr);
+        fputs("lcsm report: expected a folder: lcsm report DIR --out report.html\n", stderr);
         return EXIT_USAGE;
     }
     o.folders = (const char *const *)(argv + 1);

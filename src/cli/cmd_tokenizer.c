@@ -11,7 +11,7 @@
 #include "progress.h"
 
 static const char HELP[] =
-    "lcsm tokenizer - train, use and look at byte-level BPE\n"
+    "lcsm tokenizer - byte-level BPE: train, encode, decode, show\n"
     "\n"
     "usage: lcsm tokenizer train FILE|FOLDER... [--vocab N] [--out FILE] [--eos TEXT]\n"
     "                            [--min-count N] [--quiet] [--json]\n"
@@ -21,29 +21,33 @@ static const char HELP[] =
     "       lcsm tokenizer info   [--tokenizer FILE] [--merges FILE] [--json]\n"
     "\n"
     "A tokenizer is a tokenizer.json of Hugging Face's byte-level family, or the folder that "
-    "holds\n"
+    "contains\n"
     "one; with --merges it is GPT-2's pair of files encoder.json and vocab.bpe. Without "
     "--tokenizer\n"
-    "the ids are the bytes of the text. Text and ids are read from stdin when none are given, or\n"
-    "for -. Invalid UTF-8 round-trips unchanged if the vocabulary has every byte; some lack a few\n"
-    "(GPT-NeoX: C0, C1, F5 to FF). A normalizer, such as NFC, changes text.\n"
+    "the ids are the bytes of the text. Text and ids are read from stdin if none are given, or for "
+    "-.\n"
+    "Invalid UTF-8 round-trips unchanged if the vocabulary has every byte; some lack a few "
+    "(GPT-NeoX:\n"
+    "C0, C1, F5 to FF). A normalizer, such as NFC, changes text.\n"
     "\n"
-    "  --vocab N        tokens to learn, 256 bytes and the end of text included; default 8192\n"
-    "  --out FILE       where the trained tokenizer goes; default tokenizer.json\n"
-    "  --eos TEXT       the end-of-text token, id 0; default <|endoftext|>, none for \"\"\n"
-    "  --min-count N    pairs that come less often are not merged; default 2\n"
-    "  --special        special tokens that stand in the text become their ids\n"
-    "  --template       add what the tokenizer puts around a text, as <s>\n"
-    "  --invalid skip   leave out bytes that the vocabulary has no token for, and say how many;\n"
-    "                   default refuse: an error with the byte and its offset\n"
-    "  --quiet          no progress on stderr\n"
-    "  --json           train {vocab, merges, seconds, out}; encode {ids, count, skipped}; decode "
-    "{text};\n"
+    "  --vocab N        vocabulary size, including the 256 bytes and the end-of-text token\n"
+    "                   (default: 8192)\n"
+    "  --out FILE       file for the trained tokenizer (default: tokenizer.json)\n"
+    "  --eos TEXT       end-of-text token, id 0; \"\" = none (default: <|endoftext|>)\n"
+    "  --min-count N    merge only pairs that occur at least N times (default: 2)\n"
+    "  --special        turn special tokens in the text into their ids\n"
+    "  --template       add what the tokenizer puts around a text, e.g. <s>\n"
+    "  --invalid skip   skip bytes that the vocabulary has no token for, and print how many "
+    "(default:\n"
+    "                   refuse, an error with the byte and its offset)\n"
+    "  --quiet          no progress output\n"
+    "  --json           train {vocab, merges, seconds, out}; encode {ids, count, skipped};\n"
+    "                   decode {text};\n"
     "                   info {kind, vocab, tokens, merges, added, special, eos, ...}\n"
     "\n"
-    "Training counts words, then merges the pair of tokens that comes most often, of equals that "
-    "of\n"
-    "the smallest ids: the same text always gives the same tokenizer.\n"
+    "Training counts words, then repeatedly merges the most frequent pair of tokens (of equally\n"
+    "frequent pairs the one with the smallest ids): the same text always gives the same "
+    "tokenizer.\n"
     "\n"
     "  lcsm tokenizer train corpus.txt.gz --vocab 8192 --out tokenizer.json\n"
     "  lcsm tokenizer encode --tokenizer tokenizer.json \"Hello world\"\n"
@@ -83,7 +87,7 @@ static int train(int count, char **words, const settings *s, const char *command
     lcsm_tokenizer_training options  = {
          .vocab = (size_t)s->vocab, .eos = s->eos, .min_count = (uint64_t)s->min_count};
     if (count == 0) {
-        fprintf(stderr, "lcsm %s: which text? name files or folders\n", command);
+        fprintf(stderr, "lcsm %s: expected text files or folders\n", command);
         return EXIT_USAGE;
     }
     const char **paths = calloc((size_t)count, sizeof *paths);
@@ -110,7 +114,7 @@ static int train(int count, char **words, const settings *s, const char *command
                                (json_int_t)info.merges, "seconds", seconds, "out", out));
     printf("%s: %zu tokens, %zu merges, in %.1f s\n", out, info.vocab, info.merges, seconds);
     if (info.vocab < (size_t)s->vocab)
-        fprintf(stderr, "lcsm %s: no more pairs come %d times or more\n", command, s->min_count);
+        fprintf(stderr, "lcsm %s: no more pairs occur at least %d times\n", command, s->min_count);
     return EXIT_OK;
 }
 
@@ -243,7 +247,7 @@ static int put_id(text_sink *sink, const char *word)
     bool        right = end != word && *end == '\0' && id >= 0 && id <= INT32_MAX;
     const char *bytes = right ? lcsm_tokenizer_piece(sink->tok, (int32_t)id, &size) : NULL;
     if (bytes == NULL) {
-        fprintf(stderr, "lcsm %s: '%s' is not a token, want 0..%zu\n", sink->command, word,
+        fprintf(stderr, "lcsm %s: '%s' is not a token; expected 0 to %zu\n", sink->command, word,
                 lcsm_tokenizer_vocab(sink->tok) - 1);
         return EXIT_USAGE;
     }
@@ -311,8 +315,8 @@ static int info(int count, char **words, const settings *s, const char *command)
                       "normalizer", i.normalizer, "pre_tokenizer", i.pre_tokenizer, "hash", hash);
         code = print_json(command, o);
     } else {
-        printf("kind           %s\nvocabulary     %zu, of which %zu stand for something\n", i.kind,
-               i.vocab, i.tokens);
+        printf("kind           %s\nvocabulary     %zu ids, %zu of them used\n", i.kind, i.vocab,
+               i.tokens);
         printf("merges         %zu\nadded tokens   %zu, of which %zu special\n", i.merges, i.added,
                i.special);
         printf("longest token  %zu bytes\nnormalizer     %s\npre-tokenizer  %s\n", i.longest,
@@ -368,7 +372,8 @@ int cmd_tokenizer(int argc, char **argv)
     static int (*const parts[])(int, char **, const settings *, const char *) = {train, encode,
                                                                                  decode, info};
     if (argc < 2) {
-        fputs("lcsm tokenizer: what? train, encode, decode or info; --help says more\n", stderr);
+        fputs("lcsm tokenizer: expected train, encode, decode or info; see lcsm tokenizer --help\n",
+              stderr);
         return EXIT_USAGE;
     }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {

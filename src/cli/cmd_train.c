@@ -16,23 +16,24 @@ static const char HELP[] =
     "       lcsm train --task mqar --out RUN [--KEY VALUE...]\n"
     "       lcsm train --resume --out RUN\n"
     "\n"
-    "The run folder gets config.json (every setting), model.safetensors (the best model by\n"
+    "Writes a run folder: config.json (all settings), model.safetensors (the best model by\n"
     "evaluation), tokenizer.json, metrics.jsonl and checkpoints/. Ctrl-C writes a checkpoint and\n"
-    "ends; --resume goes on, and ends with the same bits as a run that was never interrupted.\n"
+    "stops. --resume continues a run; the result is bit-identical to an uninterrupted one.\n"
     "\n"
-    "  --data PATH       a text file, a .gz file, a folder of them, or - for stdin; repeatable\n"
-    "  --valid PATH      text for evaluation; without it the end of the data is kept for that\n"
-    "  --test PATH       text for one evaluation of the best model at the end\n"
-    "  --tokenizer FILE  tokenizer.json or its folder; without it every byte is a token\n"
-    "  --out RUN         the run folder\n"
-    "  --resume          go on in RUN; settings of training may be given anew, as more --steps,\n"
-    "                    but not the task, the model or the tokenizer\n"
+    "  --data PATH       text file, .gz file, folder of them, or - for stdin; may be repeated\n"
+    "  --valid PATH      text for evaluation (default: the end of the data is held out)\n"
+    "  --test PATH       text on which the best model is evaluated once, at the end\n"
+    "  --tokenizer FILE  tokenizer.json or its folder (default: every byte is a token)\n"
+    "  --out RUN         run folder to write\n"
+    "  --resume          continue RUN; training settings may change, e.g. a larger --steps, but\n"
+    "                    not the task, the model or the tokenizer\n"
     "  --recipe NAME     settings from recipes/NAME.json, or from a file\n"
-    "  --config FILE     settings from a JSON file with the keys below; flags count more\n"
-    "  --cache DIR       keep token files there, for data that do not fit into memory\n"
-    "  --threads N       the default is one for each processor\n"
-    "  --quiet           no progress\n"
-    "  --json            the result as JSON on stdout\n"
+    "  --config FILE     settings from a JSON file with the keys below; command-line flags take\n"
+    "                    precedence\n"
+    "  --cache DIR       keep token files on disk, for data that do not fit into memory\n"
+    "  --threads N       number of threads (default: one per processor)\n"
+    "  --quiet           no progress output\n"
+    "  --json            result as JSON on stdout\n"
     "\n"
     "  lcsm train --data book.txt --out runs/book --minutes 2\n"
     "  lcsm train --data book.txt --out runs/m --method mamba --d-model 256 --layers 4\n"
@@ -190,7 +191,7 @@ static void print_result(const char *run, const lcsm_train_result *r, bool write
     printf("%s\n", isfinite(r->best_loss) ? "" : "no evaluation");
     if (isfinite(r->test_loss))
         printf("test loss %.4f nats, perplexity %.2f\n", r->test_loss, exp(r->test_loss));
-    if (r->stopped) cli_hint("go on with:  lcsm train --resume --out ", run, "");
+    if (r->stopped) cli_hint("continue with:  lcsm train --resume --out ", run, "");
     else if (writes) cli_hint("try:  lcsm generate ", run, " --prompt \"...\"");
 }
 
@@ -249,8 +250,7 @@ static int check_used(const cli_config *c, const cli_config *shared, const flags
     int         code     = f->resume ? cli_refuse_unused("train", &training, NULL, shared->train)
                                      : cli_refuse_unused("train", c, shared->model, NULL);
     if (code == EXIT_OK && idle != NULL && !f->quiet)
-        fprintf(stderr, "lcsm train: %s does nothing in %s\n", idle,
-                cli_model_name(c->model, name));
+        fprintf(stderr, "lcsm train: %s is unused in %s\n", idle, cli_model_name(c->model, name));
     return code;
 }
 
@@ -344,8 +344,8 @@ int cmd_train(int argc, char **argv)
     if (f.help) return print_help();
     if (words != 0 || f.out == NULL) {
         fprintf(stderr,
-                words != 0 ? "lcsm train: what is '%s'? lcsm train --help says more\n"
-                           : "lcsm train: no --out RUN%.0s; lcsm train --help says more\n",
+                words != 0 ? "lcsm train: unexpected argument '%s'; see lcsm train --help\n"
+                           : "lcsm train: --out RUN is missing%.0s; see lcsm train --help\n",
                 words != 0 ? argv[1] : "");
         return EXIT_USAGE;
     }

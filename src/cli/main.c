@@ -16,20 +16,20 @@ typedef struct {
 static cli_command help, version;
 
 static const command COMMANDS[] = {
-    {"bench", "time the operator beside this machine's peak", cmd_bench, true},
-    {"check", "prove the library on this machine", cmd_check, false},
-    {"describe", "one model: states, parameters, memory, cost", cmd_describe, false},
-    {"eval", "loss, perplexity, bits per byte and accuracy on a text", cmd_eval, false},
-    {"experiment", "the paper's tables and figures, trained here", cmd_experiment, true},
-    {"generate", "text from a model, as it is made", cmd_generate, false},
-    {"help", "this page, or that of a command", help, false},
-    {"import", "a run folder from a released model", cmd_import, false},
-    {"inspect", "what a trained model remembers", cmd_inspect, false},
-    {"methods", "the method table and the oscillation codes", cmd_methods, false},
-    {"report", "tables, figures and one page to read, from run folders", cmd_report, false},
+    {"bench", "measure speed, beside this machine's measured peak", cmd_bench, true},
+    {"check", "check gradients and kernels on this machine", cmd_check, false},
+    {"describe", "show one model or run: equations, parameters, cost", cmd_describe, false},
+    {"eval", "evaluate a model on text or on recall", cmd_eval, false},
+    {"experiment", "repeat the paper's tables and figures", cmd_experiment, true},
+    {"generate", "generate text with a trained model", cmd_generate, false},
+    {"help", "show show show this page, or that of a command", help, false},
+    {"import", "convert a released model into a run folder", cmd_import, false},
+    {"inspect", "show show show what a trained model remembers", cmd_inspect, false},
+    {"methods", "list the methods and the oscillation codes", cmd_methods, false},
+    {"report", "tables, figures and an HTML page from run folders", cmd_report, false},
     {"train", "train a model on text or on recall", cmd_train, false},
-    {"tokenizer", "train, use and look at byte-level BPE", cmd_tokenizer, true},
-    {"version", "the version of the program", version, false},
+    {"tokenizer", "byte-level BPE: train, encode, decode, show", cmd_tokenizer, true},
+    {"version", "show the version", version, false},
 };
 
 enum { COMMAND_COUNT = sizeof COMMANDS / sizeof COMMANDS[0] };
@@ -41,7 +41,10 @@ static void print_help(FILE *out)
           out);
     for (int j = 0; j < COMMAND_COUNT; j++)
         fprintf(out, "  %-12s %s\n", COMMANDS[j].name, COMMANDS[j].summary);
-    fputs("\nlcsm COMMAND --help, or lcsm help COMMAND, says more about a command.\n", out);
+    fputs("\nRun lcsm COMMAND --help for the options of a command.\nFirst steps: lcsm train --data "
+          "book.txt --out runs/book --minutes 5\n             lcsm generate runs/book --prompt "
+          "\"It was\"\n",
+          out);
 }
 
 static const command *find(const char *name)
@@ -87,7 +90,7 @@ static int version(int argc, char **argv)
                                   {NULL, CLI_FLAG, NULL, 0, 0}};
     if (!cli_parse(argc, argv, options, &words) || !cli_no_words("version", argv, words))
         return EXIT_USAGE;
-    if (help_flag) fputs("lcsm version - the version of the program\n", stdout);
+    if (help_flag) fputs("lcsm version - show the version\n", stdout);
     else printf("lcsm %s\n", lcsm_version());
     return EXIT_OK;
 }
@@ -106,7 +109,9 @@ static int check_output(const char *name, int code)
     bool flushed = fflush(stdout) == 0;
     if (!flushed && cli_write_interrupted()) return 128 + cli_signal();
     if (flushed && ferror(stdout) == 0) return code;
-    fprintf(stderr, "lcsm %s: stdout did not take all of the output; is there room?\n", name);
+    fprintf(stderr,
+            "lcsm %s: the output could not be written completely to stdout; is the disk full?\n",
+            name);
     return code == EXIT_OK ? EXIT_ROOM : code;
 }
 

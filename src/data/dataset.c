@@ -23,7 +23,8 @@ typedef struct {
 static lcsm_status append(lcsm_dataset *ds, lcsm_shard *shard, lcsm_error *err)
 {
     lcsm_shard *shards = realloc(ds->shards, (ds->shard_count + 1) * sizeof *shards);
-    if (shards == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for a list of shards");
+    if (shards == NULL)
+        return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for a list of shards");
     ds->shards                    = shards;
     ds->shards[ds->shard_count++] = *shard;
     *shard                        = (lcsm_shard){0};
@@ -42,11 +43,11 @@ static lcsm_status fits(const lcsm_shard *s, const lcsm_shard_head *want, const 
     const lcsm_shard_head *h = &s->head;
     if (h->vocab == want->vocab && h->tokenizer == want->tokenizer && h->start == want->start)
         return LCSM_OK;
-    return lcsm_fail(err, LCSM_ERR_FORMAT,
-                     "%s: tokens of another tokenizer: vocabulary %llu, hash %016llx, want %llu, "
-                     "%016llx",
-                     path, (unsigned long long)h->vocab, (unsigned long long)h->tokenizer,
-                     (unsigned long long)want->vocab, (unsigned long long)want->tokenizer);
+    return lcsm_fail(
+        err, LCSM_ERR_FORMAT,
+        "%s: tokens of another tokenizer: vocabulary %llu, hash %016llx; expected %llu, %016llx",
+        path, (unsigned long long)h->vocab, (unsigned long long)h->tokenizer,
+        (unsigned long long)want->vocab, (unsigned long long)want->tokenizer);
 }
 
 static lcsm_status take_shard(lcsm_dataset *ds, const char *path, const lcsm_shard_head *want,
@@ -79,7 +80,8 @@ static lcsm_status make_key(char key[KEY_SIZE], const opening *o, const lcsm_sou
         (void)snprintf(key, KEY_SIZE, "%016llx",
                        (unsigned long long)XXH3_64bits(text.text, text.size));
     lcsm_strbuf_free(&text);
-    return failed ? lcsm_fail(err, LCSM_ERR_MEMORY, "no room for a list of files") : LCSM_OK;
+    return failed ? lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for a list of files")
+                  : LCSM_OK;
 }
 
 /* The shards of a set, if all are there and right. */
@@ -93,7 +95,7 @@ static lcsm_status take_set(opening *o, const char *key, lcsm_error *err)
         LCSM_TRY(take_shard(o->ds, path, &o->head, err));
         const lcsm_shard_head *h = &o->ds->shards[o->ds->shard_count - 1].head;
         if (h->part != part) {
-            st = lcsm_fail(err, LCSM_ERR_FORMAT, "%s: part %lu of its set, want %lu", path,
+            st = lcsm_fail(err, LCSM_ERR_FORMAT, "%s: part %lu of its set; expected part %lu", path,
                            (unsigned long)h->part, (unsigned long)part);
             goto cleanup;
         }
@@ -166,7 +168,8 @@ cleanup:
 static lcsm_status settle(lcsm_dataset *ds, const char *name, lcsm_error *err)
 {
     ds->starts = malloc((ds->shard_count + 1) * sizeof *ds->starts);
-    if (ds->starts == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for a list of shards");
+    if (ds->starts == NULL)
+        return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for a list of shards");
     ds->starts[0] = 0;
     for (size_t j = 0; j < ds->shard_count; j++) {
         const lcsm_shard_head *h = &ds->shards[j].head;
@@ -178,19 +181,19 @@ static lcsm_status settle(lcsm_dataset *ds, const char *name, lcsm_error *err)
     }
     ds->count = ds->starts[ds->shard_count];
     if (ds->count > 0 && ds->text.bytes > 0) return LCSM_OK;
-    return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: there is no text in it", name);
+    return lcsm_fail(err, LCSM_ERR_FORMAT, "%s contains no text", name);
 }
 
 static lcsm_status check_options(const opening *o, size_t count, lcsm_error *err)
 {
-    if (count == 0) return lcsm_fail(err, LCSM_ERR_ARGUMENT, "no text files are given");
+    if (count == 0) return lcsm_fail(err, LCSM_ERR_ARGUMENT, "no text files were given");
     if (o->options.ends > LCSM_ENDS_LINE)
-        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "ends is %d, want 0..%d", (int)o->options.ends,
-                         (int)LCSM_ENDS_LINE);
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "ends is %d; expected 0 to %d",
+                         (int)o->options.ends, (int)LCSM_ENDS_LINE);
     if (o->options.ends != LCSM_ENDS_NEVER && lcsm_tokenizer_eos(o->ds->tok) < 0)
         return lcsm_fail(err, LCSM_ERR_CONFIG,
-                         "lines or files shall end in the end-of-text token, but the tokenizer has "
-                         "none, as <|endoftext|>");
+                         "lines or files are to end with the end-of-text token, but the tokenizer "
+                         "has none (for example <|endoftext|>)");
     return LCSM_OK;
 }
 
@@ -202,7 +205,7 @@ lcsm_status lcsm_dataset_open(lcsm_dataset **out, const char *const *paths, size
     lcsm_sources sources = {0};
     opening      o = {.ds = calloc(1, sizeof *o.ds), .progress = {.fn = progress, .user = user}};
     *out           = NULL;
-    if (o.ds == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no memory for a dataset");
+    if (o.ds == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for a dataset");
     if (options != NULL) o.options = *options;
     if (o.options.shard_size == 0) o.options.shard_size = SHARD_TOKENS;
     o.ds->tok = tok;
@@ -282,11 +285,11 @@ lcsm_status lcsm_dataset_split(const lcsm_dataset *ds, double fraction, lcsm_dat
 {
     *first = *rest = NULL;
     if (!(fraction > 0 && fraction < 1))
-        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "a part of %g, want more than 0 and less than 1",
-                         fraction);
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT,
+                         "the fraction is %g; expected more than 0 and less than 1", fraction);
     if (ds->count < 2)
         return lcsm_fail(err, LCSM_ERR_FORMAT,
-                         "a stream of %llu tokens cannot be split, want at least 2",
+                         "a stream of %llu tokens cannot be split; expected at least 2",
                          (unsigned long long)ds->count);
     uint64_t cut = (uint64_t)floor((double)ds->count * fraction);
     if (cut == 0) cut = 1;
@@ -295,7 +298,7 @@ lcsm_status lcsm_dataset_split(const lcsm_dataset *ds, double fraction, lcsm_dat
     if (a == NULL || b == NULL) {
         free(a);
         free(b);
-        return lcsm_fail(err, LCSM_ERR_MEMORY, "no memory for a dataset");
+        return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for a dataset");
     }
     b->text         = measure(b);
     b->text.skipped = ds->text.skipped;

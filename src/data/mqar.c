@@ -11,22 +11,23 @@ lcsm_status lcsm_mqar_check(const lcsm_mqar_config *cfg, lcsm_error *err)
 {
     int64_t keys = cfg->vocab / 2 - 1;
     if (cfg->vocab < 4 || cfg->vocab > INT32_MAX)
-        return lcsm_fail(err, LCSM_ERR_CONFIG, "vocab is %lld, want 4..%d", (long long)cfg->vocab,
-                         INT32_MAX);
+        return lcsm_fail(err, LCSM_ERR_CONFIG, "vocab is %lld; expected 4 to %d",
+                         (long long)cfg->vocab, INT32_MAX);
     if (cfg->length < 4 || cfg->length > INT32_MAX || cfg->length % 2 != 0)
-        return lcsm_fail(err, LCSM_ERR_CONFIG, "length is %lld, want an even number from 4 on",
+        return lcsm_fail(err, LCSM_ERR_CONFIG,
+                         "length is %lld; expected an even number, at least 4",
                          (long long)cfg->length);
     if (cfg->pairs < 1 || cfg->pairs > cfg->length / 4)
-        return lcsm_fail(err, LCSM_ERR_CONFIG,
-                         "pairs is %lld, want 1..%lld: four tokens of length %lld for each",
-                         (long long)cfg->pairs, (long long)(cfg->length / 4),
-                         (long long)cfg->length);
+        return lcsm_fail(
+            err, LCSM_ERR_CONFIG,
+            "pairs is %lld; expected 1 to %lld: each pair needs four of the %lld tokens",
+            (long long)cfg->pairs, (long long)(cfg->length / 4), (long long)cfg->length);
     if (cfg->pairs > keys)
         return lcsm_fail(err, LCSM_ERR_CONFIG,
-                         "pairs is %lld, want at most %lld: vocab %lld has no more keys",
+                         "pairs is %lld; expected at most %lld, the number of keys with vocab %lld",
                          (long long)cfg->pairs, (long long)keys, (long long)cfg->vocab);
     if (!(cfg->power > 0 && cfg->power <= 1))
-        return lcsm_fail(err, LCSM_ERR_CONFIG, "power is %g, want above 0 and at most 1",
+        return lcsm_fail(err, LCSM_ERR_CONFIG, "power is %g; expected above 0 and at most 1",
                          cfg->power);
     return LCSM_OK;
 }

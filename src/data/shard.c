@@ -90,12 +90,12 @@ static lcsm_status check_header(const unsigned char *data, size_t size, const ch
                                 lcsm_error *err)
 {
     if (size < LCSM_SHARD_HEADER)
-        return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: %zu bytes, want at least the header's %d",
+        return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: %zu bytes; expected at least the header's %d",
                          label, size, LCSM_SHARD_HEADER);
     if (memcmp(data, LCSM_SHARD_MAGIC, LCSM_SHARD_MAGIC_SIZE) != 0)
-        return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: not a file of tokens", label);
+        return lcsm_fail(err, LCSM_ERR_FORMAT, "%s is not a token file", label);
     if (get32(data + AT_VERSION) != LCSM_SHARD_VERSION)
-        return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: tokens of version %lu, want %d", label,
+        return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: token file version %lu; expected %d", label,
                          (unsigned long)get32(data + AT_VERSION), LCSM_SHARD_VERSION);
     if (get64(data + AT_HEADER) != XXH3_64bits(data, AT_HEADER))
         return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: the checksum of the header is wrong", label);
@@ -109,15 +109,16 @@ static lcsm_status check_fields(const lcsm_shard *s, const char *label, lcsm_err
     uint64_t               room = s->file.size - LCSM_SHARD_HEADER;
     if (h->vocab < 1 || h->vocab > INT32_MAX || s->width != lcsm_shard_width(h->vocab))
         return lcsm_fail(
-            err, LCSM_ERR_FORMAT, "%s: a vocabulary of %llu in %u bytes a token, want 1..%d in %u",
-            label, (unsigned long long)h->vocab, s->width, INT32_MAX, lcsm_shard_width(h->vocab));
+            err, LCSM_ERR_FORMAT,
+            "%s: a vocabulary of %llu with %u bytes per token; expected 1 to %d with %u", label,
+            (unsigned long long)h->vocab, s->width, INT32_MAX, lcsm_shard_width(h->vocab));
     if (h->count != room / s->width || room % s->width != 0)
         return lcsm_fail(err, LCSM_ERR_FORMAT,
                          "%s: %llu tokens of %u bytes, but %llu bytes follow the header", label,
                          (unsigned long long)h->count, s->width, (unsigned long long)room);
     if (h->start < 0 || (uint64_t)h->start >= h->vocab)
-        return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: the start token is %ld, want 0..%llu", label,
-                         (long)h->start, (unsigned long long)h->vocab - 1);
+        return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: the start token is %ld; expected 0 to %llu",
+                         label, (long)h->start, (unsigned long long)h->vocab - 1);
     if (XXH3_64bits(s->tokens, (size_t)room) != h->sum)
         return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: the checksum of the tokens is wrong", label);
     return LCSM_OK;
@@ -134,8 +135,8 @@ static lcsm_status check_tokens(const lcsm_shard *s, const char *label, lcsm_err
 {
     for (uint64_t j = 0; j < s->head.count; j++)
         if (token_at(s, j) >= s->head.vocab)
-            return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: token %llu is %lu, want 0..%llu", label,
-                             (unsigned long long)j, (unsigned long)token_at(s, j),
+            return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: token %llu is %lu; expected 0 to %llu",
+                             label, (unsigned long long)j, (unsigned long)token_at(s, j),
                              (unsigned long long)s->head.vocab - 1);
     return LCSM_OK;
 }

@@ -20,7 +20,7 @@ static lcsm_status write_bytes(lcsm_shard_writer *w, const void *data, size_t si
     lcsm_strbuf_bytes(&w->memory, data, size);
     if (!w->memory.failed) return LCSM_OK;
     return lcsm_fail(err, LCSM_ERR_MEMORY,
-                     "no memory for %llu tokens; a cache folder keeps them on disk",
+                     "not enough memory for %llu tokens; use a cache folder to keep them on disk",
                      (unsigned long long)w->head.count);
 }
 
@@ -83,7 +83,7 @@ lcsm_status lcsm_shard_writer_open(lcsm_shard_writer *w, const char *folder, con
         .buffer = malloc(LCSM_SHARD_BUFFER),
     };
     if (w->state == NULL || w->buffer == NULL)
-        return lcsm_fail(err, LCSM_ERR_MEMORY, "no memory for a buffer of tokens");
+        return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for a buffer of tokens");
     lcsm_status st = folder == NULL ? LCSM_OK : lcsm_folder_make(folder, err);
     return st != LCSM_OK ? st : begin(w, err);
 }

@@ -42,11 +42,13 @@ lcsm_status lcsm_reader_read(lcsm_reader *r, char *out, size_t capacity, size_t 
     if (got == 0 && (code == Z_OK || code == Z_STREAM_END)) return LCSM_OK;
     if (code == Z_ERRNO)
         return lcsm_fail(err, LCSM_ERR_IO, "%s: cannot read: %s", r->path, strerror(errno));
-    if (code == Z_MEM_ERROR) return lcsm_fail(err, LCSM_ERR_MEMORY, "%s: no memory", r->path);
+    if (code == Z_MEM_ERROR)
+        return lcsm_fail(err, LCSM_ERR_MEMORY, "%s: not enough memory", r->path);
     if (code == Z_BUF_ERROR)
-        return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: the compressed file ends early, at byte %llu",
-                         r->path, (unsigned long long)lcsm_reader_position(r));
-    return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: the compressed file is broken: %s", r->path, text);
+        return lcsm_fail(err, LCSM_ERR_FORMAT,
+                         "%s: the compressed file ends unexpectedly at byte %llu", r->path,
+                         (unsigned long long)lcsm_reader_position(r));
+    return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: the compressed file is damaged: %s", r->path, text);
 }
 
 uint64_t lcsm_reader_position(const lcsm_reader *r)
@@ -76,12 +78,14 @@ static lcsm_status append(lcsm_sources *s, const char *path, const struct stat *
     if (s->count == s->capacity) {
         size_t       more  = s->capacity * 2 + 16;
         lcsm_source *items = realloc(s->items, more * sizeof *items);
-        if (items == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for a list of files");
+        if (items == NULL)
+            return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for a list of files");
         s->items    = items;
         s->capacity = more;
     }
     char *copy = strdup(path);
-    if (copy == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for a list of files");
+    if (copy == NULL)
+        return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for a list of files");
     s->items[s->count++] = (lcsm_source){
         .path        = copy,
         .size        = (uint64_t)info->st_size,
@@ -118,8 +122,7 @@ static lcsm_status add_folder(lcsm_sources *s, const char *path, unsigned depth,
     lcsm_folder_list list = {0};
     char             inner[LCSM_PATH_MAX];
     if (depth > MAX_DEPTH)
-        return lcsm_fail(err, LCSM_ERR_IO, "%s: more than %d folders in each other", path,
-                         MAX_DEPTH);
+        return lcsm_fail(err, LCSM_ERR_IO, "%s: more than %d nested folders", path, MAX_DEPTH);
     LCSM_TRY(lcsm_folder_read(&list, path, err));
     for (size_t j = 0; j < list.count; j++) {
         if (list.names[j][0] == '.') {
@@ -162,7 +165,7 @@ lcsm_status lcsm_sources_list(lcsm_sources *out, const char *const *paths, size_
         size_t before = s.count;
         LCSM_TRY(add_path(&s, paths[j], 0, err));
         if (s.count == before) {
-            st = lcsm_fail(err, LCSM_ERR_FORMAT, "%s: there is no text in this folder", paths[j]);
+            st = lcsm_fail(err, LCSM_ERR_FORMAT, "%s: this folder contains no text", paths[j]);
             goto cleanup;
         }
     }

@@ -103,7 +103,8 @@ lcsm_status lcsm_tokenize(lcsm_shard_writer *w, const lcsm_source *sources, size
 {
     lcsm_status st = LCSM_OK;
     job         j  = {.w = w, .ends = ends, .eos = lcsm_tokenizer_eos(tok), .piece = malloc(PIECE)};
-    if (j.piece == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no memory for a piece of text");
+    if (j.piece == NULL)
+        return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for a piece of text");
     LCSM_TRY(lcsm_encoder_create(&j.encoder, tok, LCSM_ENCODE_SKIP, lcsm_shard_writer_put, w, err));
     for (size_t s = 0; s < count; s++) {
         LCSM_TRY(read_file(&j, &sources[s], progress, err));

@@ -15,15 +15,15 @@ static lcsm_status check(lcsm_tokenizer_training *o, size_t count, lcsm_error *e
     if (o->eos == NULL) o->eos = "<|endoftext|>";
     if (o->min_count == 0) o->min_count = 2;
     size_t least = *o->eos == '\0' ? 256 : 257, length = strlen(o->eos);
-    if (count == 0) return lcsm_fail(err, LCSM_ERR_ARGUMENT, "no text files are given");
+    if (count == 0) return lcsm_fail(err, LCSM_ERR_ARGUMENT, "no text files were given");
     if (o->vocab < least || o->vocab > MOST)
-        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "a vocabulary of %zu, want %zu..%d", o->vocab,
-                         least, MOST);
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "a vocabulary of %zu; expected %zu to %d",
+                         o->vocab, least, MOST);
     for (const char *p = o->eos; *p != '\0'; p++)
         if (*p <= ' ' || *p > '~' || length == 1)
             return lcsm_fail(err, LCSM_ERR_ARGUMENT,
-                             "the end-of-text token is \"%.40s\", want none, or two or more of the "
-                             "visible characters of ASCII",
+                             "the end-of-text token is \"%.40s\"; expected none, or at least two "
+                             "visible ASCII characters",
                              o->eos);
     return LCSM_OK;
 }
@@ -35,7 +35,7 @@ static lcsm_status count_file(lcsm_encoder *enc, const lcsm_source *source, char
     lcsm_status st = LCSM_OK;
     lcsm_reader r  = {0};
     if (source->shard)
-        return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: tokens, want text", source->path);
+        return lcsm_fail(err, LCSM_ERR_FORMAT, "%s is a token file; expected text", source->path);
     LCSM_TRY(lcsm_reader_open(&r, source->path, err));
     for (size_t size = 0;;) {
         LCSM_TRY(lcsm_reader_read(&r, piece, PIECE, &size, err));
@@ -57,7 +57,8 @@ static lcsm_status count_words(lcsm_word_count *words, const lcsm_sources *sourc
     lcsm_encoder   *enc   = NULL;
     char           *piece = malloc(PIECE);
     uint64_t        done  = 0;
-    if (piece == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no memory for a piece of text");
+    if (piece == NULL)
+        return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for a piece of text");
     LCSM_TRY(lcsm_tokenizer_words(&tok, err));
     LCSM_TRY(lcsm_encoder_create_words(&enc, tok, lcsm_word_count_add, words, err));
     for (size_t j = 0; j < sources->count; j++) {
@@ -87,7 +88,7 @@ lcsm_status lcsm_tokenizer_train(lcsm_tokenizer **out, const char *const *paths,
     LCSM_TRY(lcsm_sources_list(&sources, paths, count, err));
     LCSM_TRY(count_words(&words, &sources, progress, user, err));
     if (words.used == 0) {
-        st = lcsm_fail(err, LCSM_ERR_FORMAT, "%s: there is no text in it", paths[0]);
+        st = lcsm_fail(err, LCSM_ERR_FORMAT, "%s contains no text", paths[0]);
         goto cleanup;
     }
     LCSM_TRY(lcsm_bpe_train(out, &words, &o, progress, user, err));

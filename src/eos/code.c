@@ -51,8 +51,8 @@ static lcsm_status bad_code(const char *code, const char *why, lcsm_error *err)
     char near[16];
     nearest_code(code, near);
     return lcsm_fail(err, LCSM_ERR_CONFIG,
-                     "code \"%.30s\": %s; want e-o-s-a with e, s in 0..1, o in 0..11, a in 0..7, "
-                     "or 0 for the SSM; the nearest is %s",
+                     "code \"%.30s\": %s; expected e-o-s-a with e and s 0 or 1, o 0 to 11, a 0 to "
+                     "7, or 0 alone for the SSM; did you mean %s?",
                      code, why, near);
 }
 
@@ -69,12 +69,12 @@ lcsm_status lcsm_code_parse(const char *code, lcsm_code_states *out, lcsm_error 
     }
     for (int j = 0; j < 4; j++) {
         char *end;
-        (void)snprintf(why, sizeof why, "there is no number for %s", PARTS[j]);
+        (void)snprintf(why, sizeof why, "the number for %s is missing", PARTS[j]);
         if (*p < '0' || *p > '9') return bad_code(code, why, err);
         part[j] = strtol(p, &end, 10);
-        (void)snprintf(why, sizeof why, "%s is more than %ld", PARTS[j], MOST[j]);
+        (void)snprintf(why, sizeof why, "%s is larger than %ld", PARTS[j], MOST[j]);
         if (part[j] > MOST[j]) return bad_code(code, why, err);
-        (void)snprintf(why, sizeof why, "what follows %s is not %s", PARTS[j],
+        (void)snprintf(why, sizeof why, "%s is not followed by %s", PARTS[j],
                        j < 3 ? "a dash" : "the end");
         if (*end != (j < 3 ? '-' : 0)) return bad_code(code, why, err);
         p = end + 1;

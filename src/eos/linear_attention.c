@@ -39,7 +39,7 @@ lcsm_tensor *lcsm_attention_mixer(const lcsm_mixer *m)
                                  .causal = !m->cfg->bidirectional,
                                  .cache  = m->whole || m->cfg->bidirectional ? 0 : m->cfg->max_length};
     lcsm_rotate_attr    r     = {.kind = LCSM_ROTATE_HALVES, .heads = H};
-    ptrdiff_t           K     = lcsm_mix_even(m, "the width of a head, which is turned in pairs,",
+    ptrdiff_t           K     = lcsm_mix_even(m, "the width of a head (rotated in pairs)",
                                               lcsm_mix_split(m, "d_model", m->D, H));
     lcsm_tensor        *q     = lcsm_mix_project(m, m->x, "q", m->D, false);
     lcsm_tensor        *k     = lcsm_mix_project(m, m->x, "k", m->D, false);

@@ -82,9 +82,9 @@ const char *lcsm_method_hint(const char *name, char text[LCSM_METHOD_HINT])
     lcsm_error       err;
     for (size_t j = 0; j < LCSM_METHOD_COUNT; j++) names[j] = LCSM_METHODS[j].name;
     const char *near = lcsm_suggest(name, names, LCSM_METHOD_COUNT);
-    if (near != NULL) snprintf(text, LCSM_METHOD_HINT, "; the nearest is %s", near);
+    if (near != NULL) snprintf(text, LCSM_METHOD_HINT, "; did you mean %s?", near);
     else if (lcsm_code_parse(name, &c, &err) == LCSM_OK)
-        snprintf(text, LCSM_METHOD_HINT, ", but a code; it goes into the setting code");
+        snprintf(text, LCSM_METHOD_HINT, "; it is a code: use --code %.32s", name);
     else snprintf(text, LCSM_METHOD_HINT, "; lcsm methods lists them");
     return text;
 }
@@ -95,11 +95,11 @@ lcsm_tensor *lcsm_mixer_build(const lcsm_mixer *m)
     bool               bare   = m->cfg->flavour == LCSM_FLAVOUR_BARE;
     char               hint[LCSM_METHOD_HINT];
     if (method == NULL)
-        return lcsm_graph_fail(m->g, LCSM_ERR_CONFIG, "\"%s\" is no method%s", m->cfg->method,
+        return lcsm_graph_fail(m->g, LCSM_ERR_CONFIG, "\"%s\" is not a method%s", m->cfg->method,
                                lcsm_method_hint(m->cfg->method, hint));
     if (bare && !lcsm_method_has_bare(method))
-        return lcsm_graph_fail(m->g, LCSM_ERR_CONFIG,
-                               "%s has no bare flavour; the nearest is native", method->name);
+        return lcsm_graph_fail(m->g, LCSM_ERR_CONFIG, "%s has no bare flavour; use native",
+                               method->name);
     if (!bare && method->native != NULL) return method->native(m);
     if (bare && method->bare != NULL) return method->bare(m);
     return lcsm_mix_bare_end(m, lcsm_mix_recurrence(m, method->states));

@@ -30,7 +30,7 @@ ptrdiff_t lcsm_mix_inner(const lcsm_mixer *m, double standard)
 ptrdiff_t lcsm_mix_even(const lcsm_mixer *m, const char *what, ptrdiff_t n)
 {
     if (n % 2 == 0) return n;
-    lcsm_graph_fail(m->g, LCSM_ERR_CONFIG, "%s is %td, want an even number; the nearest is %td",
+    lcsm_graph_fail(m->g, LCSM_ERR_CONFIG, "%s is %td; expected an even number, for example %td",
                     what, n, n + 1);
     return n + 1;
 }
@@ -48,8 +48,8 @@ ptrdiff_t lcsm_mix_split(const lcsm_mixer *m, const char *what, ptrdiff_t width,
 {
     if (heads >= 1 && width >= heads && width % heads == 0) return width / heads;
     lcsm_graph_fail(m->g, LCSM_ERR_CONFIG,
-                    "%s %td does not split into %td heads; the nearest number that fits is %td",
-                    what, width, heads, nearest_heads(width, heads));
+                    "%s %td is not divisible by %td heads; use %td heads, for example", what, width,
+                    heads, nearest_heads(width, heads));
     return 1;
 }
 

@@ -48,8 +48,7 @@ bool lcsm_retnet_states(const lcsm_mixer *m, lcsm_states *s)
 {
     ptrdiff_t H = lcsm_mix_heads(m, 4), Dv = value_width(m);
     ptrdiff_t K = lcsm_mix_expand(m, lcsm_mix_split(m, "d_model", m->D, H));
-    if (m->cfg->rotation)
-        K = lcsm_mix_even(m, "the key width of a head, which is turned in pairs,", K);
+    if (m->cfg->rotation) K = lcsm_mix_even(m, "the key width of a head (rotated in pairs)", K);
     lcsm_init    decays = {.kind = LCSM_INIT_FILL, .fill = fill_retnet};
     lcsm_tensor *q      = lcsm_mix_project_init(m, m->x, "q", H * K, false, narrow(m, H * K));
     lcsm_tensor *k      = lcsm_mix_project_init(m, m->x, "k", H * K, false, narrow(m, H * K));

@@ -147,8 +147,8 @@ static double *pairs_new(size_t n)
 
 static lcsm_status no_memory(size_t n, lcsm_error *err)
 {
-    return lcsm_fail(err, LCSM_ERR_MEMORY, "no memory for the eigenvectors of a %zu x %zu matrix",
-                     n, n);
+    return lcsm_fail(err, LCSM_ERR_MEMORY,
+                     "not enough memory for the eigenvectors of a %zu x %zu matrix", n, n);
 }
 
 /* -i S for the skew-symmetric S with S[a][b] = -scale sqrt((2a+1)(2b+1)) below the diagonal. */
@@ -201,8 +201,8 @@ lcsm_status lcsm_hippo_eigen(size_t N, double *w, double *v, lcsm_error *err)
 static lcsm_status check_even(size_t N, lcsm_error *err)
 {
     if (N % 2 == 0 && N > 0) return LCSM_OK;
-    return lcsm_fail(err, LCSM_ERR_ARGUMENT, "the state size is %zu, want an even number above 0",
-                     N);
+    return lcsm_fail(err, LCSM_ERR_ARGUMENT,
+                     "the state size is %zu; expected an even number above 0", N);
 }
 
 /* P = B / sqrt(2), and by the phase of v both are real. */

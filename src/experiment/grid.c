@@ -21,7 +21,7 @@ const char *const LCSM_GRID_SCALE_NAMES[LCSM_GRID_SCALES] = {"tiny", "small", "p
 
 static lcsm_status no_room(lcsm_error *err)
 {
-    return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for the runs of an experiment");
+    return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for the runs of an experiment");
 }
 
 /* Members of an object of settings over those that are there; `label` and `at` are no settings. */
@@ -53,8 +53,8 @@ static lcsm_status check_kind(const char *key, const json_t *value, lcsm_error *
         [JSON_FALSE] = NULL,         [JSON_NULL] = "null"};
     const char *kind = found[json_typeof(value)];
     if (kind == NULL) return LCSM_OK;
-    return lcsm_fail(err, LCSM_ERR_CONFIG, "%.60s is %s, want a number, a text, true or false", key,
-                     kind);
+    return lcsm_fail(err, LCSM_ERR_CONFIG,
+                     "%.60s is %s; expected a number, a string, true or false", key, kind);
 }
 
 /* The settings over the defaults. */
@@ -130,8 +130,8 @@ static lcsm_status name_run(lcsm_grid_run *r, const lcsm_grid *g, lcsm_error *er
     if (s.failed) st = no_room(err);
     else if (s.size >= sizeof r->name)
         st = lcsm_fail(err, LCSM_ERR_CONFIG,
-                       "the name of the run %.40s... has %zu letters, want at most %zu; give its "
-                       "variant a shorter label",
+                       "the name of the run %.40s... has %zu characters; expected at most %zu; "
+                       "give its variant a shorter label",
                        s.text, s.size, sizeof r->name - 1);
     else (void)snprintf(r->name, sizeof r->name, "%s", lcsm_strbuf_text(&s));
     lcsm_strbuf_free(&s);
@@ -171,9 +171,9 @@ static lcsm_status check_apart(json_t *points, const json_t *variant, const json
     json_object_foreach(points, key, value)
     {
         if (json_object_get(variant, key) != NULL || json_object_get(at, key) != NULL)
-            return lcsm_fail(err, LCSM_ERR_CONFIG,
-                             "%.60s is set by the variant and by an axis; want it in one of them",
-                             key);
+            return lcsm_fail(
+                err, LCSM_ERR_CONFIG,
+                "%.60s is set by the variant and by an axis; set it in only one of them", key);
     }
     return LCSM_OK;
 }
@@ -203,10 +203,11 @@ static lcsm_status take_rate(lcsm_grid_run *r, const lcsm_grid_source *s, const 
     if ((st = check_kind("lr", own, err)) != LCSM_OK) return st;
     lcsm_setting_text(text, own);
     if (!json_is_number(own))
-        return lcsm_fail(err, LCSM_ERR_CONFIG, "lr is %.60s, want a number", text);
+        return lcsm_fail(err, LCSM_ERR_CONFIG, "lr is %.60s; expected a number", text);
     if (s->lr_count > 1)
         return lcsm_fail(err, LCSM_ERR_CONFIG,
-                         "lr is %.60s, want none where the scale has %zu rates", text, s->lr_count);
+                         "lr is %.60s; expected none, because the scale has %zu learning rates",
+                         text, s->lr_count);
     r->lr = json_number_value(own);
     return LCSM_OK;
 }
@@ -314,8 +315,8 @@ static lcsm_status expand(lcsm_grid *g, const lcsm_grid_source *source, const ch
     for (size_t j = 0; j < g->axis_count; j++)
         fits = fits && lcsm_size_mul(count, json_array_size(source->axes[j]), &count);
     if (!fits || count > LCSM_GRID_RUNS)
-        return lcsm_fail(err, LCSM_ERR_CONFIG, "%s: %zu runs are too many, want at most %d",
-                         g->name, fits ? count : SIZE_MAX, LCSM_GRID_RUNS);
+        return lcsm_fail(err, LCSM_ERR_CONFIG, "%s: %zu runs; expected at most %d", g->name,
+                         fits ? count : SIZE_MAX, LCSM_GRID_RUNS);
     g->runs = calloc(count, sizeof *g->runs);
     wanted  = calloc(g->variant_count, sizeof *wanted);
     if (g->runs == NULL || wanted == NULL) {
@@ -349,8 +350,8 @@ static lcsm_status check_names(const lcsm_grid *g, lcsm_error *err)
     for (size_t j = 1; j < g->run_count && st == LCSM_OK; j++)
         if (strcmp(names[j - 1], names[j]) == 0)
             st = lcsm_fail(err, LCSM_ERR_CONFIG,
-                           "%s: two runs are named %s; labels, points and rates must differ in ten "
-                           "digits",
+                           "%s: two runs are named %s; labels, points and learning rates must "
+                           "differ within ten digits",
                            g->name, names[j]);
     free(names);
     return st;
@@ -367,7 +368,7 @@ lcsm_status lcsm_grid_open(lcsm_grid *out, const lcsm_experiment_options *option
     LCSM_TRY(lcsm_grid_read(out, &source, options->scale, err));
     if (options->lr_count > 0) {
         if (options->lr_count > COUNT(source.lr))
-            LCSM_TRY(lcsm_fail(err, LCSM_ERR_ARGUMENT, "%zu learning rates, want at most %zu",
+            LCSM_TRY(lcsm_fail(err, LCSM_ERR_ARGUMENT, "%zu learning rates; expected at most %zu",
                                options->lr_count, COUNT(source.lr)));
         memcpy(source.lr, options->lr, options->lr_count * sizeof source.lr[0]);
         source.lr_count = options->lr_count;

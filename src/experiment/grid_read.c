@@ -53,11 +53,10 @@ static lcsm_status unknown_name(const char *name, lcsm_error *err)
     char        path[LCSM_PATH_MAX];
     if (lcsm_path_join(path, name, "grid.json", NULL) == LCSM_OK && lcsm_path_exists(path))
         return lcsm_fail(err, LCSM_ERR_ARGUMENT,
-                         "there is no experiment \"%.60s\"; the folder here is ./%.60s", name,
-                         name);
-    return lcsm_fail(err, LCSM_ERR_ARGUMENT, "there is no experiment \"%.60s\"%s%s%s", name,
+                         "unknown experiment \"%.60s\"; for the folder use ./%.60s", name, name);
+    return lcsm_fail(err, LCSM_ERR_ARGUMENT, "unknown experiment \"%.60s\"%s%s%s", name,
                      near == NULL ? "" : "; did you mean ", near == NULL ? "" : near,
-                     near == NULL ? "; lcsm experiment list shows them" : "?");
+                     near == NULL ? "; see lcsm experiment list" : "?");
 }
 
 lcsm_status lcsm_grid_load(lcsm_grid *g, const char *name, lcsm_error *err)
@@ -83,9 +82,9 @@ lcsm_status lcsm_grid_load(lcsm_grid *g, const char *name, lcsm_error *err)
 static const struct {
     const char *key, *want;
 } ELSEWHERE[] = {
-    {"task", "none here: it stands beside \"title\""},
+    {"task", "none here: it belongs beside \"title\""},
     {"seed", "none here: a scale has \"seeds\""},
-    {"lr", "none here: a scale has the list \"lr\", a variant may have a rate of its own"},
+    {"lr", "none here: a scale has the list \"lr\", and a variant may have its own learning rate"},
 };
 
 /* Settings, or axes by their keys. A rate may be set by variants and by the list of rates. */
@@ -142,7 +141,8 @@ static lcsm_status read_rates(lcsm_grid_source *out, const lcsm_json *scale, lcs
         LCSM_TRY(read_point(&out->lr[j], item, "lr", 0, 1e3, err));
         for (size_t i = 0; i < j; i++)
             if (out->lr[i] == out->lr[j]) /* runs are told apart by it */
-                return lcsm_json_fail(&item, err, "another rate: %g stands before it", out->lr[j]);
+                return lcsm_json_fail(&item, err, "a different rate: %g is already in the list",
+                                      out->lr[j]);
         out->lr_count++;
     }
     out->rates = list.value;
@@ -163,9 +163,7 @@ static lcsm_status read_scale(lcsm_grid *g, lcsm_grid_source *out, const lcsm_js
         if (strcmp(name, LCSM_GRID_SCALE_NAMES[j]) == 0) number = j;
     if (number == LCSM_GRID_SCALES)
         return lcsm_fail(err, LCSM_ERR_ARGUMENT,
-                         "there is no scale \"%.40s\", want tiny, small or "
-                         "paper",
-                         name);
+                         "unknown scale \"%.40s\"; expected tiny, small or paper", name);
     g->scale = LCSM_GRID_SCALE_NAMES[number];
     LCSM_TRY(lcsm_json_get_object(&scales, lcsm_json_need(root, "scales"), err));
     LCSM_TRY(lcsm_json_known_keys(&scales, LCSM_GRID_SCALE_NAMES, LCSM_GRID_SCALES, err));
@@ -208,7 +206,7 @@ static lcsm_status read_variants(lcsm_grid *g, lcsm_grid_source *out, const lcsm
     LCSM_TRY(lcsm_json_get_array(&list, lcsm_json_need(root, "variants"), 1, 1000, err));
     g->variants = calloc(lcsm_json_count(&list), sizeof *g->variants);
     if (g->variants == NULL)
-        return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for the variants of %s", g->name);
+        return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for the variants of %s", g->name);
     for (; g->variant_count < lcsm_json_count(&list); g->variant_count++) {
         lcsm_json row = lcsm_json_item(&list, g->variant_count), object;
         LCSM_TRY(lcsm_json_get_object(&object, row, err));

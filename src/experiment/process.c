@@ -58,7 +58,8 @@ lcsm_status lcsm_process_start(pid_t *out, const char *program, char *const *wor
     if (*out == 0) become(program, words, fd, parent);
     (void)close(fd);
     if (*out < 0)
-        return lcsm_fail(err, LCSM_ERR_MEMORY, "no process for a run: %s", strerror(errno));
+        return lcsm_fail(err, LCSM_ERR_MEMORY, "cannot start a process for a run: %s",
+                         strerror(errno));
     return LCSM_OK;
 }
 

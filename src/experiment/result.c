@@ -50,7 +50,7 @@ lcsm_status lcsm_result_look(lcsm_result *out, const char *folder, lcsm_error *e
     if (lost)
         (void)snprintf(out->message, sizeof out->message,
                        "it was trained, but its " LCSM_RUN_CONFIG
-                       " cannot be read; mend that, or remove the folder of the run");
+                       " cannot be read; repair it, or remove the run folder");
     else if (broke) (void)snprintf(out->message, sizeof out->message, "%.200s", record.message);
     lcsm_record_free(&record);
     return LCSM_OK;
@@ -98,7 +98,7 @@ lcsm_status lcsm_result_of_exit(lcsm_result *out, const char *folder, int code, 
         (void)snprintf(out->message, sizeof out->message, "ended by signal %d: %s", -code, words);
     else if (code > 0)
         (void)snprintf(out->message, sizeof out->message, "exit code %d: %s", code, words);
-    else (void)snprintf(out->message, sizeof out->message, "ended without a last line: %s", words);
+    else (void)snprintf(out->message, sizeof out->message, "ended without an end line: %s", words);
     return record_failure(out, folder, err);
 }
 
@@ -131,6 +131,6 @@ lcsm_status lcsm_result_lock(int *out, const char *folder, lcsm_error *err)
         st = lcsm_folder_lock(out, folder, err);
     }
     if (st == LCSM_OK && *out < 0)
-        st = lcsm_fail(err, LCSM_ERR_IO, "%s: another process works on this experiment", folder);
+        st = lcsm_fail(err, LCSM_ERR_IO, "%s: another process is running this experiment", folder);
     return st == LCSM_OK ? lcsm_file_sweep(folder, err) : st;
 }

@@ -202,7 +202,7 @@ static lcsm_status check_head(const lcsm_study *old, const lcsm_grid *g,
     for (size_t j = 0; same && j < g->axis_count; j++) same = strcmp(old->axes[j], g->axes[j]) == 0;
     if (same) return LCSM_OK;
     return lcsm_fail(err, LCSM_ERR_ARGUMENT,
-                     "%s holds the experiment %s at scale %s; take another folder for %s at %s",
+                     "%s contains the experiment %s at scale %s; use another folder for %s at %s",
                      o->out, old->name, old->scale, g->name, g->scale);
 }
 
@@ -214,7 +214,7 @@ static lcsm_status check_vocabulary(const lcsm_study *old, const lcsm_grid *g,
     json_int_t    size   = json_integer_value(stored);
     if (o->tokenizer != NULL || stored == NULL || size == (json_int_t)g->vocabulary) return LCSM_OK;
     return lcsm_fail(err, LCSM_ERR_ARGUMENT,
-                     "%s has a tokenizer of %lld tokens, and %s now wants %zu; take another --out",
+                     "%s has a tokenizer of %lld tokens, but %s now needs %zu; use another --out",
                      o->out, (long long)size, g->name, g->vocabulary);
 }
 
@@ -228,14 +228,14 @@ static lcsm_status check_run(const lcsm_study_run *old, const lcsm_grid *g, cons
     lcsm_command_change change;
     LCSM_TRY(lcsm_result_look(&result, old->record.folder, err));
     if (before.failed || now.failed)
-        LCSM_TRY(lcsm_fail(err, LCSM_ERR_MEMORY, "no room for a command"));
+        LCSM_TRY(lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for a command"));
     bool stays = result.state != LCSM_RESULT_OPEN || result.resumable;
     if (!stays || before.count == 0 || !lcsm_command_differs(&change, &before, &now)) goto cleanup;
-    st = lcsm_fail(
-        err, LCSM_ERR_ARGUMENT,
-        "the run %.80s was trained with %s%s%.40s, and now has %.40s; take another --out", r->name,
-        change.flag, change.before == NULL ? " not set" : " ",
-        change.before == NULL ? "" : change.before, change.now == NULL ? "none" : change.now);
+    st = lcsm_fail(err, LCSM_ERR_ARGUMENT,
+                   "the run %.80s was trained with %s%s%.40s, but now has %.40s; use another --out",
+                   r->name, change.flag, change.before == NULL ? " not set" : " ",
+                   change.before == NULL ? "" : change.before,
+                   change.now == NULL ? "none" : change.now);
 cleanup:
     lcsm_command_free(&before);
     lcsm_command_free(&now);
@@ -316,7 +316,7 @@ lcsm_status lcsm_plan_store(const lcsm_grid *g, const lcsm_experiment_options *o
     /* Without its last bracket, so that the paper can follow. */
     lcsm_strbuf_bytes(&text, w.text.text, w.text.size - strlen("\n}\n"));
     put_paper(&text, g);
-    if (text.failed) LCSM_TRY(lcsm_fail(err, LCSM_ERR_MEMORY, "no room for %s", path));
+    if (text.failed) LCSM_TRY(lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for %s", path));
     LCSM_TRY(lcsm_file_write_atomic(path, text.text, text.size, err));
 cleanup:
     lcsm_study_free(&old);

@@ -111,7 +111,7 @@ static lcsm_status start_run(runner *r, size_t run, lcsm_error *err)
                 : lcsm_command_train(g, r->o, *r->tokenizer != '\0' ? r->tokenizer : NULL, folder);
     (void)snprintf(threads, sizeof threads, "%d", r->threads);
     lcsm_command_add_pair(&c, "--threads", threads);
-    if (c.failed) LCSM_TRY(lcsm_fail(err, LCSM_ERR_MEMORY, "no room for a command"));
+    if (c.failed) LCSM_TRY(lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for a command"));
     *j = (job){.run = run, .start = lcsm_now()};
     LCSM_TRY(lcsm_process_start(&j->pid, r->o->program, c.words, log, err));
     r->running++;
@@ -335,17 +335,16 @@ static lcsm_status check_needs(const runner *r, const lcsm_grid_run *run, lcsm_e
     enum { BYTES = 256 };
     const lcsm_experiment_options *o = r->o;
     if (run->model.vocab > BYTES && o->tokenizer == NULL && r->grid.vocabulary == 0)
-        return lcsm_fail(
-            err, LCSM_ERR_ARGUMENT,
-            "%s at scale %s has a vocabulary of %td: give it a tokenizer of about that "
-            "size (--tokenizer); the paper's is GPT-2's",
-            r->grid.name, r->grid.scale, run->model.vocab);
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT,
+                         "%s at scale %s has a vocabulary of %td: pass a tokenizer of about that "
+                         "size (--tokenizer); the paper uses GPT-2's",
+                         r->grid.name, r->grid.scale, run->model.vocab);
     if (run->train.valid_fraction == 0 && o->valid_count == 0
         && lcsm_metric_evaluated(lcsm_metric_find(r->grid.metric)))
-        return lcsm_fail(err, LCSM_ERR_ARGUMENT,
-                         "%s at scale %s trains on all of the data: give it other text for "
-                         "evaluations (--valid)",
-                         r->grid.name, r->grid.scale);
+        return lcsm_fail(
+            err, LCSM_ERR_ARGUMENT,
+            "%s at scale %s trains on all of the data: pass another text for evaluation (--valid)",
+            r->grid.name, r->grid.scale);
     return LCSM_OK;
 }
 
@@ -357,14 +356,13 @@ static lcsm_status check_text(const runner *r, lcsm_error *err)
     bool                           lm    = strcmp(r->grid.task, "lm") == 0;
     size_t                         texts = o->data_count + o->valid_count + o->test_count;
     if (lm && o->data_count == 0)
-        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "%s trains language models: give it text (--data)",
-                         r->grid.name);
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT,
+                         "%s trains language models: pass text (--data FILE or DIR)", r->grid.name);
     if (!lm && (texts > 0 || o->tokenizer != NULL))
-        return lcsm_fail(
-            err, LCSM_ERR_ARGUMENT,
-            "%s trains recall, which makes its own examples; data, valid, test and tokenizer "
-            "are for experiments of the task lm",
-            r->grid.name);
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT,
+                         "%s trains recall, which generates its own examples; data, valid, test "
+                         "and tokenizer apply to experiments of the task lm",
+                         r->grid.name);
     for (size_t j = 0; lm && j < r->grid.run_count; j++)
         LCSM_TRY(check_needs(r, &r->grid.runs[j], err));
     LCSM_TRY(check_files(o->data, o->data_count, err));
@@ -381,9 +379,8 @@ static lcsm_status read_grid(runner *r, lcsm_error *err)
     LCSM_TRY(lcsm_grid_open(&r->grid, r->o, err));
     LCSM_TRY(check_text(r, err));
     if (is_run(r->o->out))
-        LCSM_TRY(lcsm_fail(err, LCSM_ERR_ARGUMENT,
-                           "%s is the folder of one run; take another folder for %s", r->o->out,
-                           r->grid.name));
+        LCSM_TRY(lcsm_fail(err, LCSM_ERR_ARGUMENT, "%s is a run folder; use another folder for %s",
+                           r->o->out, r->grid.name));
 cleanup:
     return st;
 }
@@ -395,7 +392,7 @@ static lcsm_status prepare(runner *r, lcsm_error *err)
     r->results = calloc(r->grid.run_count, sizeof *r->results);
     r->flops   = calloc(r->grid.run_count, sizeof *r->flops);
     if (r->results == NULL || r->flops == NULL) {
-        (void)lcsm_fail(err, LCSM_ERR_MEMORY, "no room for %zu runs", r->grid.run_count);
+        (void)lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for %zu runs", r->grid.run_count);
         return LCSM_ERR_MEMORY;
     }
     share_processors(r);
@@ -416,7 +413,7 @@ lcsm_status lcsm_experiment_run(const lcsm_context *ctx, const lcsm_experiment_o
     lcsm_status st   = LCSM_OK;
     int         lock = -1;
     runner     *r    = calloc(1, sizeof *r);
-    if (r == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for an experiment");
+    if (r == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for an experiment");
     r->ctx     = ctx;
     r->o       = options;
     r->hooks   = hooks;

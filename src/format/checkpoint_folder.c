@@ -65,7 +65,8 @@ static lcsm_status fill(const char *folder, const char *run, uint64_t step,
 {
     lcsm_status    st   = LCSM_OK;
     lcsm_file_sum *sums = calloc(count, sizeof *sums);
-    if (sums == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for %zu checksums", count);
+    if (sums == NULL)
+        return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for %zu checksums", count);
     LCSM_TRY(lcsm_folder_remove(folder, err));
     LCSM_TRY(lcsm_folder_make(folder, err));
     for (size_t j = 0; j < count; j++)
@@ -103,17 +104,17 @@ static lcsm_status check_files(uint64_t step, const lcsm_run_file *files, size_t
                                lcsm_error *err)
 {
     if (step > INT64_MAX)
-        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "a checkpoint of step %llu, want below 2^63",
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "checkpoint at step %llu; expected less than 2^63",
                          (unsigned long long)step);
     if (count < 1 || count > LCSM_CHECKPOINT_FILES)
-        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "a checkpoint of %zu files, want 1..%d", count,
-                         LCSM_CHECKPOINT_FILES);
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "checkpoint with %zu files; expected 1 to %d",
+                         count, LCSM_CHECKPOINT_FILES);
     for (size_t j = 0; j < count; j++) {
         bool taken = strcmp(files[j].name, MANIFEST) == 0 || !lcsm_path_is_bare(files[j].name);
         for (size_t k = 0; k < j && !taken; k++) taken = strcmp(files[j].name, files[k].name) == 0;
         if (taken)
             return lcsm_fail(err, LCSM_ERR_ARGUMENT,
-                             "\"%.80s\" cannot be the name of a file in a checkpoint, or not twice",
+                             "\"%.80s\" is not a valid file name in a checkpoint, or is used twice",
                              files[j].name);
     }
     return LCSM_OK;
@@ -181,14 +182,14 @@ static lcsm_status sort_out(lcsm_checkpoint_list *out, const lcsm_folder_list *n
 {
     *out = (lcsm_checkpoint_list){.items = calloc(names->count + 1, sizeof *out->items)};
     if (out->items == NULL)
-        return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for a list of %zu checkpoints",
+        return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for a list of %zu checkpoints",
                          names->count);
     for (size_t j = 0; j < names->count; j++) {
         const char *name        = names->names[j];
         bool        interrupted = strncmp(name, TEMPORARY, strlen(TEMPORARY)) == 0;
         if (read_name(&out->items[out->count], name)) out->count++;
         else if (skip != NULL)
-            skip(arg, name, interrupted ? "a save that was interrupted" : "not called step-NUMBER");
+            skip(arg, name, interrupted ? "an interrupted save" : "its name is not step-NUMBER");
     }
     qsort(out->items, out->count, sizeof *out->items, newest_first);
     return LCSM_OK;
@@ -235,10 +236,10 @@ static lcsm_status verify_file(const char *run, const lcsm_checkpoint *c, const 
     LCSM_TRY(lcsm_checkpoint_path(path, run, c, name, err));
     LCSM_TRY(lcsm_file_sum_read(&sum, path, err));
     if (sum.size != size)
-        return lcsm_fail(err, LCSM_ERR_FORMAT, "%.80s has %zu bytes, want %zu", name, sum.size,
+        return lcsm_fail(err, LCSM_ERR_FORMAT, "%.80s has %zu bytes; expected %zu", name, sum.size,
                          size);
     if (strcmp(sum.text, text) != 0)
-        return lcsm_fail(err, LCSM_ERR_FORMAT, "%.80s has the checksum %s, want %.40s", name,
+        return lcsm_fail(err, LCSM_ERR_FORMAT, "%.80s has the checksum %s; expected %.40s", name,
                          sum.text, text);
 cleanup:
     return st;

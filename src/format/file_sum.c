@@ -34,7 +34,7 @@ lcsm_status lcsm_sum_writer_open(lcsm_sum_writer *w, const char *path, lcsm_erro
     *w       = (lcsm_sum_writer){0};
     w->state = XXH3_createState();
     if (w->state == NULL || XXH3_128bits_reset(w->state) != XXH_OK)
-        return lcsm_fail(err, LCSM_ERR_MEMORY, "%s: no room for its checksum", path);
+        return lcsm_fail(err, LCSM_ERR_MEMORY, "%s: not enough memory for its checksum", path);
     return lcsm_file_writer_open(&w->file, path, err);
 }
 

@@ -24,7 +24,7 @@ static lcsm_status check_text(const char *label, const char *text, size_t size, 
         at      = lcsm_json_space(text, size, 0);
         problem = lcsm_json_check(text, size, LCSM_JSON_DEPTH, &at);
         if (problem == NULL) at = lcsm_json_space(text, size, at);
-        if (problem == NULL && at < size) problem = "text behind the value";
+        if (problem == NULL && at < size) problem = "text after the value";
     }
     if (problem == NULL) return LCSM_OK;
     for (size_t j = 0; j < at; j++) {
@@ -49,7 +49,7 @@ lcsm_status lcsm_json_doc_parse(lcsm_json_doc *doc, const char *label, const cha
     doc->root  = root;
     if (doc->label != NULL) return LCSM_OK;
     lcsm_json_doc_free(doc);
-    return lcsm_fail(err, LCSM_ERR_MEMORY, "%s: no room for its name", label);
+    return lcsm_fail(err, LCSM_ERR_MEMORY, "%s: not enough memory for its name", label);
 }
 
 lcsm_status lcsm_json_doc_read(lcsm_json_doc *doc, const char *path, size_t max_size,
@@ -184,7 +184,7 @@ lcsm_status lcsm_json_fail(const lcsm_json *v, lcsm_error *err, const char *want
     va_end(args);
     put_path(&path, v);
     put_found(&found, v->value);
-    lcsm_status st = lcsm_fail(err, LCSM_ERR_CONFIG, "%s: %s is %s, want %s", v->doc->label,
+    lcsm_status st = lcsm_fail(err, LCSM_ERR_CONFIG, "%s: %s is %s; expected %s", v->doc->label,
                                v->parent == NULL ? "the document" : lcsm_strbuf_text(&path),
                                lcsm_strbuf_text(&found), text);
     lcsm_strbuf_free(&path);
@@ -203,7 +203,7 @@ lcsm_status lcsm_json_get_int(int64_t *out, lcsm_json v, int64_t min, int64_t ma
     int64_t value = json_integer_value(v.value);
     if (absent(&v)) return LCSM_OK;
     if (!json_is_integer(v.value) || value < min || value > max)
-        return lcsm_json_fail(&v, err, "an integer %lld..%lld", (long long)min, (long long)max);
+        return lcsm_json_fail(&v, err, "an integer from %lld to %lld", (long long)min, (long long)max);
     *out = value;
     return LCSM_OK;
 }
@@ -223,7 +223,7 @@ lcsm_status lcsm_json_get_real(double *out, lcsm_json v, double min, double max,
     if (absent(&v)) return LCSM_OK;
     if (!json_is_number(v.value) || !(value >= min && value <= max)) {
         if (isinf(min) && isinf(max)) return lcsm_json_fail(&v, err, "a number");
-        return lcsm_json_fail(&v, err, "a number %.6g..%.6g", min, max);
+        return lcsm_json_fail(&v, err, "a number from %.6g to %.6g", min, max);
     }
     *out = value;
     return LCSM_OK;
@@ -288,7 +288,7 @@ lcsm_status lcsm_json_get_array(lcsm_json *out, lcsm_json v, size_t min, size_t 
     if (absent(&v)) return LCSM_OK;
     if (!json_is_array(v.value) || count < min || count > max) {
         if (min == max) return lcsm_json_fail(&v, err, "an array of %zu items", min);
-        return lcsm_json_fail(&v, err, "an array of %zu..%zu items", min, max);
+        return lcsm_json_fail(&v, err, "an array of %zu to %zu items", min, max);
     }
     *out = v;
     return LCSM_OK;

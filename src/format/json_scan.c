@@ -145,7 +145,7 @@ static bool is_low(int unit)
 static bool unicode_escape(scan *s)
 {
     int unit = s->end - s->p >= 5 ? hex4(s->p + 1) : -1;
-    if (unit < 0) return bad(s, "\\u wants four hexadecimal digits");
+    if (unit < 0) return bad(s, "\\u needs four hexadecimal digits");
     if (is_low(unit)) return bad(s, "half a surrogate pair");
     if (is_high(unit)) {
         bool pair = s->end - s->p >= 11 && s->p[5] == '\\' && s->p[6] == 'u';
@@ -183,7 +183,7 @@ static bool literal(scan *s)
         s->p += length;
         return true;
     }
-    return bad(s, s->p == s->end ? "the end, where a value belongs" : "no JSON value");
+    return bad(s, s->p == s->end ? "the text ends where a value is expected" : "not a JSON value");
 }
 
 static bool value(scan *s);

@@ -87,7 +87,7 @@ static void new_line(lcsm_json_writer *w)
 static void before(lcsm_json_writer *w, const char *key)
 {
     bool in_object = w->depth > 0 && w->close[w->depth - 1] == '}';
-    if (in_object != (key != NULL)) problem(w, "a name where none belongs, or none where one does");
+    if (in_object != (key != NULL)) problem(w, "a name is missing, or is not expected here");
     if (w->depth == 0 && w->follows) problem(w, "a second value at the top");
     if (w->follows) lcsm_strbuf_add(&w->text, ",");
     if (w->depth > 0) new_line(w);
@@ -158,7 +158,7 @@ void lcsm_json_put_real(lcsm_json_writer *w, const char *key, double value)
     char text[64];
     before(w, key);
     if (!isfinite(value)) {
-        fail_at(w, LCSM_ERR_NUMBER, "a number is not finite", "");
+        fail_at(w, LCSM_ERR_NUMBER, "a number is NaN or infinite", "");
         return;
     }
     for (int digits = 1; digits <= 17; digits++) {
@@ -236,7 +236,7 @@ lcsm_status lcsm_json_writer_finish(lcsm_json_writer *w, lcsm_error *err)
     if (w->problem != NULL)
         return lcsm_fail(err, w->status, "JSON cannot be written: %s%s", w->problem, w->where);
     if (w->text.failed)
-        return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for a JSON text of %zu bytes",
+        return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for a JSON text of %zu bytes",
                          w->text.size);
     return LCSM_OK;
 }

@@ -88,12 +88,11 @@ static void nearest_word(const char *words, const char *text, char out[LCSM_KEY_
 
 static lcsm_status out_of_range(const char *place, const lcsm_key *k, double found, lcsm_error *err)
 {
-    bool   whole = k->type == LCSM_SETTING_INT;
-    double near  = fmin(fmax(whole ? round(found) : found, k->min), k->max); /* of NaN: the least */
-    int    digits = whole ? 15 : 6; /* so that a whole number is printed whole */
-    return lcsm_fail(err, LCSM_ERR_CONFIG, "%s%s is %.*g, want %s%.*g..%.*g; the nearest is %.*g",
-                     place, k->name, digits, found, whole ? "a whole number " : "", digits, k->min,
-                     digits, k->max, digits, near);
+    bool whole  = k->type == LCSM_SETTING_INT;
+    int  digits = whole ? 15 : 6; /* so that a whole number is printed whole */
+    return lcsm_fail(err, LCSM_ERR_CONFIG, "%s%s is %.*g; expected %s%.*g to %.*g", place, k->name,
+                     digits, found, whole ? "a whole number from " : "", digits, k->min, digits,
+                     k->max);
 }
 
 static lcsm_status check_number(const char *place, const lcsm_key *k, double value, lcsm_error *err)
@@ -123,14 +122,14 @@ static lcsm_status set_text(const char *place, const lcsm_key *k, void *field, c
         if (index < 0) nearest_word(k->words, text, near);
         if (index < 0)
             return lcsm_fail(err, LCSM_ERR_CONFIG,
-                             "%s%s is \"%.40s\", want one of %s; the nearest is %s", place, k->name,
-                             text, k->words, near);
+                             "%s%s is \"%.40s\"; expected one of %s; did you mean %s?", place,
+                             k->name, text, k->words, near);
         *(int *)field = index;
         return LCSM_OK;
     }
     if (strlen(text) >= LCSM_KEY_TEXT_SIZE)
-        return lcsm_fail(err, LCSM_ERR_CONFIG, "%s%s has %zu letters, want at most %d", place,
-                         k->name, strlen(text), LCSM_KEY_TEXT_SIZE - 1);
+        return lcsm_fail(err, LCSM_ERR_CONFIG, "%s%s has %zu characters; expected at most %d",
+                         place, k->name, strlen(text), LCSM_KEY_TEXT_SIZE - 1);
     memcpy(field, text, strlen(text) + 1);
     return LCSM_OK;
 }
@@ -140,7 +139,7 @@ static lcsm_status set_bool(const char *place, const lcsm_key *k, void *field, c
 {
     int index = word_index("false|true|no|yes|0|1|off|on", text);
     if (index < 0)
-        return lcsm_fail(err, LCSM_ERR_CONFIG, "%s%s is \"%.40s\", want true or false", place,
+        return lcsm_fail(err, LCSM_ERR_CONFIG, "%s%s is \"%.40s\"; expected true or false", place,
                          k->name, text);
     *(bool *)field = index % 2 == 1;
     return LCSM_OK;
@@ -156,8 +155,8 @@ static lcsm_status set_from_text(const char *place, const lcsm_key *k, void *set
     char  *end;
     double value = strtod(text, &end);
     if (end == text || *end != 0)
-        return lcsm_fail(err, LCSM_ERR_CONFIG, "%s%s is \"%.40s\", want a number", place, k->name,
-                         text);
+        return lcsm_fail(err, LCSM_ERR_CONFIG, "%s%s is \"%.40s\"; expected a number", place,
+                         k->name, text);
     return set_number(place, k, field, value, err);
 }
 
@@ -178,8 +177,8 @@ static lcsm_status check_choice(const lcsm_key *k, int index, lcsm_error *err)
     int words = 1;
     for (const char *w = k->words; *w != 0; w++) words += *w == '|';
     if (index >= 0 && index < words) return LCSM_OK;
-    return lcsm_fail(err, LCSM_ERR_CONFIG, "%s is number %d of %s, want 0..%d", k->name, index,
-                     k->words, words - 1);
+    return lcsm_fail(err, LCSM_ERR_CONFIG, "%s is number %d of %s; expected 0 to %d", k->name,
+                     index, k->words, words - 1);
 }
 
 static lcsm_status check_field(const lcsm_key *k, const void *field, lcsm_error *err)
@@ -190,7 +189,8 @@ static lcsm_status check_field(const lcsm_key *k, const void *field, lcsm_error 
     case LCSM_SETTING_CHOICE: return check_choice(k, *(const int *)field, err);
     case LCSM_SETTING_TEXT:
         if (memchr(field, 0, LCSM_KEY_TEXT_SIZE) != NULL) return LCSM_OK;
-        return lcsm_fail(err, LCSM_ERR_CONFIG, "%s has no end, want at most %d letters", k->name,
+        return lcsm_fail(err, LCSM_ERR_CONFIG,
+                         "%s is not terminated; expected at most %d characters", k->name,
                          LCSM_KEY_TEXT_SIZE - 1);
     default: return LCSM_OK;
     }
@@ -207,7 +207,7 @@ lcsm_status lcsm_keys_check(const lcsm_keys *keys, const void *settings, lcsm_er
 static lcsm_status unknown(const lcsm_keys *keys, const char *place, const char *name,
                            lcsm_error *err)
 {
-    return lcsm_fail(err, LCSM_ERR_CONFIG, "%sthere is no %s setting \"%.60s\"; the nearest is %s",
+    return lcsm_fail(err, LCSM_ERR_CONFIG, "%sunknown %s setting \"%.60s\"; did you mean %s?",
                      place, keys->what, name, lcsm_keys_nearest(keys, name));
 }
 
@@ -228,7 +228,7 @@ lcsm_status lcsm_keys_set_number(const lcsm_keys *keys, void *settings, const ch
     if (k->type == LCSM_SETTING_INT || k->type == LCSM_SETTING_REAL)
         return set_number("", k, field, value, err);
     if (k->type != LCSM_SETTING_BOOL || (value != 0 && value != 1))
-        return lcsm_fail(err, LCSM_ERR_CONFIG, "%s is %g, want %s", k->name, value,
+        return lcsm_fail(err, LCSM_ERR_CONFIG, "%s is %g; expected %s", k->name, value,
                          k->type == LCSM_SETTING_BOOL ? "0 or 1" : "a text");
     *(bool *)field = value == 1;
     return LCSM_OK;
@@ -302,9 +302,9 @@ static lcsm_status set_from_json(const char *place, const lcsm_key *k, void *set
     }
     if (!number && k->type != LCSM_SETTING_BOOL && json_is_string(value))
         return set_text(place, k, field, json_string_value(value), err);
-    return lcsm_fail(err, LCSM_ERR_CONFIG, "%s%s has the wrong type, want %s", place, k->name,
+    return lcsm_fail(err, LCSM_ERR_CONFIG, "%s%s has the wrong type; expected %s", place, k->name,
                      number ? "a number"
-                            : (k->type == LCSM_SETTING_BOOL ? "true or false" : "a text"));
+                            : (k->type == LCSM_SETTING_BOOL ? "true or false" : "a string"));
 }
 
 /* A member that neither table has is an error if `strict`. */
@@ -316,8 +316,8 @@ static lcsm_status read_members(const lcsm_keys *keys, const lcsm_keys *others, 
     json_t     *value;
     snprintf(prefix, sizeof prefix, "%.150s: ", place);
     if (!json_is_object(object))
-        return lcsm_fail(err, LCSM_ERR_CONFIG, "%swant an object of settings, as {\"seed\": 1}",
-                         prefix);
+        return lcsm_fail(err, LCSM_ERR_CONFIG,
+                         "%sexpected an object of settings, for example {\"seed\": 1}", prefix);
     json_object_foreach(object, name, value)
     {
         const lcsm_key *k    = lcsm_keys_find(keys, name);

@@ -133,7 +133,7 @@ static lcsm_status convertible(size_t *count, const lcsm_named_tensor *t, lcsm_e
 {
     size_t bytes;
     if (TO[t->element].f32 == NULL)
-        return lcsm_fail(err, LCSM_ERR_FORMAT, "%.80s is of type %s, want F64, F32, F16 or BF16",
+        return lcsm_fail(err, LCSM_ERR_FORMAT, "%.80s has type %s; expected F64, F32, F16 or BF16",
                          t->name, ELEMENTS[t->element].name);
     if (!lcsm_named_tensor_measure(t, count, &bytes))
         return lcsm_fail(err, LCSM_ERR_ARGUMENT, "%.80s: the size of its shape overflows", t->name);

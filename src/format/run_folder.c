@@ -19,9 +19,7 @@ lcsm_status lcsm_run_create(const char *run, const char *config, lcsm_error *err
     LCSM_TRY(lcsm_path_join(path, run, LCSM_RUN_CONFIG, err));
     if (lcsm_path_exists(path))
         return lcsm_fail(err, LCSM_ERR_IO,
-                         "%s is there already: resume that run, or take another "
-                         "folder",
-                         path);
+                         "%s already exists: resume that run, or use another folder", path);
     LCSM_TRY(lcsm_path_join(path, run, LCSM_RUN_CHECKPOINTS, err));
     LCSM_TRY(lcsm_folder_make(path, err));
     LCSM_TRY(lcsm_run_store(
@@ -60,8 +58,8 @@ lcsm_status lcsm_run_file_write(lcsm_file_sum *sum, const char *run, const char 
     lcsm_safetensors_pair pair;
     char                  path[LCSM_PATH_MAX], config[LCSM_SHA256_TEXT];
     if (!lcsm_path_is_bare(file->name))
-        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "\"%.80s\" is no name for a file of a run",
-                         file->name);
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT,
+                         "\"%.80s\" is not a valid file name in a run folder", file->name);
     LCSM_TRY(lcsm_path_join(path, folder, file->name, err));
     LCSM_TRY(lcsm_sum_writer_open(&w, path, err));
     if (file->tensors != NULL) {
@@ -88,7 +86,7 @@ static lcsm_status lines_end(off_t *end, int fd, const char *path, lcsm_error *e
     if (got < 0) return lcsm_fail_io(err, path, "read");
     while (got > 0 && piece[got - 1] != '\n') got--;
     if (got == 0 && at > 0)
-        return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: no line in its last %zu bytes", path,
+        return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: no line end in its last %zu bytes", path,
                          sizeof piece);
     *end = at + got;
     return LCSM_OK;
@@ -115,7 +113,7 @@ lcsm_status lcsm_run_append(const char *run, const char *name, const char *line,
     char        path[LCSM_PATH_MAX];
     off_t       before = 0, end = 0;
     if (strchr(line, '\n') != NULL)
-        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "a line for %s has a line end in it", name);
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "a line for %s contains a line end", name);
     LCSM_TRY(lcsm_path_join(path, run, name, err));
     fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (fd < 0) return lcsm_fail_io(err, path, "open");

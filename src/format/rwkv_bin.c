@@ -26,28 +26,29 @@ static lcsm_status read_header(lcsm_rwkv_bin *b, const unsigned char *data, size
 {
     static const char *const NAMES[] = {"n_vocab", "n_embed", "n_layer"};
     if (size < HEADER * sizeof(int32_t))
-        return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: %zu bytes, want a header of 24", b->label,
+        return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: %zu bytes; expected a header of 24", b->label,
                          size);
     if ((uint32_t)int_at(data, 0) != MAGIC)
         return lcsm_fail(err, LCSM_ERR_FORMAT,
-                         "%s is not a rwkv.cpp file: magic 0x%08x, want 0x%08x", b->label,
+                         "%s is not a rwkv.cpp file: magic 0x%08x; expected 0x%08x", b->label,
                          (unsigned)int_at(data, 0), (unsigned)MAGIC);
     b->version = int_at(data, 1);
     if (b->version != 100 && b->version != 101)
-        return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: version %d, want 100 or 101", b->label,
+        return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: version %d; expected 100 or 101", b->label,
                          b->version);
     for (size_t j = 0; j < COUNT(NAMES); j++)
         if (int_at(data, 2 + j) < 1)
-            return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: %s is %d, want at least 1", b->label,
+            return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: %s is %d; expected at least 1", b->label,
                              NAMES[j], int_at(data, 2 + j));
     b->vocab     = int_at(data, 2);
     b->embed     = int_at(data, 3);
     b->layers    = int_at(data, 4);
     int32_t type = int_at(data, 5);
     if (type < 0 || type >= (int32_t)COUNT(TYPES))
-        return lcsm_fail(err, LCSM_ERR_FORMAT,
-                         "%s: data type %d, want 0 (F32) or 1 (F16); quantised files are not read",
-                         b->label, type);
+        return lcsm_fail(
+            err, LCSM_ERR_FORMAT,
+            "%s: data type %d; expected 0 (F32) or 1 (F16); quantised files are not supported",
+            b->label, type);
     b->element = TYPES[type];
     return LCSM_OK;
 }
@@ -61,8 +62,8 @@ typedef struct {
 
 static lcsm_status cut_short(const lcsm_rwkv_bin *b, size_t at, lcsm_error *err)
 {
-    return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: the tensor at byte %zu goes beyond the end",
-                     b->label, at);
+    return lcsm_fail(err, LCSM_ERR_FORMAT,
+                     "%s: the tensor at byte %zu extends beyond the end of the file", b->label, at);
 }
 
 /* Rank, key length and type, and that sizes and key lie in the file. */
@@ -72,12 +73,13 @@ static lcsm_status read_lengths(entry *e, const lcsm_rwkv_bin *b, const unsigned
     if (left < ENTRY * sizeof(int32_t)) return cut_short(b, at, err);
     int32_t rank = int_at(p, 0), key = int_at(p, 1), type = int_at(p, 2);
     if (rank < 1 || rank > LCSM_NAMED_RANK)
-        return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: the tensor at byte %zu has %d axes, want 1..%d",
-                         b->label, at, rank, LCSM_NAMED_RANK);
+        return lcsm_fail(err, LCSM_ERR_FORMAT,
+                         "%s: the tensor at byte %zu has %d axes; expected 1 to %d", b->label, at,
+                         rank, LCSM_NAMED_RANK);
     if (key < 1 || key > LCSM_RWKV_BIN_NAME)
         return lcsm_fail(err, LCSM_ERR_FORMAT,
-                         "%s: the tensor at byte %zu has a key of %d bytes, want 1..%d", b->label,
-                         at, key, LCSM_RWKV_BIN_NAME);
+                         "%s: the tensor at byte %zu has a key of %d bytes; expected 1 to %d",
+                         b->label, at, key, LCSM_RWKV_BIN_NAME);
     if (type < 0 || type >= (int32_t)COUNT(TYPES)
         || (b->element == LCSM_ELEMENT_F32 && TYPES[type] != LCSM_ELEMENT_F32))
         return lcsm_fail(err, LCSM_ERR_FORMAT,
@@ -106,8 +108,9 @@ static lcsm_status read_entry(entry *e, const lcsm_rwkv_bin *b, const unsigned c
     for (size_t j = 0; j < rank; j++) {
         int32_t dim = int_at(p, ENTRY + j);
         if (dim < 1)
-            return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: %.*s has an axis of %d, want at least 1",
-                             b->label, (int)e->key_size, e->key, dim);
+            return lcsm_fail(err, LCSM_ERR_FORMAT,
+                             "%s: %.*s has an axis of %d; expected at least 1", b->label,
+                             (int)e->key_size, e->key, dim);
         e->tensor.shape[rank - 1 - j] = (size_t)dim;
     }
     if (!lcsm_named_tensor_measure(&e->tensor, &count, &bytes) || bytes > left - e->size)
@@ -153,7 +156,7 @@ static lcsm_status sort_rows(lcsm_rwkv_bin *b, lcsm_error *err)
     qsort(b->rows, b->count, sizeof *b->rows, by_name);
     for (size_t j = 1; j < b->count; j++)
         if (by_name(&b->rows[j - 1], &b->rows[j]) == 0)
-            return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: two tensors are called %.80s", b->label,
+            return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: two tensors have the name %.80s", b->label,
                              b->rows[j].name);
     return LCSM_OK;
 }
@@ -165,14 +168,15 @@ lcsm_status lcsm_rwkv_bin_parse(lcsm_rwkv_bin *out, const char *label, const uns
     lcsm_rwkv_bin b       = {.label = strdup(label)};
     size_t        letters = 0;
     *out                  = (lcsm_rwkv_bin){0};
-    if (b.label == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "%s: no room for its name", label);
+    if (b.label == NULL)
+        return lcsm_fail(err, LCSM_ERR_MEMORY, "%s: not enough memory for its name", label);
     LCSM_TRY(read_header(&b, data, size, err));
     LCSM_TRY(read_all(&b, &letters, data, size, err));
     b.rows = calloc(b.count + 1, sizeof *b.rows);
     b.pool = malloc(letters + 1);
     if (b.rows == NULL || b.pool == NULL) {
-        st = lcsm_fail(err, LCSM_ERR_MEMORY, "%s: no room for an index of %zu tensors", label,
-                       b.count);
+        st = lcsm_fail(err, LCSM_ERR_MEMORY, "%s: not enough memory for an index of %zu tensors",
+                       label, b.count);
         goto cleanup;
     }
     LCSM_TRY(read_all(&b, &letters, data, size, err));

@@ -30,12 +30,13 @@ static lcsm_status split(lcsm_safetensors *s, const unsigned char *data, size_t 
 {
     uint64_t length;
     if (size < sizeof length)
-        return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: header too small: %zu bytes, want at least 8",
-                         s->label, size);
+        return lcsm_fail(err, LCSM_ERR_FORMAT,
+                         "%s: header too small: %zu bytes; expected at least 8", s->label, size);
     memcpy(&length, data, sizeof length);
     if (length > LCSM_SAFETENSORS_HEADER)
-        return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: header too large: %llu bytes, want at most %d",
-                         s->label, (unsigned long long)length, LCSM_SAFETENSORS_HEADER);
+        return lcsm_fail(err, LCSM_ERR_FORMAT,
+                         "%s: header too large: %llu bytes; expected at most %d", s->label,
+                         (unsigned long long)length, LCSM_SAFETENSORS_HEADER);
     if (length > size - sizeof length)
         return lcsm_fail(err, LCSM_ERR_FORMAT,
                          "%s: invalid header length: %llu bytes, but only %zu follow", s->label,
@@ -58,7 +59,7 @@ static lcsm_status check_text(const lcsm_safetensors *s, unsigned flags, lcsm_er
     at = (flags & LCSM_SAFETENSORS_STRICT) != 0 ? 0 : lcsm_json_space(text, size, 0);
     if (at == size || text[at] != '{')
         return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: invalid start: the header has no { %s",
-                         s->label, at == 0 ? "at its first byte" : "behind the whitespace");
+                         s->label, at == 0 ? "at its first byte" : "after the whitespace");
     const char *problem = lcsm_json_check(text, size, MAX_DEPTH, &at);
     if (problem != NULL)
         return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: bad JSON: byte %zu of the header: %s", s->label,
@@ -66,7 +67,7 @@ static lcsm_status check_text(const lcsm_safetensors *s, unsigned flags, lcsm_er
     at = lcsm_json_space(text, size, at);
     if (at < size)
         return lcsm_fail(err, LCSM_ERR_FORMAT,
-                         "%s: trailing data: byte %zu of the header is behind its last brace",
+                         "%s: trailing data: byte %zu of the header comes after its last brace",
                          s->label, at);
     return LCSM_OK;
 }
@@ -113,16 +114,16 @@ static lcsm_status read_metadata(reading *r, lcsm_json_span object, lcsm_error *
     lcsm_json_walk w = lcsm_json_enter(object);
     lcsm_json_span key, value;
     if (*object.at != '{')
-        return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: bad metadata: __metadata__ is no object",
+        return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: bad metadata: __metadata__ is not an object",
                          r->s->label);
     while (lcsm_json_step(&w, &key, &value)) {
         int shown = span_size(key) > 80 ? 80 : (int)span_size(key);
         if (*value.at != '"')
-            return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: bad metadata: %.*s is no string",
+            return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: bad metadata: %.*s is not a string",
                              r->s->label, shown, key.at);
         if (r->pairs == LCSM_SAFETENSORS_METADATA)
-            return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: limit: more than %d metadata", r->s->label,
-                             LCSM_SAFETENSORS_METADATA);
+            return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: limit: more than %d metadata entries",
+                             r->s->label, LCSM_SAFETENSORS_METADATA);
         lcsm_safetensors_pair pair = {keep(r, key), keep(r, value)};
         if (r->s->metadata != NULL) r->s->metadata[r->pairs] = pair;
         r->pairs++;
@@ -134,8 +135,8 @@ static lcsm_status bad_entry(const lcsm_safetensors *s, const char *name, const 
                              lcsm_error *err)
 {
     return lcsm_fail(err, LCSM_ERR_FORMAT,
-                     "%s: bad tensor entry: %.80s %s, want dtype, shape and data_offsets", s->label,
-                     name, what);
+                     "%s: bad tensor entry: %.80s %s; expected dtype, shape and data_offsets",
+                     s->label, name, what);
 }
 
 /* The naturals of an array (S7), at most max of them. */
@@ -145,7 +146,8 @@ static lcsm_status read_naturals(uint64_t *out, size_t *count, size_t max, lcsm_
     lcsm_json_walk w = lcsm_json_enter(array);
     lcsm_json_span key, value;
     *count = 0;
-    if (*array.at != '[') return bad_entry(s, name, "has a shape or offset that is no array", err);
+    if (*array.at != '[')
+        return bad_entry(s, name, "has a shape or offset that is not an array", err);
     for (; lcsm_json_step(&w, &key, &value); (*count)++) {
         if (*count == max)
             return lcsm_fail(err, LCSM_ERR_FORMAT,
@@ -154,7 +156,7 @@ static lcsm_status read_naturals(uint64_t *out, size_t *count, size_t max, lcsm_
                              s->label, name, max);
         if (!lcsm_json_natural(&out[*count], value))
             return lcsm_fail(err, LCSM_ERR_FORMAT,
-                             "%s: bad integer: %.80s has %.*s, want digits only, below 2^63",
+                             "%s: bad integer: %.80s has %.*s; expected digits only, below 2^63",
                              s->label, name, (int)(span_size(value) > 40 ? 40 : span_size(value)),
                              value.at);
     }
@@ -168,7 +170,7 @@ static lcsm_status read_members(lcsm_json_span member[3], lcsm_json_span entry,
     static const char *const KEYS[] = {"dtype", "shape", "data_offsets"};
     lcsm_json_walk           w      = lcsm_json_enter(entry);
     lcsm_json_span           key, value;
-    if (*entry.at != '{') return bad_entry(s, name, "is no object", err);
+    if (*entry.at != '{') return bad_entry(s, name, "is not an object", err);
     while (lcsm_json_step(&w, &key, &value)) {
         size_t j = 0;
         while (j < COUNT(KEYS) && !string_is(key, KEYS[j])) j++;
@@ -222,7 +224,7 @@ static lcsm_status read_row(lcsm_safetensors_row *row, lcsm_json_span entry,
         return bad_entry(s, row->name, "has an unknown dtype", err);
     LCSM_TRY(read_naturals(dims, &t.rank, LCSM_NAMED_RANK, member[1], s, row->name, err));
     LCSM_TRY(read_naturals(offsets, &count, 2, member[2], s, row->name, err));
-    if (count != 2) return bad_entry(s, row->name, "has not two data_offsets", err);
+    if (count != 2) return bad_entry(s, row->name, "does not have two data_offsets", err);
 
     for (size_t j = 0; j < t.rank; j++) t.shape[j] = (size_t)dims[j];
     row->begin   = offsets[0];
@@ -243,7 +245,7 @@ static lcsm_status read_tensor(reading *r, lcsm_json_span key, lcsm_json_span en
     lcsm_safetensors_row row                             = {.name = name};
     size_t               size                            = lcsm_json_unescape(NULL, key);
     if (size < 1 || size > LCSM_SAFETENSORS_NAME)
-        return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: limit: a name of %zu bytes, want 1..%d",
+        return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: limit: a name of %zu bytes; expected 1 to %d",
                          r->s->label, size, LCSM_SAFETENSORS_NAME);
     (void)lcsm_json_unescape(name, key);
     if (strlen(name) != size)
@@ -287,8 +289,8 @@ static lcsm_status reserve(lcsm_safetensors *s, const reading *counted, lcsm_err
     s->metadata       = calloc(s->metadata_count + 1, sizeof *s->metadata);
     s->pool           = malloc(counted->letters + 1);
     if (s->rows != NULL && s->metadata != NULL && s->pool != NULL) return LCSM_OK;
-    return lcsm_fail(err, LCSM_ERR_MEMORY, "%s: no room for an index of %zu tensors", s->label,
-                     s->count);
+    return lcsm_fail(err, LCSM_ERR_MEMORY, "%s: not enough memory for an index of %zu tensors",
+                     s->label, s->count);
 }
 
 static int by_name(const void *a, const void *b)
@@ -333,16 +335,17 @@ static lcsm_status check_places(lcsm_safetensors *s, lcsm_error *err)
     for (size_t j = 0; j < s->count; j++) {
         const lcsm_safetensors_row *row = &s->rows[j];
         if (row->begin != end)
-            return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: %s: %.80s begins at byte %llu, want %llu",
-                             s->label, row->begin < end ? "overlap" : "hole", row->name,
+            return lcsm_fail(err, LCSM_ERR_FORMAT,
+                             "%s: %s: %.80s begins at byte %llu; expected %llu", s->label,
+                             row->begin < end ? "overlap" : "hole", row->name,
                              (unsigned long long)row->begin, (unsigned long long)end);
         end = row->end;
     }
     if (end != s->buffer_size)
-        return lcsm_fail(err, LCSM_ERR_FORMAT,
-                         "%s: incomplete or trailing buffer: tensors end at byte %llu, the buffer "
-                         "at %zu",
-                         s->label, (unsigned long long)end, s->buffer_size);
+        return lcsm_fail(
+            err, LCSM_ERR_FORMAT,
+            "%s: incomplete or trailing buffer: tensors end at byte %llu; the buffer ends at %zu",
+            s->label, (unsigned long long)end, s->buffer_size);
     return LCSM_OK;
 }
 
@@ -355,7 +358,8 @@ lcsm_status lcsm_safetensors_parse(lcsm_safetensors *out, const char *label,
     reading          count = {.s = &s}, fill = {.s = &s};
     *out    = (lcsm_safetensors){0};
     s.label = strdup(label);
-    if (s.label == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "%s: no room for its name", label);
+    if (s.label == NULL)
+        return lcsm_fail(err, LCSM_ERR_MEMORY, "%s: not enough memory for its name", label);
     LCSM_TRY(split(&s, data, size, err));
     LCSM_TRY(check_text(&s, flags, err));
     LCSM_TRY(read_entries(&count, err));
@@ -438,9 +442,10 @@ lcsm_status lcsm_safetensors_check_finite(const lcsm_safetensors *s, lcsm_error 
         size_t            count = 0, bytes = 0, wild = lcsm_named_tensor_nonfinite(&t);
         if (wild == 0) continue;
         (void)lcsm_named_tensor_measure(&t, &count, &bytes);
-        return lcsm_fail(err, LCSM_ERR_NUMBER,
-                         "%s: non-finite weights: %zu of the %zu numbers of %.80s", s->label, wild,
-                         count, t.name);
+        return lcsm_fail(
+            err, LCSM_ERR_NUMBER,
+            "%s: non-finite weights: %zu of the %zu numbers of %.80s are NaN or infinite", s->label,
+            wild, count, t.name);
     }
     return LCSM_OK;
 }

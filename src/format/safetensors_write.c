@@ -36,14 +36,15 @@ static lcsm_status check_tensor(const lcsm_named_tensor *t, size_t *bytes, lcsm_
     if (size < 1 || size > LCSM_SAFETENSORS_NAME || strcmp(t->name, "__metadata__") == 0
         || lcsm_utf8_check(t->name, size) != size)
         return lcsm_fail(err, LCSM_ERR_ARGUMENT,
-                         "a tensor cannot be called \"%.80s\" in a file, want 1..%d bytes of UTF-8",
+                         "\"%.80s\" is not a valid tensor name; expected 1 to %d bytes of UTF-8",
                          t->name, LCSM_SAFETENSORS_NAME);
     if (t->rank > LCSM_NAMED_RANK)
-        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "%.80s has rank %zu, want at most %d", t->name,
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "%.80s has rank %zu; expected at most %d", t->name,
                          t->rank, LCSM_NAMED_RANK);
     if (!lcsm_named_tensor_measure(t, &count, bytes))
-        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "%.60s is %.80s, which has no size in bytes",
-                         t->name, lcsm_named_tensor_text(text, t));
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT,
+                         "%.60s is %.80s, whose size in bytes is not defined", t->name,
+                         lcsm_named_tensor_text(text, t));
     return LCSM_OK;
 }
 
@@ -60,13 +61,13 @@ static lcsm_status place_all(placed *list, const lcsm_named_tensor *tensors, siz
     qsort(list, count, sizeof *list, by_name);
     for (size_t j = 1; j < count; j++)
         if (by_name(&list[j - 1], &list[j]) == 0)
-            return lcsm_fail(err, LCSM_ERR_ARGUMENT, "two tensors are called %.80s",
+            return lcsm_fail(err, LCSM_ERR_ARGUMENT, "two tensors have the name %.80s",
                              list[j].tensor->name);
     qsort(list, count, sizeof *list, in_order);
     for (size_t j = 0; j < count; j++) {
         list[j].begin = end;
         if (!lcsm_size_add(end, list[j].end, &end))
-            return lcsm_fail(err, LCSM_ERR_ARGUMENT, "the tensors together have too many bytes");
+            return lcsm_fail(err, LCSM_ERR_ARGUMENT, "the total size of the tensors is too large");
         list[j].end = end;
     }
     return LCSM_OK;
@@ -77,7 +78,7 @@ static lcsm_status check_metadata(const lcsm_safetensors_pair *pairs, size_t cou
     for (size_t j = 0; j < count; j++)
         for (size_t k = 0; k < j; k++)
             if (strcmp(pairs[j].key, pairs[k].key) == 0)
-                return lcsm_fail(err, LCSM_ERR_ARGUMENT, "the metadata have %.80s twice",
+                return lcsm_fail(err, LCSM_ERR_ARGUMENT, "the metadata contain %.80s twice",
                                  pairs[j].key);
     return LCSM_OK;
 }
@@ -119,7 +120,7 @@ static lcsm_status write_header(lcsm_write_fn *write, void *to, lcsm_json_writer
     lcsm_status st   = LCSM_OK;
     size_t      used = sizeof(uint64_t) + w->text.size, whole = 0;
     if (!lcsm_round_up(used, LCSM_ALIGN, &whole) || whole > LCSM_SAFETENSORS_HEADER)
-        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "a header of %zu bytes, want at most %d",
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "a header of %zu bytes; expected at most %d",
                          w->text.size, LCSM_SAFETENSORS_HEADER);
     uint64_t length = whole - sizeof length;
     LCSM_TRY(write(to, &length, sizeof length, err));
@@ -137,11 +138,12 @@ lcsm_status lcsm_safetensors_write(lcsm_write_fn *write, void *to, const lcsm_na
     lcsm_json_writer w    = lcsm_json_writer_compact();
     placed          *list = NULL;
     if (count > LCSM_SAFETENSORS_TENSORS)
-        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "%zu tensors for one file, want at most %d", count,
-                         LCSM_SAFETENSORS_TENSORS);
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "%zu tensors for one file; expected at most %d",
+                         count, LCSM_SAFETENSORS_TENSORS);
     list = calloc(count + 1, sizeof *list);
     if (list == NULL)
-        return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for a list of %zu tensors", count);
+        return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for a list of %zu tensors",
+                         count);
     LCSM_TRY(check_metadata(metadata, metadata_count, err));
     LCSM_TRY(place_all(list, tensors, count, err));
     lcsm_json_open_object(&w, NULL);

@@ -14,7 +14,8 @@ static lcsm_status reserve(lcsm_weights *w, size_t count, const char *folder, lc
 {
     w->shards = calloc(count + 1, sizeof *w->shards);
     if (w->shards != NULL) return LCSM_OK;
-    return lcsm_fail(err, LCSM_ERR_MEMORY, "%s: no room for %zu tensor files", folder, count);
+    return lcsm_fail(err, LCSM_ERR_MEMORY, "%s: not enough memory for %zu tensor files", folder,
+                     count);
 }
 
 static lcsm_status open_shard(lcsm_weights *w, const char *folder, const char *name, unsigned flags,
@@ -45,8 +46,8 @@ static lcsm_status list_files(file_list *list, const lcsm_json *map, lcsm_error 
     size_t entries = lcsm_json_count(map), n = 0;
     list->names = calloc(entries + 1, sizeof *list->names);
     if (list->names == NULL)
-        return lcsm_fail(err, LCSM_ERR_MEMORY, "%s: no room for %zu names", map->doc->label,
-                         entries);
+        return lcsm_fail(err, LCSM_ERR_MEMORY, "%s: not enough memory for %zu names",
+                         map->doc->label, entries);
     for (lcsm_json m = lcsm_json_first(map); m.value != NULL; m = lcsm_json_next(&m)) {
         lcsm_status st = lcsm_json_get_text(&list->names[n], m, err);
         if (st != LCSM_OK) return st;
@@ -58,8 +59,8 @@ static lcsm_status list_files(file_list *list, const lcsm_json *map, lcsm_error 
         if (j == 0 || strcmp(list->names[j - 1], list->names[j]) != 0)
             list->names[list->count++] = list->names[j];
     if (list->count > LCSM_WEIGHTS_SHARDS)
-        return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: %zu files, want at most %d", map->doc->label,
-                         list->count, LCSM_WEIGHTS_SHARDS);
+        return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: %zu files; expected at most %d",
+                         map->doc->label, list->count, LCSM_WEIGHTS_SHARDS);
     return LCSM_OK;
 }
 

@@ -17,7 +17,7 @@ lcsm_status lcsm_graph_create(lcsm_graph **out, const lcsm_context *ctx, lcsm_pa
 {
     *out          = NULL;
     lcsm_graph *g = calloc(1, sizeof *g);
-    if (g == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for a graph");
+    if (g == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for a graph");
     g->ctx     = ctx;
     g->params  = params;
     g->dtype   = params->dtype;
@@ -74,12 +74,13 @@ static void *own(lcsm_graph *g, lcsm_owned *list, size_t size)
     if (list->count == list->capacity) {
         int    capacity = list->capacity == 0 ? 64 : 2 * list->capacity;
         void **item     = realloc(list->item, (size_t)capacity * sizeof *item);
-        if (item == NULL) return lcsm_graph_fail(g, LCSM_ERR_MEMORY, "no room for the graph");
+        if (item == NULL)
+            return lcsm_graph_fail(g, LCSM_ERR_MEMORY, "not enough memory for the graph");
         list->item     = item;
         list->capacity = capacity;
     }
     void *p = calloc(1, size > 0 ? size : 1);
-    if (p == NULL) return lcsm_graph_fail(g, LCSM_ERR_MEMORY, "no room for the graph");
+    if (p == NULL) return lcsm_graph_fail(g, LCSM_ERR_MEMORY, "not enough memory for the graph");
     list->item[list->count++] = p;
     return p;
 }
@@ -117,7 +118,7 @@ void lcsm_scope_pop(lcsm_graph *g)
 {
     if (failed(g)) return;
     if (g->scope_depth == 0) {
-        lcsm_graph_fail(g, LCSM_ERR_INTERNAL, "a scope is popped that was not pushed");
+        lcsm_graph_fail(g, LCSM_ERR_INTERNAL, "a scope was popped that was not pushed");
         return;
     }
     g->scope[g->scope_end[--g->scope_depth]] = '\0';
@@ -165,7 +166,7 @@ static lcsm_tensor *new_tensor(lcsm_graph *g, lcsm_tensor_kind kind, lcsm_dtype 
     ptrdiff_t count, bytes;
     if (!lcsm_shape_count(shape, &count)
         || __builtin_mul_overflow(count, (ptrdiff_t)lcsm_dtype_size(dtype), &bytes))
-        return lcsm_graph_fail(g, LCSM_ERR_ARGUMENT, "%s: %s is not a possible shape", name,
+        return lcsm_graph_fail(g, LCSM_ERR_ARGUMENT, "%s: %s is not a valid shape", name,
                                lcsm_shape_text(text, shape));
     lcsm_tensor *t = own(g, &g->tensor_list, sizeof *t);
     if (t == NULL) return NULL;
@@ -190,7 +191,7 @@ lcsm_tensor *lcsm_input(lcsm_graph *g, const char *name, lcsm_dtype dtype, lcsm_
     if (failed(g)) return NULL;
     full_name(g, full, name);
     if (dtype != g->dtype && dtype != LCSM_I32)
-        return lcsm_graph_fail(g, LCSM_ERR_ARGUMENT, "input %s is %s, want %s or i32", full,
+        return lcsm_graph_fail(g, LCSM_ERR_ARGUMENT, "input %s is %s; expected %s or i32", full,
                                lcsm_dtype_name(dtype), lcsm_dtype_name(g->dtype));
     const char *text = own_text(g, full);
     return text == NULL ? NULL : new_tensor(g, LCSM_TENSOR_INPUT, dtype, &shape, text);
@@ -204,7 +205,7 @@ static bool grow_params(lcsm_graph *g)
     int           n    = 2 * need;
     lcsm_tensor **list = realloc(g->param_tensor, (size_t)n * sizeof *list);
     if (list == NULL) {
-        lcsm_graph_fail(g, LCSM_ERR_MEMORY, "no room for the graph");
+        lcsm_graph_fail(g, LCSM_ERR_MEMORY, "not enough memory for the graph");
         return false;
     }
     for (int j = g->n_param_tensor; j < n; j++) list[j] = NULL;
@@ -250,7 +251,7 @@ void lcsm_loss(lcsm_graph *g, lcsm_tensor *t)
     char text[LCSM_SHAPE_TEXT];
     if (failed(g)) return;
     if (lcsm_tensor_count(t) != 1 || t->dtype != g->dtype)
-        lcsm_graph_fail(g, LCSM_ERR_ARGUMENT, "a loss is %s %s, want one real number",
+        lcsm_graph_fail(g, LCSM_ERR_ARGUMENT, "a loss is %s %s; expected one real number",
                         lcsm_dtype_name(t->dtype), lcsm_shape_text(text, &t->shape));
     t->loss = t->keep = true;
 }
@@ -302,7 +303,7 @@ lcsm_tensor *lcsm_slice(lcsm_graph *g, lcsm_tensor *x, int axis, ptrdiff_t begin
     if (axis == 0) return new_view(g, x, &shape, begin * below * x->ld, x->ld);
     if (axis == rank - 2 && count == 1) return new_view(g, x, &shape, begin * x->ld, size * x->ld);
     return lcsm_graph_fail(g, LCSM_ERR_UNSUPPORTED,
-                           "%s: slice of axis %d of %s; want the first axis, the last, or one "
+                           "%s: slice of axis %d of %s; expected the first axis, the last, or one "
                            "element of the last but one",
                            g->scope, axis, lcsm_shape_text(text, &x->shape));
 }
@@ -337,12 +338,12 @@ static lcsm_status check_inputs(const lcsm_graph *g, const lcsm_node *n, lcsm_er
 {
     int names = input_names(n->op);
     if (n->n_in > names)
-        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "%d inputs, want at most %d", n->n_in, names);
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "%d inputs; expected at most %d", n->n_in, names);
     for (int j = 0; j < names; j++) {
         lcsm_dtype want = lcsm_op_input_integer(n->op, j) ? LCSM_I32 : g->dtype;
         if (j < n->n_in && n->in[j] != NULL) {
             if (n->in[j]->dtype != want)
-                return lcsm_fail(err, LCSM_ERR_ARGUMENT, "%s is %s, want %s",
+                return lcsm_fail(err, LCSM_ERR_ARGUMENT, "%s is %s; expected %s",
                                  lcsm_op_input(n->op, j), lcsm_dtype_name(n->in[j]->dtype),
                                  lcsm_dtype_name(want));
         } else if (!lcsm_op_input_optional(n->op, j)) {
@@ -371,7 +372,7 @@ lcsm_node *lcsm_graph_add(lcsm_graph *g, lcsm_op_id id, const void *attr, lcsm_t
     const lcsm_op *op = lcsm_op_row(id, g->dtype);
     if (g->plan != NULL || n_in > LCSM_MAX_IN) {
         lcsm_graph_fail(g, LCSM_ERR_ARGUMENT, "%s: %s", op->name,
-                        g->plan != NULL ? "the graph is planned already" : "too many inputs");
+                        g->plan != NULL ? "the graph has already been planned" : "too many inputs");
         return NULL;
     }
     lcsm_node *n    = own(g, &g->node_list, sizeof *n);

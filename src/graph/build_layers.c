@@ -18,7 +18,8 @@ lcsm_tensor *lcsm_activate(lcsm_graph *g, lcsm_act act, lcsm_tensor *x)
 
 lcsm_tensor *lcsm_gate(lcsm_graph *g, lcsm_tensor *z, double tau)
 {
-    if (!(tau > 0)) return lcsm_graph_fail(g, LCSM_ERR_ARGUMENT, "gate: tau is %g, want > 0", tau);
+    if (!(tau > 0))
+        return lcsm_graph_fail(g, LCSM_ERR_ARGUMENT, "gate: tau is %g; expected > 0", tau);
     return lcsm_activate_scaled(g, LCSM_ACT_LOG_SIGMOID, z, 1 / tau);
 }
 

@@ -25,8 +25,9 @@ static lcsm_status bad_shape(lcsm_error *err, int j, bool token, const lcsm_eos_
                              ptrdiff_t inner)
 {
     const char *name = lcsm_eos_operand_name(j);
-    if (!token) return lcsm_fail(err, LCSM_ERR_ARGUMENT, "%s wants [%td, %td]", name, d->H, inner);
-    return lcsm_fail(err, LCSM_ERR_ARGUMENT, "%s wants [%td, %td, %td] or the same in more axes",
+    if (!token)
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "%s must be [%td, %td]", name, d->H, inner);
+    return lcsm_fail(err, LCSM_ERR_ARGUMENT, "%s must be [%td, %td, %td] or the same in more axes",
                      name, d->B, d->T, d->H * inner);
 }
 
@@ -36,7 +37,7 @@ static lcsm_status lay_out_reads(const lcsm_tensor *t, const lcsm_eos_desc *d, l
 {
     ptrdiff_t inner = inner_of(d, o);
     if ((o->axes & LCSM_AXIS_T) == 0 || t->rows != d->reads || t->cols != d->H * inner)
-        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "s wants [%td, %td], a row for each read",
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "s must be [%td, %td], a row for each read",
                          d->reads, d->H * inner);
     o->stride_h = inner;
     o->stride_t = t->ld;
@@ -71,7 +72,7 @@ static lcsm_status describe(const lcsm_node *n, lcsm_eos_desc *desc, lcsm_error 
     lcsm_eos_operand    *o[EOS_OPERANDS];
     const lcsm_shape    *i = &n->in[EOS_i]->shape;
     *desc                  = a->desc;
-    if (i->rank < 2) return lcsm_fail(err, LCSM_ERR_ARGUMENT, "i wants the axes B, T, H D");
+    if (i->rank < 2) return lcsm_fail(err, LCSM_ERR_ARGUMENT, "i must have the axes B, T, H D");
     desc->B      = i->dim[0];
     desc->T      = i->dim[1];
     desc->resets = n->n_in > LCSM_EOS_RESET && n->in[LCSM_EOS_RESET] != NULL;

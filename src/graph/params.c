@@ -13,10 +13,11 @@ lcsm_status lcsm_params_create(lcsm_params **out, lcsm_dtype dtype, uint64_t see
 {
     *out = NULL;
     if (dtype != LCSM_F32 && dtype != LCSM_F64)
-        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "parameters are %s, want f32 or f64",
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "parameters are %s; expected f32 or f64",
                          dtype < LCSM_DTYPE_COUNT ? lcsm_dtype_name(dtype) : "of no known type");
     *out = calloc(1, sizeof **out);
-    if (*out == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for a parameter list");
+    if (*out == NULL)
+        return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for a parameter list");
     (*out)->dtype = dtype;
     (*out)->seed  = seed;
     return LCSM_OK;
@@ -77,14 +78,14 @@ lcsm_status lcsm_params_add(int *row, lcsm_params *p, const char *name, const lc
     if (*row >= 0) return same_shape(&p->list[*row], shape, err);
     if (p->values != NULL)
         return lcsm_fail(err, LCSM_ERR_ARGUMENT,
-                         "parameter %s is not in the list, which is closed since values exist",
+                         "parameter %s is not in the list, which is closed once values exist",
                          name);
     if (!lcsm_shape_count(shape, &count) || !place(p, (size_t)count, &end))
-        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "parameter %s has no possible shape", name);
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "parameter %s has an invalid shape", name);
     char *copy = strdup(name);
     if (copy == NULL || !grow(p)) {
         free(copy);
-        return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for parameter %s", name);
+        return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for parameter %s", name);
     }
     p->list[p->count] = (lcsm_param){.name   = copy,
                                      .shape  = *shape,
@@ -103,7 +104,7 @@ static lcsm_status new_block(void **out, const lcsm_params *p, lcsm_error *err)
     size_t bytes;
     if (!lcsm_size_mul(p->block, lcsm_dtype_size(p->dtype), &bytes)
         || (*out = lcsm_block_alloc(bytes)) == NULL)
-        return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for %zu parameters", p->block);
+        return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for %zu parameters", p->block);
     memset(*out, 0, bytes);
     return LCSM_OK;
 }
@@ -147,7 +148,8 @@ static lcsm_status fill(lcsm_params *p, const lcsm_param *q, lcsm_error *err)
         return LCSM_OK;
     }
     double *values = calloc(q->count > 0 ? q->count : 1, sizeof *values);
-    if (values == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no room to fill %s", q->name);
+    if (values == NULL)
+        return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory to fill %s", q->name);
     q->init.fill(values, &q->shape, q->count, &q->init, p->seed, purpose);
     bool filled = true;
     for (size_t j = 0; j < q->count; j++) {
@@ -155,7 +157,8 @@ static lcsm_status fill(lcsm_params *p, const lcsm_param *q, lcsm_error *err)
         store(p, q->offset + j, values[j]);
     }
     free(values);
-    return filled ? LCSM_OK : lcsm_fail(err, LCSM_ERR_MEMORY, "no room to fill %s", q->name);
+    return filled ? LCSM_OK
+                  : lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory to fill %s", q->name);
 }
 
 lcsm_status lcsm_params_reserve(lcsm_params *p, bool grads, lcsm_error *err)

@@ -45,7 +45,7 @@ lcsm_status lcsm_plan_alloc(lcsm_plan **out, lcsm_graph *g, const lcsm_plan_opti
     bool ok      = true;
     *out         = calloc(1, sizeof **out);
     lcsm_plan *p = *out;
-    if (p == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for a plan");
+    if (p == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for a plan");
     p->g           = g;
     p->opt         = *opt;
     p->steps       = array(3 * nodes + 1, sizeof *p->steps, &ok);
@@ -70,7 +70,7 @@ lcsm_status lcsm_plan_alloc(lcsm_plan **out, lcsm_graph *g, const lcsm_plan_opti
     p->max_pieces  = 4 * tensors + 5 * nodes + inputs;
     p->pieces      = array(p->max_pieces, sizeof *p->pieces, &ok);
     p->into        = indices(p->max_pieces, &ok);
-    return ok ? LCSM_OK : lcsm_fail(err, LCSM_ERR_MEMORY, "no room for a plan");
+    return ok ? LCSM_OK : lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for a plan");
 }
 
 void lcsm_plan_free(lcsm_plan *p)
@@ -133,7 +133,8 @@ static lcsm_status place_pieces(lcsm_plan *p, lcsm_error *err)
     p->report.arena = total > 0 ? total : LCSM_ALIGN;
     if (ok) ok = (p->arena = lcsm_block_alloc(p->report.arena)) != NULL;
     if (!ok)
-        return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for %zu bytes of values and gradients",
+        return lcsm_fail(err, LCSM_ERR_MEMORY,
+                         "not enough memory for %zu bytes of values and gradients",
                          p->report.arena);
     if (p->opt.separate || FILL_FRESH)
         memset(p->arena, 0xff, p->report.arena); /* NaN: a read before a write shows */
@@ -312,7 +313,8 @@ lcsm_status lcsm_graph_plan(lcsm_graph *g, const lcsm_plan_options *opt, lcsm_er
     if (g->error.status == LCSM_OK && g->block >= 0)
         lcsm_graph_fail(g, LCSM_ERR_ARGUMENT, "a block is still open");
     if (g->error.status != LCSM_OK) return lcsm_fail(err, g->error.status, "%s", g->error.text);
-    if (g->plan != NULL) return lcsm_fail(err, LCSM_ERR_ARGUMENT, "the graph is planned already");
+    if (g->plan != NULL)
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "the graph has already been planned");
     if (opt == NULL) opt = &none;
 
     LCSM_TRY(lcsm_params_reserve(g->params, opt->train, err));

@@ -104,8 +104,8 @@ static lcsm_status check_step(lcsm_graph *g, const lcsm_step *s, bool check, lcs
     if (g->run.error.status != LCSM_OK) return step_failed(s, &g->run.error, err);
     for (int j = 0; check && j < s->node->n_out; j++)
         if (!is_finite(&s->call.out[j], g->dtype))
-            return step_failed(
-                s, &(lcsm_error){LCSM_ERR_NUMBER, "its result is not a finite number"}, err);
+            return step_failed(s, &(lcsm_error){LCSM_ERR_NUMBER, "its result is NaN or infinite"},
+                               err);
     return LCSM_OK;
 }
 

@@ -72,7 +72,7 @@ lcsm_status lcsm_state_create(lcsm_state **out, const lcsm_graph *g, lcsm_error 
     }
     if (!ok) {
         lcsm_state_free(s);
-        return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for a carried state");
+        return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for a carried state");
     }
     lcsm_state_clear(s);
     *out = s;

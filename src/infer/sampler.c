@@ -29,7 +29,7 @@ struct lcsm_sampler {
 static lcsm_status check_number(const char *name, double x, double most, lcsm_error *err)
 {
     if (x >= 0 && x <= most) return LCSM_OK;
-    return lcsm_fail(err, LCSM_ERR_ARGUMENT, "%s is %g, want 0..%g", name, x, most);
+    return lcsm_fail(err, LCSM_ERR_ARGUMENT, "%s is %g; expected 0 to %g", name, x, most);
 }
 
 lcsm_status lcsm_sampler_create(lcsm_sampler **out, size_t vocab,
@@ -42,12 +42,13 @@ lcsm_status lcsm_sampler_create(lcsm_sampler **out, size_t vocab,
     LCSM_TRY(check_number("min_p", options->min_p, 1, err));
     LCSM_TRY(check_number("repeat_penalty", options->repeat_penalty, 100, err));
     if (vocab == 0 || vocab > INT32_MAX)
-        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "a vocabulary of %zu", vocab);
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "a vocabulary of %zu is not supported", vocab);
     lcsm_sampler *s = calloc(1, sizeof *s);
     if (s != NULL) s->list = calloc(vocab, sizeof *s->list);
     if (s == NULL || s->list == NULL) {
         lcsm_sampler_free(s);
-        return lcsm_fail(err, LCSM_ERR_MEMORY, "no room to sample from %zu tokens", vocab);
+        return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory to sample from %zu tokens",
+                         vocab);
     }
     s->opt   = *options;
     s->vocab = vocab;

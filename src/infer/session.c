@@ -50,7 +50,8 @@ static lcsm_status reserve(lcsm_session *s, lcsm_error *err)
     s->logits   = fits ? calloc(count, sizeof *s->logits) : NULL;
     s->recent   = calloc(s->batch, LCSM_SESSION_RECENT * sizeof *s->recent);
     if (s->logits == NULL || s->recent == NULL)
-        return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for a session of %zu sequences", s->batch);
+        return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for a session of %zu sequences",
+                         s->batch);
     return LCSM_OK;
 }
 
@@ -61,7 +62,7 @@ static lcsm_status check_options(const lcsm_model *model, const lcsm_session_opt
         return lcsm_fail(err, LCSM_ERR_UNSUPPORTED,
                          "a bidirectional model sees the future and cannot run token by token");
     if (o->batch > INT32_MAX)
-        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "a session of %zu sequences, want at most %d",
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "a session of %zu sequences; expected at most %d",
                          o->batch, INT32_MAX);
     return LCSM_OK;
 }
@@ -76,7 +77,7 @@ lcsm_status lcsm_session_create(lcsm_session **out, const lcsm_model *model,
     *out = NULL;
     if (st != LCSM_OK) return st;
     s = calloc(1, sizeof *s);
-    if (s == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for a session");
+    if (s == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for a session");
     s->model = model;
     s->batch = o.batch > 0 ? o.batch : 1;
     s->chunk = o.chunk > 0 ? o.chunk : LENGTHS[0];
@@ -132,7 +133,7 @@ static lcsm_status check_tokens(const lcsm_session *s, const int32_t *tokens, si
         return lcsm_fail(err, LCSM_ERR_ARGUMENT, "%zu tokens at once are too many", n);
     for (size_t j = 0; j < count; j++)
         if (tokens[j] < 0 || (size_t)tokens[j] >= s->vocab)
-            return lcsm_fail(err, LCSM_ERR_ARGUMENT, "token %d at place %zu, want 0..%zu",
+            return lcsm_fail(err, LCSM_ERR_ARGUMENT, "token %d at position %zu; expected 0 to %zu",
                              (int)tokens[j], j % n, s->vocab - 1);
     return LCSM_OK;
 }

@@ -62,7 +62,7 @@ static lcsm_status list_state(state_list *l, const lcsm_session *s, lcsm_error *
     l->list      = calloc(count + 2, sizeof *l->list);
     l->names     = calloc(count + 1, sizeof *l->names);
     if (l->list == NULL || l->names == NULL)
-        return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for the names of a state");
+        return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for the names of a state");
     for (size_t j = 0; j < count; j++) l->list[j] = memory_of(s, j, l->names[j]);
     l->list[count]     = (lcsm_named_tensor){.name    = "logits",
                                              .element = LCSM_ELEMENT_F32,
@@ -165,7 +165,7 @@ static lcsm_status check_kind(const lcsm_safetensors *f, const lcsm_session *s, 
         return lcsm_fail(err, LCSM_ERR_FORMAT, "%s is not a saved state: it has no %s", f->label,
                          VERSION_KEY);
     if (strcmp(version, VERSION) != 0)
-        return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: %s is \"%.20s\", want \"%s\"", f->label,
+        return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: %s is \"%.20s\"; expected \"%s\"", f->label,
                          VERSION_KEY, version, VERSION);
     lcsm_status st = lcsm_model_sha256(own, s->model, err);
     if (st != LCSM_OK) return st;
@@ -184,8 +184,8 @@ static lcsm_status read_position(uint64_t *out, const lcsm_safetensors *f, lcsm_
     errno            = 0;
     if (text != NULL && *text >= '0' && *text <= '9') *out = strtoull(text, &end, 10);
     if (end == NULL || *end != '\0' || errno != 0)
-        return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: %s is \"%.24s\", want a whole number", f->label,
-                         POSITION_KEY, text != NULL ? text : "missing");
+        return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: %s is \"%.24s\"; expected a whole number",
+                         f->label, POSITION_KEY, text != NULL ? text : "missing");
     return LCSM_OK;
 }
 
@@ -199,8 +199,8 @@ static lcsm_status check_tensor(const lcsm_safetensors *f, const lcsm_named_tens
         && memcmp(have.shape, want->shape, have.rank * sizeof have.shape[0]) == 0)
         return LCSM_OK;
     if (there) (void)lcsm_named_tensor_text(a, &have);
-    return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: tensor %.80s is %s, want %s", f->label, want->name,
-                     a, lcsm_named_tensor_text(b, want));
+    return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: tensor %.80s is %s; expected %s", f->label,
+                     want->name, a, lcsm_named_tensor_text(b, want));
 }
 
 static lcsm_status check_recent(const lcsm_safetensors *f, size_t vocab, lcsm_error *err)
@@ -211,8 +211,8 @@ static lcsm_status check_recent(const lcsm_safetensors *f, size_t vocab, lcsm_er
     for (size_t j = 0; j < t.shape[0] * t.shape[1]; j++) {
         memcpy(&token, (const char *)t.data + j * sizeof token, sizeof token);
         if (token < 0 || (size_t)token >= vocab)
-            return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: token %d in recent, want 0..%zu", f->label,
-                             (int)token, vocab - 1);
+            return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: token %d in recent; expected 0 to %zu",
+                             f->label, (int)token, vocab - 1);
     }
     return LCSM_OK;
 }
@@ -223,8 +223,8 @@ static lcsm_status check_file(const lcsm_safetensors *f, const lcsm_session *s, 
     lcsm_status st;
     LCSM_TRY(check_kind(f, s, err));
     if (f->count != l->count)
-        return lcsm_fail(err, LCSM_ERR_FORMAT, "%s has %zu tensors, want %zu", f->label, f->count,
-                         l->count);
+        return lcsm_fail(err, LCSM_ERR_FORMAT, "%s has %zu tensors; expected %zu", f->label,
+                         f->count, l->count);
     for (size_t j = 0; j < l->count; j++) LCSM_TRY(check_tensor(f, &l->list[j], err));
     LCSM_TRY(check_recent(f, s->vocab, err));
     LCSM_TRY(lcsm_safetensors_check_finite(f, err));
@@ -239,8 +239,8 @@ static lcsm_status check_sum(const lcsm_safetensors *f, const state_list *l, uin
     char        want[SUM_TEXT];
     sum_state(want, l, position, f);
     if (have != NULL && strcmp(have, want) == 0) return LCSM_OK;
-    return lcsm_fail(err, LCSM_ERR_FORMAT, "%s is damaged: %s is %.20s, its numbers have %s",
-                     f->label, SUM_KEY, have != NULL ? have : "missing", want);
+    return lcsm_fail(err, LCSM_ERR_FORMAT, "%s is damaged: %s is %.20s; expected %s", f->label,
+                     SUM_KEY, have != NULL ? have : "missing", want);
 }
 
 /* The file's numbers over the session's own. */

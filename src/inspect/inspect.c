@@ -28,7 +28,7 @@ enum { SHORTEST = 128, LONGEST = 256 };
 
 static lcsm_status no_room(lcsm_error *err)
 {
-    (void)lcsm_fail(err, LCSM_ERR_MEMORY, "no room for an inspection");
+    (void)lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for an inspection");
     return LCSM_ERR_MEMORY;
 }
 
@@ -65,8 +65,7 @@ static lcsm_status read_file(const reading *r, const lcsm_source *source, lcsm_e
     char        text[PIECE];
     if (!lcsm_size_mul(r->most - r->tokens->count, r->longest, &left)) left = SIZE_MAX;
     if (source->shard)
-        return lcsm_fail(err, LCSM_ERR_FORMAT, "%s holds tokens, want the text they are made of",
-                         source->path);
+        return lcsm_fail(err, LCSM_ERR_FORMAT, "%s is a token file; expected text", source->path);
     LCSM_TRY(lcsm_reader_open(&reader, source->path, err));
     while (got > 0 && left > 0) {
         LCSM_TRY(lcsm_reader_read(&reader, text, left < PIECE ? left : PIECE, &got, err));
@@ -84,7 +83,7 @@ static lcsm_status read_files(reading *r, const char *const *paths, size_t count
     lcsm_status  st      = LCSM_OK;
     lcsm_sources sources = {0};
     LCSM_TRY(lcsm_sources_list(&sources, paths, count, err));
-    if (sources.count == 0) LCSM_TRY(lcsm_fail(err, LCSM_ERR_IO, "%s holds no text", paths[0]));
+    if (sources.count == 0) LCSM_TRY(lcsm_fail(err, LCSM_ERR_IO, "%s contains no text", paths[0]));
     for (size_t j = 0; j < sources.count && r->tokens->count < r->most; j++)
         LCSM_TRY(read_file(r, &sources.items[j], err));
 cleanup:
@@ -193,8 +192,8 @@ static lcsm_status random_tokens(lcsm_inspect_tokens *t, size_t count, size_t vo
     if (st != LCSM_OK) return st;
     for (size_t j = 0; j < count; j++) t->ids[j] = (int32_t)(lcsm_rng(1, 0, j).v[0] % vocab);
     t->count = count;
-    if (why->status == LCSM_OK) say_source(t, "random tokens, since no text is given", "");
-    else say_source(t, "random tokens, since the run's text cannot be read: ", why->text);
+    if (why->status == LCSM_OK) say_source(t, "random tokens (no text was given)", "");
+    else say_source(t, "random tokens (the run's text cannot be read): ", why->text);
     return LCSM_OK;
 }
 
@@ -203,13 +202,12 @@ static lcsm_status check_tokens(const lcsm_inspect_tokens *t, const lcsm_model *
 {
     ptrdiff_t vocab = lcsm_model_config_of(model)->vocab;
     if (t->count < 2)
-        return lcsm_fail(err, LCSM_ERR_FORMAT, "%s has %zu token%s, want 2 or more", t->source,
+        return lcsm_fail(err, LCSM_ERR_FORMAT, "%s has %zu token%s; expected at least 2", t->source,
                          t->count, t->count == 1 ? "" : "s");
     for (size_t j = 0; j < t->count; j++)
         if (t->ids[j] < 0 || t->ids[j] >= vocab)
-            return lcsm_fail(err, LCSM_ERR_FORMAT,
-                             "the text has the token %d, the model knows 0..%td", (int)t->ids[j],
-                             vocab - 1);
+            return lcsm_fail(err, LCSM_ERR_FORMAT, "the text has token %d; the model has 0 to %td",
+                             (int)t->ids[j], vocab - 1);
     return LCSM_OK;
 }
 
@@ -222,7 +220,7 @@ lcsm_status lcsm_inspect_tokens_read(lcsm_inspect_tokens *out, const lcsm_model 
     lcsm_model_config        cfg;
     lcsm_error               why = {0};
     const lcsm_model_config *m   = lcsm_model_config_of(model);
-    *out                         = (lcsm_inspect_tokens){.source = "the text that is given"};
+    *out                         = (lcsm_inspect_tokens){.source = "the text given"};
     lcsm_train_config_defaults(&train);
     bool trained = lcsm_run_settings(o->run, &cfg, &train, NULL) == LCSM_OK;
     if (o->data_count > 0) {

@@ -156,7 +156,8 @@ lcsm_status lcsm_inspect_influence(lcsm_json_writer *w, const lcsm_model *model,
     p.batch = TOKENS / p.window < p.count + 1 ? TOKENS / p.window : p.count + 1;
     p.base  = malloc(2 * p.vocab * sizeof *p.base);
     p.other = p.base + p.vocab;
-    if (p.base == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for probabilities");
+    if (p.base == NULL)
+        return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for probabilities");
     LCSM_TRY(lcsm_graph_create(&p.g, model->ctx, model->params, err));
     LCSM_TRY(lcsm_model_build(p.g, &model->cfg, (ptrdiff_t)p.batch, (ptrdiff_t)p.window, &want,
                               &p.io, err));

@@ -172,7 +172,7 @@ static size_t kind_of(const lcsm_node *n)
 
 static lcsm_status no_room(lcsm_error *err)
 {
-    (void)lcsm_fail(err, LCSM_ERR_MEMORY, "no room to look at a model's memory");
+    (void)lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory to inspect a model");
     return LCSM_ERR_MEMORY;
 }
 
@@ -199,7 +199,7 @@ static lcsm_status open_piece(piece *p, const lcsm_model *model, size_t layers, 
     LCSM_TRY(lcsm_graph_create(&p->g, model->ctx, model->params, err));
     LCSM_TRY(lcsm_model_build(p->g, &model->cfg, 1, (ptrdiff_t)steps, &want, &p->io, err));
     if (p->io.tokens == NULL) {
-        (void)lcsm_fail(err, LCSM_ERR_INTERNAL, "a model has no input of tokens");
+        (void)lcsm_fail(err, LCSM_ERR_INTERNAL, "the model has no token input");
         return LCSM_ERR_INTERNAL;
     }
     for (int j = 0; j < p->g->node_list.count; j++) {
@@ -408,7 +408,7 @@ static lcsm_status put_layer(lcsm_json_writer *w, const reading *r, size_t layer
     } else {
         lcsm_json_put_text(w, "no_half_life",
                            n == NULL ? "it has no recurrent memory"
-                                     : "its o_t is a matrix and not a decay of each entry");
+                                     : "its o_t is a matrix, not a decay per entry");
     }
     if (n != NULL && isfinite(m->last)) {
         lcsm_json_put_real(w, "state_norm", m->last);
@@ -427,7 +427,7 @@ lcsm_status lcsm_inspect_memory(lcsm_json_writer *w, const lcsm_model *model,
     reading     r  = {.tokens = tokens};
     if (model->cfg.bidirectional)
         return lcsm_fail(err, LCSM_ERR_UNSUPPORTED,
-                         "a bidirectional model carries no memory that could be inspected");
+                         "a bidirectional model carries not enough memory to inspect");
     LCSM_TRY(open_reading(&r, model, err));
     for (size_t at = 0; at < tokens->count; at += tokens->length)
         LCSM_TRY(read_sequence(&r, tokens->ids + at, err));

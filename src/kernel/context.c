@@ -34,14 +34,16 @@ static lcsm_isa fastest(void)
 static lcsm_status check(const lcsm_context_options *o, lcsm_error *err)
 {
     if (o->threads < 0 || o->threads > LCSM_THREADS_MAX)
-        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "threads is %d, want 0..%d (0: all processors)",
-                         o->threads, LCSM_THREADS_MAX);
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT,
+                         "threads is %d; expected 0 to %d (0 = all processors)", o->threads,
+                         LCSM_THREADS_MAX);
     if ((unsigned)o->isa >= COUNT(ISA_NAMES))
-        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "isa is %d, want 0..%d", (int)o->isa,
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "isa is %d; expected 0 to %d", (int)o->isa,
                          (int)COUNT(ISA_NAMES) - 1);
     if (o->isa > fastest())
-        return lcsm_fail(err, LCSM_ERR_UNSUPPORTED, "this processor has no %s, its fastest is %s",
-                         ISA_NAMES[o->isa], ISA_NAMES[fastest()]);
+        return lcsm_fail(err, LCSM_ERR_UNSUPPORTED,
+                         "this processor does not support %s; its fastest is %s", ISA_NAMES[o->isa],
+                         ISA_NAMES[fastest()]);
     return LCSM_OK;
 }
 
@@ -54,7 +56,7 @@ lcsm_status lcsm_context_create(lcsm_context **out, const lcsm_context_options *
     *out = NULL;
     if (st != LCSM_OK) return st;
     lcsm_context *ctx = malloc(sizeof *ctx);
-    if (ctx == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for a context");
+    if (ctx == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for a context");
     *ctx = (lcsm_context){
         .pool = lcsm_pool_create(o.threads > 0 ? o.threads : lcsm_thread_limit()),
         .isa  = o.isa == LCSM_ISA_AUTO ? fastest() : o.isa,
@@ -64,7 +66,8 @@ lcsm_status lcsm_context_create(lcsm_context **out, const lcsm_context_options *
     ctx->f64 = lcsm_kernels_new_f64(ISA_BITS[ctx->isa]);
     if (ctx->pool == NULL || ctx->f32 == NULL || ctx->f64 == NULL) {
         lcsm_context_free(ctx);
-        return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for the kernel tables and the threads");
+        return lcsm_fail(err, LCSM_ERR_MEMORY,
+                         "not enough memory for the kernel tables and the threads");
     }
     *out = ctx;
     return LCSM_OK;

@@ -18,56 +18,56 @@
 
 /* clang-format off */
 static const lcsm_key ROWS[] = {
-    TEXT("method",         method,         "gla",  "a name of `lcsm methods`, or custom"),
-    TEXT("code",           code,           "",     "e-o-s-a instead of a method, as 1-1-1-0; 0 is the SSM"),
-    WORD("flavour",        flavour,        "native", "native|bare", "the method's own block, or only i, e, o, s"),
-    WORD("wiring",         wiring,         "lm",   "lm|mqar|mqar-plain", "how blocks are joined"),
-    INT ("vocab",          vocab,          0, 1 << 24, "0",   "vocabulary; 0: the tokenizer's, and 256 where there is none"),
+    TEXT("method",         method,         "gla",  "a name from lcsm methods, or custom"),
+    TEXT("code",           code,           "",     "code e-o-s-a instead of a method, e.g. 1-1-1-0; 0 = the SSM"),
+    WORD("flavour",        flavour,        "native", "native|bare", "the method's own block, or the same plain block for all"),
+    WORD("wiring",         wiring,         "lm",   "lm|mqar|mqar-plain", "how blocks are connected"),
+    INT ("vocab",          vocab,          0, 1 << 24, "0",   "vocabulary size; 0 = the tokenizer's, or 256 (bytes)"),
     INT ("d_model",        d_model,        1, 1 << 16, "128", "model width"),
-    INT ("layers",         layers,         0, 1024,    "2",   "blocks; 0: as the paper's language model, 9 to 11 by the code"),
-    INT ("heads",          heads,          0, 4096,    "0",   "heads; 0: the method's own"),
-    INT ("expand",         expand,         0, 1 << 16, "0",   "memory rows k of a head; 0: the method's own"),
+    INT ("layers",         layers,         0, 1024,    "2",   "number of blocks; 0 = as in the paper, 9 to 11 depending on the code"),
+    INT ("heads",          heads,          0, 4096,    "0",   "number of heads; 0 = the method's default"),
+    INT ("expand",         expand,         0, 1 << 16, "0",   "memory rows K per head; 0 = the method's default"),
     REAL("tau",            tau,            1e-3, 1e6,  "16",  "gates are sigmoid(z)^(1/tau)"),
-    WORD("activation",     activation,     "none", "none|relu|sigmoid|1+elu|silu|elu|relu2|square", "of e and s in custom models"),
-    WORD("expand.from",    expand_from,    "data", "data|static", "e of a custom model"),
-    WORD("shrink.from",    shrink_from,    "data", "data|static", "s of a custom model"),
-    WORD("oscillation",    oscillation,    "outer", "ones|scalar|row|col|outer|full|product", "o of a custom model"),
-    WORD("oscillation.k",  oscillation_k,  "data", SOURCES, "its row part"),
-    WORD("oscillation.d",  oscillation_d,  "data", SOURCES, "its column part"),
-    WORD("oscillation.kd", oscillation_kd, "static", "static|fixed", "its matrix part"),
-    WORD("phase",          phase,          "none", "none|fixed|learned|data", "makes the memory complex"),
-    WORD("o_init",         o_init,         "randn", "randn|alibi", "first values of a static o"),
-    WORD("theta_init",     theta_init,     "powers", "powers|even", "angles of a complex code: 10000^(-2a/d_model), or pi (a + 1/2)/k"),
-    BOOL("o_learned",      o_learned,      "true", "false fixes a static o at its ALiBi decays"),
-    WORD("channel_mixer",  channel_mixer,  "auto", "auto|glu|sglu|ffn|rwkv|none", "the second half of a block"),
-    INT ("hidden",         hidden,         0, 1 << 20, "0",   "its width; 0: 4/3 of d_model for GLU"),
-    WORD("norm",           norm,           "auto", "auto|layer|rms|simple", "norm of the blocks"),
-    REAL("norm_eps",       norm_eps,       0, 1,       "0",   "its epsilon; 0: the norm's own"),
-    REAL("final_norm_eps", final_norm_eps, 0, 1,       "0",   "of the norm before the head; 0: as norm_eps"),
-    BOOL("tied",           tied,           "true", "one table for input and output"),
-    REAL("embed_scale",    embed_scale,    0, 1e6,     "0",   "of the input; 0: sqrt(d_model) in lm, 1 in mqar"),
-    REAL("dropout",        dropout,        0, 0.99,    "0",   "on embedding and branches"),
-    BOOL("bidirectional",  bidirectional,  "false", "both directions of time, self term once"),
-    BOOL("denominator",    denominator,    "true", "linear attention and cosFormer divide by the sum of scores"),
-    BOOL("complex",        is_complex,        "true", "HGRN's complex version"),
-    BOOL("raw",            raw,            "false", "m1, m2, m3 as the paper's table has them"),
+    WORD("activation",     activation,     "none", "none|relu|sigmoid|1+elu|silu|elu|relu2|square", "activation of e and s (custom models)"),
+    WORD("expand.from",    expand_from,    "data", "data|static", "origin of e (custom models)"),
+    WORD("shrink.from",    shrink_from,    "data", "data|static", "origin of s (custom models)"),
+    WORD("oscillation",    oscillation,    "outer", "ones|scalar|row|col|outer|full|product", "structure of o (custom models)"),
+    WORD("oscillation.k",  oscillation_k,  "data", SOURCES, "origin of the row part of o"),
+    WORD("oscillation.d",  oscillation_d,  "data", SOURCES, "origin of the column part of o"),
+    WORD("oscillation.kd", oscillation_kd, "static", "static|fixed", "origin of the matrix part of o"),
+    WORD("phase",          phase,          "none", "none|fixed|learned|data", "phase of o; makes the memory complex"),
+    WORD("o_init",         o_init,         "randn", "randn|alibi", "initial values of a learned static o"),
+    WORD("theta_init",     theta_init,     "powers", "powers|even", "angles of a complex code: 10000^(-2a/d_model), or pi (a + 1/2)/K"),
+    BOOL("o_learned",      o_learned,      "true", "learn a static o; false = fixed ALiBi decays"),
+    WORD("channel_mixer",  channel_mixer,  "auto", "auto|glu|sglu|ffn|rwkv|none", "second half of a block"),
+    INT ("hidden",         hidden,         0, 1 << 20, "0",   "width of the channel mixer; 0 = default (GLU: 4/3 d_model)"),
+    WORD("norm",           norm,           "auto", "auto|layer|rms|simple", "normalisation of the blocks"),
+    REAL("norm_eps",       norm_eps,       0, 1,       "0",   "epsilon of the norms; 0 = the norm's default"),
+    REAL("final_norm_eps", final_norm_eps, 0, 1,       "0",   "epsilon of the final norm; 0 = norm_eps"),
+    BOOL("tied",           tied,           "true", "tie input and output embeddings"),
+    REAL("embed_scale",    embed_scale,    0, 1e6,     "0",   "scale of the input embedding; 0 = sqrt(d_model) in lm, 1 in mqar"),
+    REAL("dropout",        dropout,        0, 0.99,    "0",   "dropout rate on embedding and branches"),
+    BOOL("bidirectional",  bidirectional,  "false", "run in both directions of time"),
+    BOOL("denominator",    denominator,    "true", "divide by the sum of scores (linear attention, cosFormer)"),
+    BOOL("complex",        is_complex,        "true", "complex version of HGRN"),
+    BOOL("raw",            raw,            "false", "m1, m2, m3 exactly as in the paper's table"),
     BOOL("complement",     complement,     "false", "gates 1 - g h^T and g h^T (gated fast weights)"),
     WORD("feature",        feature,        "auto", "auto|elu1|dpfp|l2", "feature map of fast weights"),
     WORD("s4_kind",        s4_kind,        "dplr", "diagonal|dplr|dense", "structure of S4's matrix"),
-    WORD("s4_init",        s4_init,        "legs", "legs|lin|inv|real", "first values of S4D's matrix"),
+    WORD("s4_init",        s4_init,        "legs", "legs|lin|inv|real", "initial values of S4D's matrix"),
     WORD("dss_kind",       dss_kind,       "exp",  "exp|softmax", "DSS's kernel"),
     WORD("disc",           disc,           "zoh",  "zoh|bilinear", "S5's discretisation"),
-    INT ("state_size",     state_size,     0, 1 << 16, "0",   "states N of SSMs; 0: the method's own"),
-    INT ("rank",           rank,           0, 1 << 16, "0",   "of low-rank projections; 0: the method's own"),
-    INT ("conv_width",     conv_width,     1, 64,      "4",   "short convolution"),
-    INT ("max_length",     max_length,     1, 1 << 24, "512", "longest sequence of cosFormer, TNN, DSS-softmax and attention's cache"),
-    REAL("inner_ratio",    inner_ratio,    0, 16,      "0",   "inner width of Mamba and TNN by d_model; 0: 2 and 3"),
+    INT ("state_size",     state_size,     0, 1 << 16, "0",   "state size N of SSMs; 0 = the method's default"),
+    INT ("rank",           rank,           0, 1 << 16, "0",   "rank of low-rank projections; 0 = the method's default"),
+    INT ("conv_width",     conv_width,     1, 64,      "4",   "width of the short convolution"),
+    INT ("max_length",     max_length,     1, 1 << 24, "512", "maximum length for cosFormer, TNN, DSS-softmax and attention"),
+    REAL("inner_ratio",    inner_ratio,    0, 16,      "0",   "inner width / d_model of Mamba and TNN; 0 = 2 and 3"),
     INT ("rpe_layers",     rpe_layers,     0, 64,      "6",   "layers of TNN's position network"),
-    REAL("value_ratio",    value_ratio,    0.125, 16,  "1",   "value width by d_model"),
-    BOOL("rotation",       rotation,       "true", "RetNet turns q and k by their position; false: as in the paper's table"),
+    REAL("value_ratio",    value_ratio,    0.125, 16,  "1",   "value width / d_model"),
+    BOOL("rotation",       rotation,       "true", "rotate q and k of RetNet by position; false = as in the paper's table"),
     BOOL("conv_bias",      conv_bias,      "true",  "Mamba's convolution has a bias"),
-    BOOL("proj_bias",      proj_bias,      "false", "Mamba's first and last projection have one"),
-    INT ("eos_token_id",   eos_token_id,   -1, 1 << 24, "-1", "the token that ends a text; -1: the tokenizer's"),
+    BOOL("proj_bias",      proj_bias,      "false", "Mamba's input and output projections have a bias"),
+    INT ("eos_token_id",   eos_token_id,   -1, 1 << 24, "-1", "end-of-text token; -1 = the tokenizer's"),
 };
 /* clang-format on */
 
@@ -131,7 +131,7 @@ static const struct {
     bool (*read)(const lcsm_model_config *cfg);
 } OTHERS[] = {
     {"channel_mixer", "the wirings lm and mqar-plain", may_have_channel_mixer},
-    {"hidden", "models with a channel_mixer, which by itself neither mamba nor the wiring mqar has",
+    {"hidden", "models with a channel_mixer (by default not mamba, and not the wiring mqar)",
      has_channel_mixer},
 };
 
@@ -206,7 +206,7 @@ lcsm_status lcsm_model_config_unused(const lcsm_model_config *cfg, const lcsm_mo
         const char *key = ROWS[j].name;
         if (is_size(key) || reads(cfg, key) || lcsm_key_same(&ROWS[j], cfg, shared)) continue;
         lcsm_model_config_readers(key, readers);
-        return lcsm_fail(err, LCSM_ERR_CONFIG, "%s does nothing in %s %s; it is for %s", key,
+        return lcsm_fail(err, LCSM_ERR_CONFIG, "%s is unused in %s %s; it applies to %s", key,
                          code ? "code" : "method", code ? cfg->code : cfg->method, readers);
     }
     return LCSM_OK;
@@ -222,7 +222,7 @@ lcsm_status lcsm_model_config_check(const lcsm_model_config *cfg, lcsm_error *er
     if (st != LCSM_OK) return st;
     if (cfg->code[0] != 0) return lcsm_code_parse(cfg->code, &c, err);
     if (lcsm_method_find(cfg->method) == NULL)
-        return lcsm_fail(err, LCSM_ERR_CONFIG, "\"%s\" is no method%s", cfg->method,
+        return lcsm_fail(err, LCSM_ERR_CONFIG, "\"%s\" is not a method%s", cfg->method,
                          lcsm_method_hint(cfg->method, hint));
     return LCSM_OK;
 }

@@ -8,7 +8,8 @@ lcsm_status lcsm_model_config_clone(lcsm_model_config **out, const lcsm_model_co
                                     lcsm_error *err)
 {
     *out = malloc(sizeof **out);
-    if (*out == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for the settings of a model");
+    if (*out == NULL)
+        return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for the settings of a model");
     **out = *cfg;
     return LCSM_OK;
 }

@@ -50,7 +50,8 @@ static lcsm_status read_architecture(const char **out, const lcsm_import_source 
     if (list == NULL) return LCSM_OK;
     *out = json_string_value(json_array_get(list, 0));
     if (*out != NULL) return LCSM_OK;
-    return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: architectures is not a list of texts", src->place);
+    return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: architectures is not a list of strings",
+                     src->place);
 }
 
 /* The original package writes no name, but always these. */
@@ -66,7 +67,7 @@ static lcsm_status choose(lcsm_import_fn **out, const lcsm_import_source *src, l
     lcsm_status st         = read_architecture(&architecture, src, err);
     if (st != LCSM_OK) return st;
     if (model_type != NULL && (type = json_string_value(model_type)) == NULL)
-        return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: model_type is not a text", src->place);
+        return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: model_type is not a string", src->place);
     if (architecture == NULL && type == NULL) {
         *out = lcsm_import_mamba_original;
         if (is_original_mamba(src->config)) return LCSM_OK;
@@ -189,11 +190,11 @@ static lcsm_status check_tensor(const lcsm_import_source *src, const lcsm_named_
     const lcsm_named_tensor *have  = at != SIZE_MAX ? &src->list[at] : NULL;
     shown.element                  = have != NULL ? have->element : LCSM_ELEMENT_F32;
     if (have == NULL)
-        return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: tensor %s is missing, want %s", src->label,
+        return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: tensor %s is missing; expected %s", src->label,
                          want->name, lcsm_named_tensor_text(a, &shown));
     if (have->rank != want->rank
         || memcmp(have->shape, want->shape, want->rank * sizeof want->shape[0]) != 0)
-        return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: tensor %s is %s, want %s", src->label,
+        return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: tensor %s is %s; expected %s", src->label,
                          want->name, lcsm_named_tensor_text(a, have),
                          lcsm_named_tensor_text(b, &shown));
     return LCSM_OK;
@@ -215,7 +216,8 @@ static lcsm_status check_finite(const lcsm_import_source *src, const lcsm_named_
 static lcsm_status transpose(float *x, size_t rows, size_t cols, lcsm_error *err)
 {
     float *copy = malloc(rows * cols * sizeof *copy);
-    if (copy == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no room to transpose a tensor");
+    if (copy == NULL)
+        return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory to transpose a tensor");
     memcpy(copy, x, rows * cols * sizeof *copy);
     for (size_t r = 0; r < rows; r++)
         for (size_t c = 0; c < cols; c++) x[c * rows + r] = copy[r * cols + c];
@@ -228,8 +230,9 @@ static lcsm_status log_rates(float *x, size_t count, const lcsm_import_source *s
 {
     for (size_t j = 0; j < count; j++) {
         if (!(x[j] < 0))
-            return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: tensor %s has %g at %zu, want less than 0",
-                             src->label, name, (double)x[j], j);
+            return lcsm_fail(err, LCSM_ERR_FORMAT,
+                             "%s: tensor %s has %g at %zu; expected less than 0", src->label, name,
+                             (double)x[j], j);
         x[j] = logf(-x[j]);
     }
     return LCSM_OK;
@@ -284,10 +287,10 @@ static lcsm_status check_extra(const lcsm_import_source *src, lcsm_error *err)
 {
     for (size_t j = 0; j < src->count && !src->options.ignore_extra; j++)
         if (!src->used[j])
-            return lcsm_fail(err, LCSM_ERR_FORMAT,
-                             "%s: tensor %.80s is not part of this architecture; --ignore-extra "
-                             "leaves it out",
-                             src->label, src->list[j].name);
+            return lcsm_fail(
+                err, LCSM_ERR_FORMAT,
+                "%s: tensor %.80s is not part of this architecture; --ignore-extra skips it",
+                src->label, src->list[j].name);
     return LCSM_OK;
 }
 
@@ -327,7 +330,8 @@ static void keep_end(lcsm_model_config *cfg, const lcsm_import_source *src)
     if (token >= 0 && token < cfg->vocab) cfg->eos_token_id = (ptrdiff_t)token;
     else
         lcsm_log(&src->ctx->log, LCSM_LOG_WARNING,
-                 "%s: eos_token_id is no token of this model; texts end at the tokenizer's",
+                 "%s: eos_token_id is not a token of this model; the tokenizer's end-of-text token "
+                 "is used",
                  src->place);
 }
 
@@ -339,7 +343,8 @@ static lcsm_status reserve(lcsm_import_source *src, size_t count, lcsm_error *er
     src->used  = calloc(count + 1, sizeof *src->used);
     src->count = count;
     if (src->list != NULL && src->used != NULL) return LCSM_OK;
-    return lcsm_fail(err, LCSM_ERR_MEMORY, "%s: no room for %zu names", src->label, count);
+    return lcsm_fail(err, LCSM_ERR_MEMORY, "%s: not enough memory for %zu names", src->label,
+                     count);
 }
 
 /* null means absent in these configs. */
@@ -475,7 +480,7 @@ lcsm_status lcsm_import(const lcsm_context *ctx, const char *from, const char *t
     if (options != NULL) src.options = *options;
     LCSM_TRY(lcsm_path_join(path, to, LCSM_RUN_CONFIG, err));
     if (lcsm_path_exists(path))
-        LCSM_TRY(lcsm_fail(err, LCSM_ERR_IO, "%s is there already: take another folder", path));
+        LCSM_TRY(lcsm_fail(err, LCSM_ERR_IO, "%s already exists: use another folder", path));
     st = is_folder(from) ? import_folder(&src, from, to, result, err)
                          : import_bin(&src, from, to, result, err);
 cleanup:

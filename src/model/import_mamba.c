@@ -135,7 +135,7 @@ static lcsm_status agree(const lcsm_import_source *src, const char *key, ptrdiff
                          ptrdiff_t want, lcsm_error *err)
 {
     if (found == 0 || found == want) return LCSM_OK;
-    return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: %s is %td, but the other keys make it %td",
+    return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: %s is %td, but the other keys imply %td",
                      src->place, key, found, want);
 }
 
@@ -144,8 +144,8 @@ static lcsm_status check_settings(const lcsm_import_source *src, const settings 
     ptrdiff_t   inner = (ptrdiff_t)(s->expand * (double)s->hidden);
     lcsm_status st;
     if (strcmp(s->act, "silu") != 0 && strcmp(s->act, "swish") != 0)
-        return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: hidden_act is \"%.40s\", want silu", src->place,
-                         s->act);
+        return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: hidden_act is \"%.40s\"; expected silu",
+                         src->place, s->act);
     LCSM_TRY(agree(src, "intermediate_size", s->inner, inner, err));
     LCSM_TRY(agree(src, "d_inner", s->d_inner, inner, err));
     LCSM_TRY(agree(src, "d_model", s->d_model, s->hidden, err));
@@ -222,7 +222,7 @@ lcsm_status lcsm_import_mamba_original(lcsm_import_plan *out, lcsm_import_source
     if (strcmp(ssm.layer, "Mamba1") != 0)
         LCSM_TRY(
             lcsm_fail(err, LCSM_ERR_FORMAT,
-                      "%s: ssm_cfg.layer is \"%.40s\", which is not supported; want \"Mamba1\"",
+                      "%s: ssm_cfg.layer is \"%.40s\", which is not supported; expected \"Mamba1\"",
                       src->place, ssm.layer));
     ssm.vocab    = (s.vocab + s.pad_vocab - 1) / s.pad_vocab * s.pad_vocab;
     ssm.hidden   = s.hidden;

@@ -49,7 +49,7 @@ lcsm_status lcsm_model_tensors(lcsm_named_tensor **out, const lcsm_params *param
 {
     *out = calloc(params->count + 1, sizeof **out);
     if (*out == NULL)
-        return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for the names of %zu tensors",
+        return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for the names of %zu tensors",
                          params->count);
     for (size_t j = 0; j < params->count; j++) (*out)[j] = tensor_of(params, j);
     return LCSM_OK;
@@ -73,10 +73,10 @@ static lcsm_status check_row(const lcsm_params *params, size_t row, const lcsm_w
     lcsm_named_tensor want = tensor_of(params, row), have;
     char              a[LCSM_NAMED_TEXT], b[LCSM_NAMED_TEXT];
     if (!lcsm_weights_find(&have, w, want.name))
-        return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: tensor %s is missing, want %s", label_of(w),
+        return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: tensor %s is missing; expected %s", label_of(w),
                          want.name, lcsm_named_tensor_text(a, &want));
     if (!same_shape(&want, &have))
-        return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: tensor %s is %s, want %s", label_of(w),
+        return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: tensor %s is %s; expected %s", label_of(w),
                          want.name, lcsm_named_tensor_text(a, &have),
                          lcsm_named_tensor_text(b, &want));
     return LCSM_OK;
@@ -159,13 +159,13 @@ static lcsm_status check_type(const lcsm_json *root, lcsm_error *err)
     LCSM_TRY(lcsm_json_get_text(&type, lcsm_json_need(root, "model_type"), err));
     if (strcmp(type, MODEL_TYPE) != 0)
         return lcsm_fail(err, LCSM_ERR_FORMAT,
-                         "%s: model_type is \"%.40s\", want \"%s\"; lcsm import takes released "
-                         "models",
+                         "%s: model_type is \"%.40s\"; expected \"%s\"; convert released models "
+                         "with lcsm import",
                          root->doc->label, type, MODEL_TYPE);
     LCSM_TRY(
         lcsm_json_get_int(&version, lcsm_json_need(root, "format_version"), 0, INT64_MAX, err));
     if (version != LCSM_CONFIG_VERSION)
-        st = lcsm_fail(err, LCSM_ERR_FORMAT, "%s: format_version is %lld, want %d",
+        st = lcsm_fail(err, LCSM_ERR_FORMAT, "%s: format_version is %lld; expected %d",
                        root->doc->label, (long long)version, LCSM_CONFIG_VERSION);
 cleanup:
     return st;
@@ -198,7 +198,7 @@ lcsm_status lcsm_model_wrap(lcsm_model **out, const lcsm_context *ctx, const lcs
     lcsm_model *m  = calloc(1, sizeof *m);
     lcsm_status st = lcsm_params_reserve(params, false, err);
     *out           = NULL;
-    if (m == NULL) st = lcsm_fail(err, LCSM_ERR_MEMORY, "no room for a model");
+    if (m == NULL) st = lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for a model");
     if (m == NULL || st != LCSM_OK) {
         free(m);
         lcsm_params_free(params);
@@ -253,7 +253,7 @@ lcsm_status lcsm_model_store(const char *folder, json_t *config, const lcsm_para
     lcsm_named_tensor *tensors = NULL;
     lcsm_json_writer   w       = lcsm_json_writer_pretty();
     if (config == NULL)
-        return lcsm_fail(err, LCSM_ERR_MEMORY, "%s: no room for its config", folder);
+        return lcsm_fail(err, LCSM_ERR_MEMORY, "%s: not enough memory for its config", folder);
     lcsm_json_put_value(&w, NULL, config);
     LCSM_TRY(lcsm_json_writer_finish(&w, err));
     lcsm_run_file json = {
@@ -286,7 +286,8 @@ lcsm_status lcsm_model_sha256(char text[LCSM_SHA256_TEXT], const lcsm_model *mod
     lcsm_strbuf_free(&all);
     free(dump);
     json_decref(config);
-    return ok ? LCSM_OK : lcsm_fail(err, LCSM_ERR_MEMORY, "no room for a model's checksum");
+    return ok ? LCSM_OK
+              : lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for a model's checksum");
 }
 
 lcsm_status lcsm_model_save(const lcsm_model *model, const char *folder, lcsm_error *err)

@@ -60,7 +60,7 @@ lcsm_status lcsm_recipe_find(char *path, size_t size, const char *name, lcsm_err
     int  written = snprintf(path, size, "%s", name);
     if (strchr(name, '/') != NULL || strchr(name, '.') != NULL) {
         if (written < (int)size && lcsm_path_exists(path)) return LCSM_OK;
-        return lcsm_fail(err, LCSM_ERR_IO, "there is no recipe file %.150s", name);
+        return lcsm_fail(err, LCSM_ERR_IO, "recipe file %.150s does not exist", name);
     }
     for (int j = 0; j < FOLDERS; j++) {
         char folder[LCSM_PATH_MAX];
@@ -69,9 +69,9 @@ lcsm_status lcsm_recipe_find(char *path, size_t size, const char *name, lcsm_err
         if (written < (int)size && lcsm_path_exists(path)) return LCSM_OK;
     }
     nearest_recipe(name, near);
-    return lcsm_fail(err, LCSM_ERR_CONFIG, "there is no recipe \"%.60s\"%s%s", name,
-                     near[0] != 0 ? "; the nearest is " : " in recipes/ or the installed ones",
-                     near);
+    return lcsm_fail(err, LCSM_ERR_CONFIG, "unknown recipe \"%.60s\"%s%s%s", name,
+                     near[0] != 0 ? "; did you mean " : ", neither in recipes/ nor installed", near,
+                     near[0] != 0 ? "?" : "");
 }
 
 /* ---- sizes ------------------------------------------------------------------------------ */
@@ -122,8 +122,8 @@ lcsm_status lcsm_model_config_size(lcsm_model_config *cfg, const lcsm_context *c
     while (row < COUNT(SIZES) && strcmp(SIZES[row].name, size) != 0) row++;
     if (row == COUNT(SIZES))
         return lcsm_fail(err, LCSM_ERR_CONFIG,
-                         "there is no size \"%.40s\"; want one of 1m|3m|10m|30m|50m|100m|300m|1b; "
-                         "the nearest is %s",
+                         "unknown size \"%.40s\"; expected one of 1m|3m|10m|30m|50m|100m|300m|1b; "
+                         "did you mean %s?",
                          size, nearest_size(size));
     cfg->d_model = SIZES[row].d_model;
     LCSM_TRY(count_at(ctx, cfg, 1, &one, err));

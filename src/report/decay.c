@@ -58,7 +58,8 @@ static lcsm_status allocate(lcsm_decays *d, size_t layers, size_t rows, lcsm_err
     size_t n, bytes;
     if (!lcsm_size_mul(layers, rows, &n) || !lcsm_size_mul(n, sizeof *d->half_life, &bytes)
         || (d->half_life = malloc(bytes)) == NULL)
-        return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for %zu x %zu half-lives", layers, rows);
+        return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for %zu x %zu half-lives", layers,
+                         rows);
     d->layers = layers;
     d->rows   = rows;
     for (size_t j = 0; j < n; j++) d->half_life[j] = NAN;
@@ -92,7 +93,7 @@ static lcsm_status read_layer(lcsm_decays *d, size_t layer, const lcsm_named_ten
     lcsm_status st    = LCSM_OK;
     size_t      count = d->rows * columns;
     double     *z     = malloc(count * sizeof *z);
-    if (z == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for %s", t->name);
+    if (z == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for %s", t->name);
     LCSM_TRY(lcsm_named_tensor_f64(z, t, err));
     for (size_t j = 0; j < count; j++) z[j] = log(0.5) / fmin(log_decay(z[j], tau), -0.0);
     for (size_t row = 0; row < d->rows; row++) {

@@ -8,6 +8,12 @@
 #define LCSM_REPORT_DOC_H
 #include "report/table.h"
 
+/* What the reports compare with. */
+#define LCSM_PAPER                                                                                 \
+    "The paper: Zhen Qin, Xuyang Shen, Dong Li, Weigao Sun, Stan Birchfield, Richard Hartley, "    \
+    "Yiran Zhong: Unlocking the Secrets of Linear Complexity Sequence Model from A Unified "       \
+    "Perspective, ICML 2024, arXiv:2405.17383"
+
 typedef enum {
     LCSM_BLOCK_SECTION, /* a heading of the first level below the title */
     LCSM_BLOCK_HEADING,
@@ -23,7 +29,11 @@ typedef enum {
     LCSM_BLOCK_UNFOLD,
 } lcsm_block_kind;
 
-typedef enum { LCSM_FINDING_OPEN, LCSM_FINDING_SHOWN, LCSM_FINDING_NOT_SHOWN } lcsm_finding_state;
+typedef enum {
+    LCSM_FINDING_OPEN,
+    LCSM_FINDING_CONFIRMED,
+    LCSM_FINDING_NOT_CONFIRMED
+} lcsm_finding_state;
 
 typedef struct {
     lcsm_block_kind    kind;

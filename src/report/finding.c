@@ -45,14 +45,15 @@ static void compare(lcsm_doc *d, const lcsm_study *s, const json_t *finding, con
     }
     double ahead = s->metric->higher ? ours.value - theirs.value : theirs.value - ours.value;
     int    p     = s->metric->digits;
-    (void)snprintf(seen, sizeof seen, "%s has %.*f, the best of the others, %s, %.*f", ours.label,
-                   p, ours.value, theirs.label, p, theirs.value);
+    (void)snprintf(seen, sizeof seen, "%s: %.*f; best of the others: %s, %.*f", ours.label, p,
+                   ours.value, theirs.label, p, theirs.value);
     if (margin > 0)
         (void)snprintf(seen, sizeof seen,
-                       "%s has %.*f, the best of the others, %s, %.*f; asked for: %g apart",
+                       "%s: %.*f; best of the others: %s, %.*f; required difference: %g",
                        ours.label, p, ours.value, theirs.label, p, theirs.value, margin);
-    lcsm_doc_finding(d, ahead > 0 && ahead >= margin ? LCSM_FINDING_SHOWN : LCSM_FINDING_NOT_SHOWN,
-                     text, seen);
+    lcsm_doc_finding(
+        d, ahead > 0 && ahead >= margin ? LCSM_FINDING_CONFIRMED : LCSM_FINDING_NOT_CONFIRMED, text,
+        seen);
 }
 
 static void compare_order(lcsm_doc *d, const lcsm_study *s, const json_t *finding, const char *text)
@@ -82,7 +83,8 @@ static void compare_order(lcsm_doc *d, const lcsm_study *s, const json_t *findin
     (void)snprintf(seen, sizeof seen,
                    isfinite(r) ? "Spearman's correlation with the order is %.2f" : "all are equal",
                    r);
-    lcsm_doc_finding(d, r >= RISING ? LCSM_FINDING_SHOWN : LCSM_FINDING_NOT_SHOWN, text, seen);
+    lcsm_doc_finding(d, r >= RISING ? LCSM_FINDING_CONFIRMED : LCSM_FINDING_NOT_CONFIRMED, text,
+                     seen);
 }
 
 void lcsm_findings(lcsm_doc *d, const lcsm_study *s)

@@ -102,8 +102,8 @@ static void put_finding(lcsm_strbuf *out, const lcsm_block *b)
 {
     static const char *const open[] = {
         "<li><b>not run</b>",
-        "<li class=\"yes\"><b>&#10003; shown</b>",
-        "<li class=\"no\"><b>&#10007; not shown</b>",
+        "<li class=\"yes\"><b>&#10003; confirmed</b>",
+        "<li class=\"no\"><b>&#10007; not confirmed</b>",
     };
     put_element(out, open[b->finding], b->text, "");
     if (b->more[0] != '\0') put_element(out, "<small>", b->more, "</small>");
@@ -176,7 +176,8 @@ void lcsm_doc_html(const lcsm_doc *d, lcsm_strbuf *out)
         put_block(out, &d->blocks[j], j);
         put_group(out, d, j, false);
     }
-    lcsm_strbuf_printf(out, "</main>\n<footer>Written by lcsm %s.</footer>\n<script>%s</script>\n",
-                       LCSM_VERSION, SCRIPT);
+    lcsm_strbuf_printf(
+        out, "</main>\n<footer>Written by lcsm %s. " LCSM_PAPER ".</footer>\n<script>%s</script>\n",
+        LCSM_VERSION, SCRIPT);
     lcsm_strbuf_add(out, "</body>\n</html>\n");
 }

@@ -1,10 +1,11 @@
 /* markdown.c - a document as Markdown, and as text for a terminal. */
+#include <lcsm/lcsm.h>
 #include <stdio.h>
 
 #include "report/doc.h"
 #include "report/escape.h"
 
-static const char *const FINDINGS[] = {"not run", "shown", "not shown"};
+static const char *const FINDINGS[] = {"not run", "confirmed", "not confirmed"};
 
 static void put_line(lcsm_strbuf *out, const char *before, const char *text, const char *after)
 {
@@ -73,6 +74,7 @@ void lcsm_doc_markdown(const lcsm_doc *d, const char *figures, lcsm_strbuf *out)
 {
     put_line(out, "# ", d->title, "\n\n");
     for (size_t j = 0; j < d->count; j++) put_block(out, &d->blocks[j], figures, ends_group(d, j));
+    lcsm_strbuf_printf(out, "---\n\nWritten by lcsm %s. %s.\n", LCSM_VERSION, LCSM_PAPER);
 }
 
 /* ---- a terminal ---------------------------------------------------------------------------- */
@@ -97,9 +99,9 @@ static void show_fact(lcsm_strbuf *out, const lcsm_block *b)
 
 static void show_finding(lcsm_strbuf *out, const lcsm_block *b)
 {
-    lcsm_strbuf_printf(out, "  %-9s  ", FINDINGS[b->finding]);
+    lcsm_strbuf_printf(out, "  %-13s  ", FINDINGS[b->finding]);
     put_words(out, "", b->text);
-    if (b->more[0] != '\0') put_words(out, "             ", b->more);
+    if (b->more[0] != '\0') put_words(out, "                 ", b->more);
 }
 
 static void show_table(lcsm_strbuf *out, const lcsm_block *b)

@@ -47,5 +47,5 @@ lcsm_status lcsm_names_of(char **names, const char *const *folders, size_t count
     free(paths);
     if (ok) return LCSM_OK;
     free_all(names, count);
-    return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for the names of %zu folders", count);
+    return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for the names of %zu folders", count);
 }

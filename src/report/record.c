@@ -106,7 +106,7 @@ static bool take_end(lcsm_record *r, const json_t *line)
     bool stopped = strcmp(r->reason, "signal") == 0;
     r->state = failed ? LCSM_RECORD_FAILED : stopped ? LCSM_RECORD_UNFINISHED : LCSM_RECORD_DONE;
     if (failed)
-        (void)snprintf(r->message, sizeof r->message, "numbers were not finite at step %.0f",
+        (void)snprintf(r->message, sizeof r->message, "a value was NaN or infinite at step %.0f",
                        r->steps);
     return true;
 }
@@ -134,7 +134,8 @@ static lcsm_status read_metrics(lcsm_record *r, const lcsm_file *file, lcsm_erro
         const char *stop = memchr(text, '\n', (size_t)(end - text));
         if (stop == NULL) break; /* the line that is being written */
         if (stop > text && !take_line(r, text, (size_t)(stop - text)))
-            return lcsm_fail(err, LCSM_ERR_MEMORY, "%s: no room for its metrics", r->folder);
+            return lcsm_fail(err, LCSM_ERR_MEMORY, "%s: not enough memory for its metrics",
+                             r->folder);
         text = stop + 1;
     }
     return LCSM_OK;
@@ -181,7 +182,7 @@ static lcsm_status read_config(lcsm_record *r, const char *path, lcsm_error *err
     lcsm_status st = lcsm_json_doc_read(&r->config, path, LCSM_JSON_CONFIG_SIZE, err);
     if (st != LCSM_OK || json_is_object(r->config.root)) return st;
     lcsm_json_doc_free(&r->config);
-    return lcsm_fail(err, LCSM_ERR_FORMAT, "%s is no JSON object", path);
+    return lcsm_fail(err, LCSM_ERR_FORMAT, "%s is not a JSON object", path);
 }
 
 /* Nobody knows what such a run has measured, whatever else it says. */

@@ -39,7 +39,7 @@ static bool has_file(const char *folder, const char *name)
 static lcsm_status add_study(report *r, const char *folder, lcsm_error *err)
 {
     lcsm_study *more = realloc(r->studies, (r->study_count + 1) * sizeof *more);
-    if (more == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for %s", folder);
+    if (more == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for %s", folder);
     r->studies     = more;
     lcsm_status st = lcsm_study_read(&more[r->study_count], folder, err);
     if (st == LCSM_OK) r->study_count++;
@@ -49,7 +49,7 @@ static lcsm_status add_study(report *r, const char *folder, lcsm_error *err)
 static lcsm_status add_record(report *r, const char *folder, lcsm_error *err)
 {
     lcsm_record *more = realloc(r->records, (r->record_count + 1) * sizeof *more);
-    if (more == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for %s", folder);
+    if (more == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for %s", folder);
     r->records     = more;
     lcsm_status st = lcsm_record_read(&more[r->record_count], folder, err);
     if (st == LCSM_OK) r->record_count++;
@@ -67,7 +67,7 @@ static lcsm_status see(report *r, const char *folder, bool *again, lcsm_error *e
 {
     struct stat info;
     identity   *more = realloc(r->seen, (r->seen_count + 1) * sizeof *more);
-    if (more == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for %s", folder);
+    if (more == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for %s", folder);
     r->seen = more;
     if (stat(folder, &info) != 0) return lcsm_fail_io(err, folder, "look at");
     size_t j = 0;
@@ -90,7 +90,7 @@ static lcsm_status add_known(report *r, const char *folder, lcsm_error *err)
 
 static void note(report *r, const lcsm_error *why)
 {
-    lcsm_doc_add(&r->doc, LCSM_BLOCK_NOTE, "Left out: %s", why->text);
+    lcsm_doc_add(&r->doc, LCSM_BLOCK_NOTE, "Omitted: %s", why->text);
     if (r->options->note != NULL) r->options->note(r->options->user, why->text);
 }
 
@@ -122,8 +122,8 @@ static lcsm_status add_folder(report *r, const char *folder, lcsm_error *err)
         st = lcsm_fail(err, why.status, "%s", why.text);
     else if (found == 0)
         st = lcsm_fail(err, LCSM_ERR_FORMAT,
-                       "%s is no run (config.json) and no experiment (experiment.json), and holds "
-                       "none",
+                       "%s is neither a run (config.json) nor an experiment (experiment.json), and "
+                       "contains none",
                        folder);
 cleanup:
     lcsm_folder_list_free(&list);
@@ -158,7 +158,8 @@ static lcsm_status name_all(report *r, lcsm_error *err)
     const char **folders = malloc((count + 1) * sizeof *folders);
     char       **names   = calloc(count + 1, sizeof *names);
     if (folders == NULL || names == NULL) {
-        st = lcsm_fail(err, LCSM_ERR_MEMORY, "no room for the names of %zu folders", count);
+        st = lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for the names of %zu folders",
+                       count);
         goto cleanup;
     }
     for (size_t j = 0; j < r->record_count; j++) folders[j] = r->records[j].folder;
@@ -170,7 +171,8 @@ static lcsm_status name_all(report *r, lcsm_error *err)
         char       *name = names[r->record_count + j];
         s->heading       = heading_of(r, s, name);
         if (s->heading == NULL)
-            st = lcsm_fail(err, LCSM_ERR_MEMORY, "no room for the heading of %s", s->folder);
+            st = lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for the heading of %s",
+                           s->folder);
         free(name);
     }
 cleanup:
@@ -205,7 +207,7 @@ static void summarise(lcsm_report_summary *out, const report *r)
 static lcsm_status store(const char *path, lcsm_strbuf *text, lcsm_error *err)
 {
     lcsm_status st = text->failed
-                       ? lcsm_fail(err, LCSM_ERR_MEMORY, "no room for %s", path)
+                       ? lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for %s", path)
                        : lcsm_file_write_atomic(path, lcsm_strbuf_text(text), text->size, err);
     lcsm_strbuf_free(text);
     return st;
@@ -339,7 +341,7 @@ static lcsm_status check_outputs(const lcsm_report_options *o, lcsm_error *err)
             if (outputs[j].path != NULL && outputs[k].path != NULL
                 && is_same(outputs[j].path, outputs[k].path))
                 return lcsm_fail(err, LCSM_ERR_ARGUMENT,
-                                 "%s and %s would both be written to %s, want a path for each",
+                                 "%s and %s would both be written to %s; use different paths",
                                  outputs[k].what, outputs[j].what, outputs[j].path);
     return LCSM_OK;
 }
@@ -357,7 +359,7 @@ static lcsm_status build(report *r, const lcsm_report_options *o, lcsm_error *er
         LCSM_TRY(lcsm_section_study(&r->doc, &r->studies[j], err));
     LCSM_TRY(lcsm_section_together(&r->doc, r->studies, r->study_count, err));
     if (r->record_count > 0) LCSM_TRY(lcsm_section_runs(&r->doc, r->records, r->record_count, err));
-    if (r->doc.failed) st = lcsm_fail(err, LCSM_ERR_MEMORY, "no room for the report");
+    if (r->doc.failed) st = lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for the report");
 cleanup:
     return st;
 }

@@ -54,9 +54,9 @@ static void put_curves(lcsm_doc *d, lcsm_strbuf *svg, const char *title, const c
         means = means || r->train_count - skipped(r) > CURVE;
         cut   = cut || skipped(r) > 0;
     }
-    lcsm_doc_figure(d, svg, file, "%s. Loss against the tokens that were predicted%s%s.", title,
-                    means ? ", as means of pieces" : "",
-                    cut ? "; the first fiftieth is left out" : "");
+    lcsm_doc_figure(d, svg, file, "%s. Loss against the number of predicted tokens%s%s.", title,
+                    means ? ", averaged over intervals" : "",
+                    cut ? "; the first 2 % is omitted" : "");
 }
 
 lcsm_status lcsm_section_curves(lcsm_doc *d, const lcsm_named_record *records, size_t count,
@@ -69,7 +69,8 @@ lcsm_status lcsm_section_curves(lcsm_doc *d, const lcsm_named_record *records, s
     if (points == NULL || series == NULL) {
         free(points);
         free(series);
-        return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for the curves of %zu runs", count);
+        return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for the curves of %zu runs",
+                         count);
     }
     for (size_t j = 0; j < count; j++) {
         double *x = points + 2 * CURVE * j, *y = x + CURVE;
@@ -109,11 +110,10 @@ static void fill_map(double *values, const lcsm_decays *a, size_t columns)
 
 static const char *how_made(const lcsm_decays *a)
 {
-    return a->from_inspect ? " A row's half-life is the median over its channels; where gates come "
-                             "from the data, a channel's is that of its mean log decay over the "
-                             "text that was inspected."
-                           : " A row's half-life is the median over its channels, as the weights "
-                             "have them.";
+    return a->from_inspect
+             ? " A row's half-life is the median over its channels; where gates depend on the "
+               "data, a channel's half-life is that of its mean log decay over the inspected text."
+             : " A row's half-life is the median over its channels, computed from the weights.";
 }
 
 /* explained: an earlier map says how half-lives are made. */
@@ -127,7 +127,7 @@ static lcsm_status draw_decays(lcsm_doc *d, const lcsm_decays *a, const char *la
     lcsm_strbuf  svg  = {0};
     lcsm_status  st   = LCSM_OK;
     if (values == NULL || names == NULL || rows == NULL) {
-        st = lcsm_fail(err, LCSM_ERR_MEMORY, "no room for a map of half-lives");
+        st = lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for a map of half-lives");
         goto cleanup;
     }
     for (size_t j = 0; j < a->layers; j++) {
@@ -145,7 +145,7 @@ static lcsm_status draw_decays(lcsm_doc *d, const lcsm_decays *a, const char *la
                          .low          = 0.1,
                          .high         = LONGEST};
     lcsm_heat_map_svg(&map, &svg);
-    lcsm_doc_figure(d, &svg, file, "%zu memory rows a layer.%s", a->rows,
+    lcsm_doc_figure(d, &svg, file, "%zu memory rows per layer.%s", a->rows,
                     explained && a->from_inspect ? "" : how_made(a));
 cleanup:
     free(values);

@@ -15,7 +15,7 @@ static const struct {
     {"half_life_median", "half-life, median", 1},
     {"half_life_low", "10 %", 1},
     {"half_life_high", "90 %", 1},
-    {"forever", "rows that keep all", 0},
+    {"forever", "rows without decay", 0},
     {"gate_mean", "decay, mean", 3},
     {"gate_low", "10 %", 3},
     {"gate_high", "90 %", 3},
@@ -44,8 +44,8 @@ static void put_layers(lcsm_doc *d, const json_t *layers)
         put_layer(&t, json_array_get(layers, j));
     }
     lcsm_doc_table(d, &t,
-                   "The memory of each layer on the text that was inspected: half-lives in tokens, "
-                   "and the decays o_t themselves.");
+                   "The memory of each layer on the inspected text: half-lives in tokens, and the "
+                   "decays o_t.");
 }
 
 /* ---- curves -------------------------------------------------------------------------------- */
@@ -95,8 +95,8 @@ static void put_norms(lcsm_doc *d, const json_t *root, const char *file)
     lcsm_chart_svg(&c, &svg);
     (void)snprintf(name, sizeof name, "%.60s-norms", file);
     lcsm_doc_figure(d, &svg, name,
-                    "The root mean square of each layer's memory while the text is read. A level "
-                    "line is a memory that forgets as fast as it takes in.");
+                    "The root mean square of each layer's memory while the text is read. A flat "
+                    "line means that the memory forgets as fast as it takes in.");
     for (size_t j = 0; j < count; j++) free(memory[j]);
 }
 
@@ -110,7 +110,7 @@ static void put_influence(lcsm_doc *d, const json_t *root, const char *file)
     if (!take_list(&series, &memory, json_object_get(found, "change"),
                    json_object_get(found, "distance"), 1))
         return;
-    lcsm_chart c = {.title   = "Which past tokens an output depends on",
+    lcsm_chart c = {.title   = "Which earlier tokens an output depends on",
                     .x_label = "tokens back",
                     .y_label = "change of the output",
                     .series  = &series,
@@ -119,13 +119,13 @@ static void put_influence(lcsm_doc *d, const json_t *root, const char *file)
                     .y_log   = true};
     lcsm_chart_svg(&c, &svg);
     (void)snprintf(name, sizeof name, "%.60s-influence", file);
-    lcsm_doc_figure(
-        d, &svg, name,
-        "How much the last output's probabilities change (total variation) when one "
-        "earlier token is another. Nine tenths of all influence lie within %s%.0f of the last %.0f "
-        "tokens.",
-        json_is_true(json_object_get(root, "effective_context_open")) ? "at least " : "",
-        lcsm_json_number(root, "effective_context"), series.x[series.count - 1]);
+    lcsm_doc_figure(d, &svg, name,
+                    "How much the probabilities of the last output change (total variation) when "
+                    "one earlier token is replaced. Nine tenths of the influence lie within %s%.0f "
+                    "of the last %.0f tokens.",
+                    json_is_true(json_object_get(root, "effective_context_open")) ? "at least "
+                                                                                  : "",
+                    lcsm_json_number(root, "effective_context"), series.x[series.count - 1]);
     free(memory);
 }
 

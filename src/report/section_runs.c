@@ -75,7 +75,7 @@ static void facts(lcsm_doc *d, const lcsm_record *r)
     if (isfinite(r->steps)) lcsm_doc_fact(d, "steps", "%.0f", r->steps);
     if (isfinite(r->seconds)) lcsm_doc_fact(d, "time", "%s", lcsm_section_time(text, r->seconds));
     if (isfinite(lcsm_record_value(r, rate)))
-        lcsm_doc_fact(d, "tokens a second", "%.0f", lcsm_record_value(r, rate));
+        lcsm_doc_fact(d, "tokens per second", "%.0f", lcsm_record_value(r, rate));
     if (isfinite(r->parameters)) lcsm_doc_fact(d, "parameters", "%.0f", r->parameters);
     if (isfinite(r->peak_memory_bytes))
         lcsm_doc_fact(d, "memory", "%.0f MB", r->peak_memory_bytes / 1e6);
@@ -124,7 +124,8 @@ lcsm_status lcsm_section_runs(lcsm_doc *d, const lcsm_record *records, size_t co
 {
     lcsm_status        st    = LCSM_OK;
     lcsm_named_record *named = calloc(count + 1, sizeof *named);
-    if (named == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for %zu runs", count);
+    if (named == NULL)
+        return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for %zu runs", count);
     for (size_t j = 0; j < count; j++) named[j] = (lcsm_named_record){records[j].name, &records[j]};
     lcsm_doc_add(d, LCSM_BLOCK_SECTION, count == 1 ? "A run" : "Runs");
     if (count > 1) {

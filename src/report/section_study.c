@@ -53,10 +53,10 @@ static void put_facts(lcsm_doc *d, const lcsm_study *s, const double *means)
     lcsm_doc_fact(d, "scale", "%s", s->scale);
     lcsm_doc_fact(d, "runs done", "%zu of %zu", count_state(s, LCSM_RECORD_DONE), s->run_count);
     if (failed > 0) lcsm_doc_fact(d, "failed", "%zu", failed);
-    if (open > 0) lcsm_doc_fact(d, "still to run", "%zu", open);
+    if (open > 0) lcsm_doc_fact(d, "not run yet", "%zu", open);
     lcsm_doc_fact(d, "training time", "%s", lcsm_section_time(text, seconds));
     if (isfinite(spearman) && rows >= LCSM_RANKS_FEWEST)
-        lcsm_doc_fact(d, "rank correlation", "%.2f with the paper's%s, %zu rows", spearman,
+        lcsm_doc_fact(d, "rank correlation", "%.2f with the paper%s, %zu rows", spearman,
                       s->paper == s->paper_test ? " on its test set" : "", rows);
 }
 
@@ -75,7 +75,7 @@ static void put_state(lcsm_table *t, const lcsm_record *r)
                           : r->state == LCSM_RECORD_DONE   ? r->reason
                                                            : "";
     char        lines[64] = "";
-    if (r->broken > 0) (void)snprintf(lines, sizeof lines, "; lines not read: %zu", r->broken);
+    if (r->broken > 0) (void)snprintf(lines, sizeof lines, "; unreadable lines: %zu", r->broken);
     lcsm_table_cell(t, "%s%s%s%s", lcsm_record_state_name(r->state), *why == '\0' ? "" : ", ", why,
                     lines);
     lcsm_table_mark(t, marks[r->state]);
@@ -155,7 +155,7 @@ static void put_notes(lcsm_doc *d, const lcsm_study *s)
         for (size_t j = 0; j < s->run_count; j++)
             if (WRONGS[w].is(&s->runs[j].record) && found++ < MOST) WRONGS[w].note(d, &s->runs[j]);
         if (found > MOST)
-            lcsm_doc_add(d, LCSM_BLOCK_NOTE, "And %zu more %s; the list of all runs has them.",
+            lcsm_doc_add(d, LCSM_BLOCK_NOTE, "And %zu more %s; see the list of all runs.",
                          found - MOST, WRONGS[w].more);
     }
 }
@@ -269,7 +269,7 @@ lcsm_status lcsm_section_study(lcsm_doc *d, const lcsm_study *s, lcsm_error *err
     double     *means = malloc(3 * n * sizeof *means), *ranks = means + n, *paper = ranks + n;
     const char *source =
         json_string_value(json_object_get(json_object_get(s->doc.root, "paper"), "source"));
-    if (means == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for a table");
+    if (means == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for a table");
     for (size_t v = 0; v < n; v++) means[v] = lcsm_study_mean(s, v, NULL);
     lcsm_ranks(ranks, means, n, s->metric->higher);
     lcsm_ranks(paper, s->paper, n, s->metric->higher);

@@ -81,7 +81,7 @@ static void put_rows(lcsm_doc *d, const collection *c, const double *ranks, cons
             lcsm_table_number(&t, m->digits, r->paper);
             lcsm_table_cell(&t, "%g", paper[j]);
         }
-    lcsm_doc_table(d, &t, "%s", "A row that stands in several tables is counted once.");
+    lcsm_doc_table(d, &t, "%s", "A row that appears in several tables is counted once.");
 }
 
 static lcsm_status put_collection(lcsm_doc *d, const collection *c, lcsm_error *err)
@@ -89,7 +89,7 @@ static lcsm_status put_collection(lcsm_doc *d, const collection *c, lcsm_error *
     size_t  n    = c->count;
     double *ours = malloc(4 * n * sizeof *ours), *paper = ours + n, *ranks = paper + n,
            *paper_ranks = ranks + n;
-    if (ours == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for a table");
+    if (ours == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for a table");
     for (size_t j = 0; j < n; j++) {
         ours[j]  = c->rows[j].ours;
         paper[j] = c->rows[j].paper;
@@ -101,10 +101,10 @@ static lcsm_status put_collection(lcsm_doc *d, const collection *c, lcsm_error *
     lcsm_doc_add(d, LCSM_BLOCK_SECTION, "The tables together, %s", c->rows[0].study->metric->label);
     lcsm_doc_fact(d, "tables", "%zu", c->studies);
     lcsm_doc_fact(d, "rows", "%zu", n);
-    lcsm_doc_fact(d, "updates of a run", "%s",
+    lcsm_doc_fact(d, "steps of a run", "%s",
                   lcsm_record_setting(&c->rows[0].study->runs[0].record, "steps", steps));
     double spearman = lcsm_spearman(ours, paper, n, NULL);
-    if (isfinite(spearman)) lcsm_doc_fact(d, "rank correlation", "%.2f with the paper's", spearman);
+    if (isfinite(spearman)) lcsm_doc_fact(d, "rank correlation", "%.2f with the paper", spearman);
     put_rows(d, c, ranks, paper_ranks);
     free(ours);
     return LCSM_OK;
@@ -117,7 +117,7 @@ lcsm_status lcsm_section_together(lcsm_doc *d, const lcsm_study *studies, size_t
     size_t      all = 0;
     for (size_t j = 0; j < count; j++) all += studies[j].variant_count;
     collection c = {.rows = malloc((all + 1) * sizeof *c.rows)};
-    if (c.rows == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for a table");
+    if (c.rows == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for a table");
     for (size_t j = 0; j < count; j++) {
         bool first = true;
         for (size_t k = 0; k < j; k++) first = first && !fits(&studies[k], &studies[j]);

@@ -10,7 +10,7 @@
 
 static lcsm_status no_room(lcsm_error *err, const char *folder)
 {
-    (void)lcsm_fail(err, LCSM_ERR_MEMORY, "%s: no room for its runs", folder);
+    (void)lcsm_fail(err, LCSM_ERR_MEMORY, "%s: not enough memory for its runs", folder);
     return LCSM_ERR_MEMORY;
 }
 

@@ -119,9 +119,10 @@ static double megabytes(const lcsm_study_cell *c)
 
 /* What a speed amounts to, against the length. */
 static const ordinate SCALING[] = {
-    {"time", "time a token", "microseconds", microseconds, false, false,
-     "Time of a training step for each token, the median of steps,",
-     " A flat line is time in proportion to the length; attention's grows with it."},
+    {"time", "time per token", "microseconds", microseconds, false, false,
+     "Time of a training step per token, median over steps,",
+     " A flat line means that the time is proportional to the length; that of attention grows "
+     "faster."},
     {"memory", "memory", "megabytes", megabytes, false, false,
      "Memory of a training step (values, gradients, moments and workspace)", ""},
 };
@@ -155,7 +156,7 @@ static lcsm_status draw_panel(lcsm_strbuf *svg, const lcsm_study *s, const ordin
     if (x == NULL || series == NULL) {
         free(x);
         free(series);
-        return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for a chart");
+        return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for a chart");
     }
     for (size_t j = 0; j < n; j++) x[j] = s->points[places[j].point][axis];
     for (size_t v = 0; v < count; v++)
@@ -191,7 +192,7 @@ static lcsm_status put_lines(lcsm_doc *d, const lcsm_study *s, size_t x, const o
     lcsm_status st     = LCSM_OK;
     const char *name   = lcsm_axis_name(s->axes[x]);
     place      *places = sorted_places(s, x);
-    if (places == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for charts");
+    if (places == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for charts");
     for (size_t first = 0, n, panel = 1; first < s->point_count; first += n, panel++) {
         char        at[96], title[160], file[FILE_NAME];
         lcsm_strbuf svg = {0};
@@ -223,7 +224,7 @@ static lcsm_status put_metric(lcsm_doc *d, const lcsm_study *s, size_t x, lcsm_e
                        .unit  = strcmp(s->metric->name, "accuracy") == 0,
                        .bands = spread,
                        .about = about,
-                       .more  = spread ? " Bands are one deviation over seeds." : ""};
+                       .more  = spread ? " Bands show one standard deviation over seeds." : ""};
     return put_lines(d, s, x, &o, err);
 }
 
@@ -245,7 +246,7 @@ static lcsm_status put_bars(lcsm_doc *d, const lcsm_study *s, const double *mean
     lcsm_strbuf svg = {0};
     char        file[FILE_NAME], at[96] = "", title[160];
     lcsm_bar   *bars = calloc(s->variant_count, sizeof *bars);
-    if (bars == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for a chart");
+    if (bars == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for a chart");
     for (size_t v = 0; v < s->variant_count; v++)
         bars[v] = (lcsm_bar){s->variants[v], means[v],
                              s->point_count > 0 ? lcsm_study_at(s, v, 0)->deviation : 0};
@@ -262,7 +263,8 @@ static lcsm_status put_bars(lcsm_doc *d, const lcsm_study *s, const double *mean
     lcsm_bar_chart_svg(&chart, &svg);
     file_of(file, s, "bars", 1);
     lcsm_doc_figure(d, &svg, file, "%s is better.%s", s->metric->higher ? "Longer" : "Shorter",
-                    lcsm_study_has_means(s) ? " Whiskers are one deviation over seeds." : "");
+                    lcsm_study_has_means(s) ? " Whiskers show one standard deviation over seeds."
+                                            : "");
     free(bars);
     return LCSM_OK;
 }
@@ -275,7 +277,7 @@ static lcsm_status put_against(lcsm_doc *d, const lcsm_study *s, const double *m
     size_t       pairs  = 0;
     double       r      = lcsm_spearman(means, s->paper, s->variant_count, &pairs);
     lcsm_series *series = calloc(s->variant_count, sizeof *series);
-    if (series == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for a chart");
+    if (series == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for a chart");
     for (size_t v = 0; v < s->variant_count; v++)
         series[v] =
             (lcsm_series){.label = s->variants[v], .x = &s->paper[v], .y = &means[v], .count = 1};
@@ -290,7 +292,7 @@ static lcsm_status put_against(lcsm_doc *d, const lcsm_study *s, const double *m
         file_of(file, s, "paper", 1);
         lcsm_doc_figure(d, &svg, file,
                         "Each variant's %s in the paper and here. Points on a rising line have the "
-                        "same order; Spearman's correlation over %zu is %.2f.",
+                        "same order; Spearman's correlation over %zu rows is %.2f.",
                         s->metric->label, pairs, r);
     }
     free(series);
@@ -305,7 +307,7 @@ static lcsm_status put_curves(lcsm_doc *d, const lcsm_study *s, lcsm_error *err)
     lcsm_status        st    = LCSM_OK;
     lcsm_named_record *named = calloc(s->variant_count, sizeof *named);
     size_t             step  = s->point_count > PANELS ? s->point_count / PANELS : 1;
-    if (named == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for curves");
+    if (named == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for curves");
     for (size_t p = 0; p < s->point_count; p += step) {
         char text[96], title[128], file[FILE_NAME];
         lcsm_point_text(text, s, p, s->axis_count);
@@ -332,9 +334,9 @@ static lcsm_status put_decays(lcsm_doc *d, const lcsm_study *s, lcsm_error *err)
     lcsm_doc_add(d, LCSM_BLOCK_HEADING, "How long the memory lasts");
     lcsm_doc_add(
         d, LCSM_BLOCK_TEXT,
-        "The half-life of each memory row, layer by layer, in each variant's best run%s%s: after "
-        "so many tokens half of what the row holds is left. Rows are sorted; orange ones keep "
-        "what they hold, blue ones see little more than the last token.",
+        "The half-life of each memory row, layer by layer, in each variant's best run%s%s: the "
+        "number of tokens after which half of the row's content is left. Rows are sorted; orange "
+        "rows keep their content, blue rows see little more than the last token.",
         axes ? " at " : "", at);
     for (size_t v = 0; v < s->variant_count; v++) {
         const lcsm_study_cell *c = lcsm_study_at(s, v, last);

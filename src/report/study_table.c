@@ -24,7 +24,7 @@ static void put_gap(lcsm_table *t, const lcsm_study_cell *c)
     size_t open     = c->runs - c->done - c->failed;
     char   done[64] = "", rest[64] = "";
     if (c->done > 0) (void)snprintf(done, sizeof done, ", %zu without a result", c->done);
-    if (open > 0) (void)snprintf(rest, sizeof rest, ", %zu still to run", open);
+    if (open > 0) (void)snprintf(rest, sizeof rest, ", %zu not run yet", open);
     if (c->failed == 0) lcsm_table_cell(t, "%s", "-");
     else if (c->failed == c->runs) lcsm_table_cell(t, "%s", "failed");
     else lcsm_table_cell(t, "%zu failed%s%s", c->failed, done, rest);
@@ -247,8 +247,8 @@ static const char *words_on_the_paper(const lcsm_study *s)
     for (size_t v = 0; v < s->variant_count; v++) printed = printed || isfinite(s->paper[v]);
     if (!printed) return "";
     return s->paper == s->paper_test
-             ? " The paper's numbers are for its own, larger setting, and of the test set only: "
-               "compare ranks, its own on that set, ours on the validation set."
+             ? " The paper's numbers are for its own, larger setting, and for the test set only: "
+               "compare its ranks on that set with ours on the validation set."
              : " The paper's numbers are for its own, larger setting: compare ranks.";
 }
 
@@ -260,17 +260,17 @@ void lcsm_study_tables(lcsm_doc *d, const lcsm_study *s, const lcsm_study_order 
         part       p = part_of(s, j);
         fill(&t, s, p, put_value, j == last ? order : NULL);
         if (j < last)
-            lcsm_doc_table(d, &t, "Points %zu to %zu of %zu; the next table goes on.", p.from + 1,
-                           p.to, s->point_count);
+            lcsm_doc_table(d, &t, "Points %zu to %zu of %zu; continued in the next table.",
+                           p.from + 1, p.to, s->point_count);
         else
-            lcsm_doc_table(d, &t, "%c%s, %s is better; the best of a column is bold.%s%s%s%s",
-                           s->metric->label[0] - 'a' + 'A', s->metric->label + 1,
-                           s->metric->higher ? "higher" : "lower",
-                           lcsm_study_has_means(s) ? " Means and deviations over seeds." : "",
-                           has_rates(s) ? " A cell has its best learning rate." : "",
-                           s->point_count > 1 ? " Ranks are those of the mean over all points."
-                                              : "",
-                           words_on_the_paper(s));
+            lcsm_doc_table(
+                d, &t, "%c%s, %s is better; the best of a column is bold.%s%s%s%s",
+                s->metric->label[0] - 'a' + 'A', s->metric->label + 1,
+                s->metric->higher ? "higher" : "lower",
+                lcsm_study_has_means(s) ? " Mean and standard deviation over seeds." : "",
+                has_rates(s) ? " Each cell uses its best learning rate." : "",
+                s->point_count > 1 ? " Ranks are based on the mean over all points." : "",
+                words_on_the_paper(s));
     }
 }
 

@@ -12,12 +12,13 @@ lcsm_status lcsm_added_put(lcsm_added *a, const lcsm_added_token *token, lcsm_er
     if (a->count == a->capacity) {
         size_t            more   = 2 * a->capacity + 8;
         lcsm_added_token *tokens = realloc(a->tokens, more * sizeof *tokens);
-        if (tokens == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no memory for added tokens");
+        if (tokens == NULL)
+            return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for added tokens");
         a->tokens   = tokens;
         a->capacity = more;
     }
     char *copy = malloc(token->size + 1);
-    if (copy == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no memory for added tokens");
+    if (copy == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for added tokens");
     memcpy(copy, token->text, token->size);
     copy[token->size]               = '\0';
     a->tokens[a->count]             = *token;

@@ -76,7 +76,7 @@ static lcsm_status reserve(lcsm_bpe_room *room, size_t count, lcsm_error *err)
                  && next.before != NULL && next.heap != NULL;
     lcsm_bpe_room_free(complete ? room : &next);
     if (!complete)
-        return lcsm_fail(err, LCSM_ERR_MEMORY, "no memory for a word of %zu bytes", count);
+        return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for a word of %zu bytes", count);
     *room = next;
     return LCSM_OK;
 }

@@ -36,7 +36,7 @@ typedef struct {
 
 static lcsm_status no_memory(lcsm_error *err)
 {
-    return lcsm_fail(err, LCSM_ERR_MEMORY, "no memory to train a tokenizer");
+    return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory to train a tokenizer");
 }
 
 /* The end-of-text token, then the 256 bytes in the order of their characters. */

@@ -116,7 +116,8 @@ static lcsm_status merge(lcsm_encoder *enc, const char *word, size_t size, size_
     if (size > enc->word_room) {
         int32_t *ids = realloc(enc->word, size * sizeof *ids);
         if (ids == NULL)
-            return lcsm_fail(err, LCSM_ERR_MEMORY, "no memory for a word of %zu bytes", size);
+            return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for a word of %zu bytes",
+                             size);
         enc->word      = ids;
         enc->word_room = size;
     }
@@ -334,7 +335,8 @@ lcsm_status lcsm_encoder_feed(lcsm_encoder *enc, const char *text, size_t size, 
         size_t room = enc->tok->whole ? size : WINDOW - w->size;
         size_t now  = size < room ? size : room;
         lcsm_strbuf_bytes(w, text, now);
-        if (w->failed) return lcsm_fail(err, LCSM_ERR_MEMORY, "no memory for a piece of text");
+        if (w->failed)
+            return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for a piece of text");
         text += now;
         size -= now;
         if (size == 0 || enc->tok->whole) continue;
@@ -384,7 +386,7 @@ static lcsm_encoder *make(const lcsm_tokenizer *tok, unsigned flags)
 
 static lcsm_status no_memory(lcsm_error *err)
 {
-    return lcsm_fail(err, LCSM_ERR_MEMORY, "no memory for an encoder");
+    return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for an encoder");
 }
 
 lcsm_status lcsm_encoder_create(lcsm_encoder **out, const lcsm_tokenizer *tok, unsigned flags,
@@ -420,7 +422,8 @@ static lcsm_status gather(void *user, const int32_t *ids, size_t count, lcsm_err
     if (count > g->room - g->count) {
         size_t   room = 2 * g->room + count;
         int32_t *more = realloc(g->ids, room * sizeof *more);
-        if (more == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no memory for %zu ids", room);
+        if (more == NULL)
+            return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for %zu ids", room);
         g->ids  = more;
         g->room = room;
     }

@@ -9,7 +9,8 @@ lcsm_status lcsm_merges_create(lcsm_merges *m, size_t count, lcsm_error *err)
     size_t slots = 16;
     while (slots < 2 * count) slots *= 2;
     *m = (lcsm_merges){.slots = malloc(slots * sizeof *m->slots), .mask = slots - 1};
-    if (m->slots == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no memory for %zu merges", count);
+    if (m->slots == NULL)
+        return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for %zu merges", count);
     memset(m->slots, 0xFF, slots * sizeof *m->slots);
     return LCSM_OK;
 }

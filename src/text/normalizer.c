@@ -22,12 +22,12 @@ lcsm_status lcsm_normalizer_put(lcsm_normalizer *n, lcsm_normalize_kind kind, co
                                 const char *with, lcsm_error *err)
 {
     lcsm_normalize_step *steps = realloc(n->steps, (n->count + 1) * sizeof *steps);
-    if (steps == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no memory for a normalizer");
+    if (steps == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for a normalizer");
     n->steps               = steps;
     lcsm_normalize_step *s = &n->steps[n->count++];
     *s = (lcsm_normalize_step){.kind = kind, .what = copy_of(what), .with = copy_of(with)};
     if ((what == NULL) == (s->what == NULL) && (with == NULL) == (s->with == NULL)) return LCSM_OK;
-    return lcsm_fail(err, LCSM_ERR_MEMORY, "no memory for a normalizer");
+    return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for a normalizer");
 }
 
 void lcsm_normalizer_free(lcsm_normalizer *n)

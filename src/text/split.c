@@ -63,7 +63,8 @@ lcsm_status lcsm_splitter_put(lcsm_splitter *s, lcsm_split_stage stage, const ch
 {
     lcsm_status       st     = LCSM_OK;
     lcsm_split_stage *stages = realloc(s->stages, (s->count + 1) * sizeof *stages);
-    if (stages == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no memory for a pre-tokenizer");
+    if (stages == NULL)
+        return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for a pre-tokenizer");
     s->stages  = stages;
     stage.code = NULL;
     stage.gpt2 = pattern != NULL && strcmp(pattern, LCSM_GPT2_PATTERN) == 0 && !stage.invert
@@ -82,7 +83,8 @@ lcsm_status lcsm_splitter_put_text(lcsm_splitter *s, lcsm_split_stage stage, con
         if (strchr("\\^$.[]|()?*+{}", *p) != NULL) lcsm_strbuf_add(&pattern, "\\");
         lcsm_strbuf_bytes(&pattern, p, 1);
     }
-    if (pattern.failed) st = lcsm_fail(err, LCSM_ERR_MEMORY, "no memory for a pre-tokenizer");
+    if (pattern.failed)
+        st = lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for a pre-tokenizer");
     else st = lcsm_splitter_put(s, stage, lcsm_strbuf_text(&pattern), err);
     lcsm_strbuf_free(&pattern);
     return st;
@@ -105,7 +107,7 @@ lcsm_status lcsm_split_room_create(lcsm_split_room *room, lcsm_error *err)
     };
     if (room->match == NULL || room->context == NULL) {
         lcsm_split_room_free(room);
-        return lcsm_fail(err, LCSM_ERR_MEMORY, "no memory to match patterns");
+        return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory to match patterns");
     }
     if (room->stack != NULL) pcre2_jit_stack_assign(room->context, NULL, room->stack);
     return LCSM_OK;
@@ -146,7 +148,8 @@ static lcsm_status find(const run *r, const lcsm_split_stage *stage, const char 
             PCRE2_UCHAR what[120] = "";
             (void)pcre2_get_error_message(code, what, sizeof what);
             return lcsm_fail(err, LCSM_ERR_FORMAT,
-                             "the pre-tokenizer's pattern fails on a text: %s", (const char *)what);
+                             "the pre-tokenizer's pattern failed on this text: %s",
+                             (const char *)what);
         }
         const PCRE2_SIZE *place = pcre2_get_ovector_pointer(r->room->match);
         *begin                  = place[0];
@@ -249,7 +252,8 @@ static lcsm_status run_stage(const run *r, size_t number, const char *text, size
         copy->size        = 0;
         lcsm_strbuf_add(copy, " ");
         lcsm_strbuf_bytes(copy, text, size);
-        if (copy->failed) return lcsm_fail(err, LCSM_ERR_MEMORY, "no memory to split a text");
+        if (copy->failed)
+            return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory to split a text");
         text = copy->text;
         size = copy->size;
     }

@@ -97,14 +97,15 @@ lcsm_status lcsm_tokenizer_decode(const lcsm_tokenizer *tok, const int32_t *ids,
         const char *bytes = lcsm_tokenizer_piece(tok, ids[j], &length);
         if (bytes == NULL) {
             lcsm_strbuf_free(&out);
-            return lcsm_fail(err, LCSM_ERR_ARGUMENT, "id %ld stands for nothing, want 0..%zu",
-                             (long)ids[j], tok->vocab.count - 1);
+            return lcsm_fail(err, LCSM_ERR_ARGUMENT,
+                             "id %ld is unused in this vocabulary; expected 0 to %zu", (long)ids[j],
+                             tok->vocab.count - 1);
         }
         lcsm_strbuf_bytes(&out, bytes, length);
     }
     if (out.failed) {
         lcsm_strbuf_free(&out);
-        return lcsm_fail(err, LCSM_ERR_MEMORY, "no memory for the text of %zu ids", count);
+        return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for the text of %zu ids", count);
     }
     *text = out.text;
     *size = out.size;

@@ -41,14 +41,14 @@ static lcsm_status read_vocab(reading *r, const char *path, lcsm_error *err)
         }
         if (size > r->room_size) {
             char *room = realloc(r->room, 2 * size);
-            if (room == NULL) st = lcsm_fail(err, LCSM_ERR_MEMORY, "no memory for a token");
+            if (room == NULL) st = lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for a token");
             if (room == NULL) goto cleanup;
             r->room      = room;
             r->room_size = 2 * size;
         }
         size = lcsm_byte_map_read(r->room, m.key, size, &mapped);
         if (!lcsm_vocab_put(&r->vocab, (int32_t)id, r->room, size, mapped)) {
-            st = lcsm_fail(err, LCSM_ERR_MEMORY, "no memory for a vocabulary");
+            st = lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for a vocabulary");
             goto cleanup;
         }
     }
@@ -76,9 +76,10 @@ static lcsm_status read_merge(reading *r, char *room, const char *line, size_t s
         right       = find(r, room, space + 1, size - half - 1);
     }
     if (left < 0 || right < 0)
-        return lcsm_fail(err, LCSM_ERR_FORMAT,
-                         "%s:%zu: \"%.*s\", want two tokens of the vocabulary with a space between",
-                         path, number, (int)(size < 60 ? size : 60), line);
+        return lcsm_fail(
+            err, LCSM_ERR_FORMAT,
+            "%s:%zu: \"%.*s\"; expected two tokens of the vocabulary separated by a space", path,
+            number, (int)(size < 60 ? size : 60), line);
     r->merges[r->merge_count][0]   = left;
     r->merges[r->merge_count++][1] = right;
     return LCSM_OK;
@@ -93,7 +94,7 @@ static lcsm_status read_merges(reading *r, const char *path, lcsm_error *err)
     room      = malloc(file.size + 1);
     r->merges = malloc((file.size / 4 + 1) * sizeof *r->merges); /* "a b\n" is the shortest */
     if (room == NULL || r->merges == NULL) {
-        st = lcsm_fail(err, LCSM_ERR_MEMORY, "no memory for merges");
+        st = lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for merges");
         goto cleanup;
     }
     const char *at = (const char *)file.data, *end = at + file.size;

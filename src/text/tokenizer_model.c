@@ -13,7 +13,7 @@ static size_t text_size(const lcsm_json *v)
 
 static lcsm_status no_memory(lcsm_error *err)
 {
-    return lcsm_fail(err, LCSM_ERR_MEMORY, "no memory for a tokenizer");
+    return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for a tokenizer");
 }
 
 /* ---- model ------------------------------------------------------------------------------ */
@@ -36,12 +36,12 @@ static lcsm_status check_model(reading *r, lcsm_error *err)
         if (!lcsm_json_has(&r->model, EMPTY[j])) continue;
         lcsm_json v = lcsm_json_need(&r->model, EMPTY[j]);
         LCSM_TRY(lcsm_json_get_text(&text, v, err));
-        if (*text != '\0') return lcsm_json_fail(&v, err, "nothing, as byte-level BPE has it");
+        if (*text != '\0') return lcsm_json_fail(&v, err, "nothing, as in byte-level BPE");
     }
     LCSM_TRY(lcsm_tokenizer_get_flag(&fallback, &r->model, "byte_fallback", err));
     if (fallback) {
         lcsm_json v = lcsm_json_need(&r->model, "byte_fallback");
-        return lcsm_json_fail(&v, err, "false, as byte-level BPE has it");
+        return lcsm_json_fail(&v, err, "false, as in byte-level BPE");
     }
     LCSM_TRY(lcsm_tokenizer_get_flag(&r->tok->fuse_unknown, &r->model, "fuse_unk", err));
     LCSM_TRY(lcsm_tokenizer_get_flag(&r->tok->ignore_merges, &r->model, "ignore_merges", err));

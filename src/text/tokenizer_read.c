@@ -45,8 +45,7 @@ static lcsm_status each_part(reading *r, const lcsm_json *v, const char *list, u
     const char *type = NULL;
     lcsm_json   object, array;
     if (v->value == NULL || json_is_null(v->value)) return LCSM_OK;
-    if (depth > MAX_DEPTH)
-        return lcsm_json_fail(v, err, "at most %d sequences in each other", MAX_DEPTH);
+    if (depth > MAX_DEPTH) return lcsm_json_fail(v, err, "at most %d nested sequences", MAX_DEPTH);
     LCSM_TRY(lcsm_json_get_object(&object, *v, err));
     LCSM_TRY(lcsm_json_get_text(&type, lcsm_json_need(&object, "type"), err));
     if (strcmp(type, "Sequence") != 0) return one(r, &object, type, err);
@@ -159,7 +158,7 @@ static lcsm_status read_pre_tokenizer(reading *r, const lcsm_json *v, const char
     size_t      kind = 0;
     lcsm_status st   = LCSM_OK;
     LCSM_TRY(lcsm_json_get_choice(&kind, lcsm_json_need(v, "type"), NAMES, COUNT(NAMES), err));
-    if (r->byte_level) return lcsm_json_fail(v, err, "nothing behind ByteLevel");
+    if (r->byte_level) return lcsm_json_fail(v, err, "nothing after ByteLevel");
     add_name(r->tok->splitter_name, sizeof r->tok->splitter_name, type);
     LCSM_TRY(READERS[kind](r, v, err));
 cleanup:
@@ -171,7 +170,7 @@ cleanup:
 static lcsm_status put_id(lcsm_id_list *list, int32_t id, lcsm_error *err)
 {
     int32_t *ids = realloc(list->ids, (list->count + 1) * sizeof *ids);
-    if (ids == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no memory for a tokenizer");
+    if (ids == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for a tokenizer");
     list->ids                = ids;
     list->ids[list->count++] = id;
     return LCSM_OK;
@@ -351,15 +350,16 @@ static lcsm_status check_template(const lcsm_id_list *list, const lcsm_tokenizer
     for (size_t j = 0; j < list->count; j++)
         if ((size_t)list->ids[j] >= tok->vocab.count)
             return lcsm_fail(err, LCSM_ERR_FORMAT,
-                             "%s: post_processor has the id %d, want one of the %zu tokens", label,
-                             (int)list->ids[j], (size_t)tok->vocab.count);
+                             "%s: post_processor has the id %d; expected one of the %zu tokens",
+                             label, (int)list->ids[j], (size_t)tok->vocab.count);
     return LCSM_OK;
 }
 
 static lcsm_status keep_file(lcsm_tokenizer *tok, const char *json, size_t size, lcsm_error *err)
 {
     tok->json = malloc(size + 1);
-    if (tok->json == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no memory for a tokenizer");
+    if (tok->json == NULL)
+        return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for a tokenizer");
     memcpy(tok->json, json, size);
     tok->json_size = size;
     tok->hash      = XXH3_64bits(json, size);
@@ -376,7 +376,7 @@ lcsm_status lcsm_tokenizer_parse(lcsm_tokenizer **out, const char *label, const 
                   .tok = tok, .id_limit = size > LEAST_IDS ? size : LEAST_IDS, .room = malloc(2 * size + 1)};
     *out = NULL;
     if (tok == NULL || r.room == NULL) {
-        st = lcsm_fail(err, LCSM_ERR_MEMORY, "no memory for a tokenizer");
+        st = lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for a tokenizer");
         goto cleanup;
     }
     tok->unknown = -1;

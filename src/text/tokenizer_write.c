@@ -110,7 +110,7 @@ static lcsm_status bytes_only(lcsm_tokenizer **out, bool words, lcsm_error *err)
     for (int j = 0; j < 256; j++) {
         char c = (char)j;
         if (lcsm_vocab_put(&vocab, j, &c, 1, true)) continue;
-        st = lcsm_fail(err, LCSM_ERR_MEMORY, "no memory for a vocabulary");
+        st = lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for a vocabulary");
         goto cleanup;
     }
     LCSM_TRY(lcsm_tokenizer_write(&json, &size, &parts, err));

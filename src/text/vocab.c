@@ -17,7 +17,8 @@ lcsm_status lcsm_vocab_create(lcsm_vocab *v, size_t count, lcsm_error *err)
     };
     if (v->entries != NULL && v->slots != NULL) return LCSM_OK;
     lcsm_vocab_free(v);
-    return lcsm_fail(err, LCSM_ERR_MEMORY, "no memory for a vocabulary of %zu tokens", count);
+    return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for a vocabulary of %zu tokens",
+                     count);
 }
 
 void lcsm_vocab_free(lcsm_vocab *v)

@@ -16,7 +16,7 @@ void lcsm_word_count_free(lcsm_word_count *c)
 
 static lcsm_status no_memory(lcsm_error *err)
 {
-    return lcsm_fail(err, LCSM_ERR_MEMORY, "no memory to count words");
+    return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory to count words");
 }
 
 /* The slot that has the word, or the empty one where it belongs. */

@@ -15,7 +15,7 @@ static lcsm_status check(const lcsm_model *model, const lcsm_dataset *data,
     size_t vocab = lcsm_dataset_vocab(data);
     if (vocab > (size_t)model->cfg.vocab)
         return lcsm_fail(err, LCSM_ERR_ARGUMENT,
-                         "the text has a vocabulary of %zu, the model one of %td", vocab,
+                         "the text has a vocabulary of %zu, but the model has %td", vocab,
                          model->cfg.vocab);
     if (opt->length > INT32_MAX || opt->batch > INT32_MAX)
         return lcsm_fail(err, LCSM_ERR_ARGUMENT, "%zu blocks of %zu tokens are too many",

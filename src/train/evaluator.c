@@ -80,7 +80,7 @@ lcsm_status lcsm_evaluator_not_finite(lcsm_evaluator *e, const lcsm_run_options 
     again.learn            = false;
     again.state            = NULL;
     bool found             = lcsm_graph_forward(e->g, &again, &why) != LCSM_OK;
-    return lcsm_fail(err, LCSM_ERR_NUMBER, "%s: the loss is not finite%s%s", what,
+    return lcsm_fail(err, LCSM_ERR_NUMBER, "%s: the loss is NaN or infinite%s%s", what,
                      found ? "; first in " : "", found ? why.text : "");
 }
 
@@ -128,7 +128,8 @@ static lcsm_status reserve(evaluation *v, lcsm_error *err)
     if (v->tokens != NULL && v->targets != NULL && v->reset != NULL && v->piece_tokens != NULL
         && v->piece_targets != NULL)
         return LCSM_OK;
-    return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for batches of %td x %td tokens", B, T);
+    return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for batches of %td x %td tokens", B,
+                     T);
 }
 
 /* Positions 0, 1, 2..3, 4..7: the number of bits of the position. */

@@ -170,7 +170,8 @@ static lcsm_status scan_lines(scan *s, const char *path, const lcsm_metrics_poin
         at += size + 1;
     }
     lcsm_file_close(&file);
-    return s->kept.failed ? lcsm_fail(err, LCSM_ERR_MEMORY, "no room for %s", path) : LCSM_OK;
+    return s->kept.failed ? lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for %s", path)
+                          : LCSM_OK;
 }
 
 lcsm_status lcsm_metrics_beaten(const char *run, const lcsm_metrics_point *at, bool *beaten,

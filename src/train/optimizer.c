@@ -42,14 +42,14 @@ double lcsm_norm2(const lcsm_context *ctx, lcsm_dtype dtype, size_t n, const voi
 static lcsm_status check(const lcsm_adamw_config *c, lcsm_error *err)
 {
     if ((unsigned)c->style >= LCSM_ADAMW_COUNT)
-        return lcsm_fail(err, LCSM_ERR_CONFIG, "optimiser style %d", (int)c->style);
+        return lcsm_fail(err, LCSM_ERR_CONFIG, "unknown optimiser style %d", (int)c->style);
     if (!(c->beta1 >= 0 && c->beta1 < 1 && c->beta2 >= 0 && c->beta2 < 1))
-        return lcsm_fail(err, LCSM_ERR_CONFIG, "betas %g and %g, want 0 <= beta < 1", c->beta1,
-                         c->beta2);
+        return lcsm_fail(err, LCSM_ERR_CONFIG, "betas are %g and %g; expected 0 <= beta < 1",
+                         c->beta1, c->beta2);
     if (!(c->eps > 0 && isfinite(c->eps)))
-        return lcsm_fail(err, LCSM_ERR_CONFIG, "eps is %g, want a number > 0", c->eps);
+        return lcsm_fail(err, LCSM_ERR_CONFIG, "eps is %g; expected a number > 0", c->eps);
     if (!(c->weight_decay >= 0 && isfinite(c->weight_decay)))
-        return lcsm_fail(err, LCSM_ERR_CONFIG, "weight decay %g, want a number >= 0",
+        return lcsm_fail(err, LCSM_ERR_CONFIG, "weight decay is %g; expected a number >= 0",
                          c->weight_decay);
     return LCSM_OK;
 }
@@ -75,7 +75,8 @@ lcsm_status lcsm_optimizer_create(lcsm_optimizer **out, lcsm_params *params,
     if (o != NULL) *o = (lcsm_optimizer){*cfg, params, 0, zeros(bytes), zeros(bytes)};
     if (o == NULL || o->m == NULL || o->v == NULL) {
         lcsm_optimizer_free(o);
-        return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for moments of %zu bytes each", bytes);
+        return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for moments of %zu bytes each",
+                         bytes);
     }
     *out = o;
     return LCSM_OK;

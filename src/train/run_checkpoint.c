@@ -121,7 +121,8 @@ static lcsm_status optimizer_tensors(tensors *out, const lcsm_trainer *t,
     return LCSM_OK;
 failed:
     tensors_free(out);
-    return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for the list of a checkpoint's tensors");
+    return lcsm_fail(err, LCSM_ERR_MEMORY,
+                     "not enough memory for the list of a checkpoint's tensors");
 }
 
 lcsm_status lcsm_run_checkpoint_save(const char *run, const lcsm_trainer *t, const lcsm_progress *p,
@@ -156,7 +157,7 @@ static lcsm_status take(float *to, const lcsm_safetensors *from, const char *pre
     lcsm_named_tensor t;
     size_t            count, bytes;
     char             *name = joined(prefix, p->name);
-    if (name == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for a name");
+    if (name == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for a name");
     bool there = lcsm_safetensors_find(&t, from, name)
               && lcsm_named_tensor_measure(&t, &count, &bytes) && count == p->count;
     lcsm_status st = there ? lcsm_named_tensor_f32(to, &t, err)
@@ -216,7 +217,7 @@ static void passed_over(void *arg, const char *name, const char *reason)
     const listener *l = arg;
     lcsm_strbuf     s = {0};
     if (l->note == NULL) return;
-    lcsm_strbuf_printf(&s, "checkpoint %s is passed over: %s", name, reason);
+    lcsm_strbuf_printf(&s, "checkpoint %s is skipped: %s", name, reason);
     l->note(l->user, lcsm_strbuf_text(&s));
     lcsm_strbuf_free(&s);
 }
@@ -228,7 +229,7 @@ static lcsm_status check_none(const char *run, lcsm_error *err)
     lcsm_status          st   = lcsm_checkpoint_list_read(&list, run, err);
     if (st == LCSM_OK && list.count > 0)
         st = lcsm_fail(err, LCSM_ERR_FORMAT,
-                       "%s: its checkpoints are damaged, all %zu of them; it stays as it is: "
+                       "%s: all %zu of its checkpoints are damaged; the run is left unchanged: "
                        "train in another folder",
                        run, list.count);
     lcsm_checkpoint_list_free(&list);

@@ -38,7 +38,7 @@ static lcsm_status write_config(const lcsm_run_inputs *j, bool resume, lcsm_erro
         if (whole && j->paths[k] != NULL)
             whole = json_object_set(object, PATHS[k], j->paths[k]) == 0;
     lcsm_json_writer w = lcsm_json_writer_pretty();
-    if (!whole) LCSM_TRY(lcsm_fail(err, LCSM_ERR_MEMORY, "no room for " LCSM_RUN_CONFIG));
+    if (!whole) LCSM_TRY(lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for " LCSM_RUN_CONFIG));
     lcsm_json_put_value(&w, NULL, object);
     LCSM_TRY(lcsm_json_writer_finish(&w, err));
     const char   *text = lcsm_strbuf_text(&w.text);
@@ -67,8 +67,8 @@ lcsm_status lcsm_run_settings(const char *run, lcsm_model_config *model, lcsm_tr
     lcsm_train_config_defaults(train);
     LCSM_TRY(read_run(&doc, run, err));
     if (json_object_get(doc.root, "imported_from") != NULL)
-        LCSM_TRY(lcsm_fail(err, LCSM_ERR_ARGUMENT,
-                           "%s was imported: there is no training of it to go on with", run));
+        LCSM_TRY(lcsm_fail(err, LCSM_ERR_ARGUMENT, "%s was imported and has no training to resume",
+                           run));
     if (json_object_get(doc.root, "task") == NULL)
         LCSM_TRY(lcsm_fail(err, LCSM_ERR_ARGUMENT,
                            "%s has no settings of training: its model was saved by itself", run));
@@ -90,10 +90,10 @@ static lcsm_status check_same(const char *key, json_t *want, json_t *have, lcsm_
     json_t *a = json_object_get(want, key), *b = json_object_get(have, key);
     char    given[LCSM_KEY_TEXT_SIZE], own[LCSM_KEY_TEXT_SIZE];
     if (a == b || json_equal(a, b)) return LCSM_OK;
-    return lcsm_fail(err, LCSM_ERR_CONFIG,
-                     "%s is %s, but the run has %s; a run keeps its model: leave it out, or train "
-                     "in another folder",
-                     key, value_text(given, a), value_text(own, b));
+    return lcsm_fail(
+        err, LCSM_ERR_CONFIG,
+        "%s is %s, but the run has %s; a run keeps its model: omit it, or train in another folder",
+        key, value_text(given, a), value_text(own, b));
 }
 
 /* A run that is resumed has the task and the model that it began with, and its vocabulary. */
@@ -108,7 +108,7 @@ static lcsm_status check_resumed(lcsm_run_inputs *j, lcsm_error *err)
     want = settings_json(&j->model_cfg, &j->cfg);
     have = settings_json(&model, &train);
     if (want == NULL || have == NULL)
-        LCSM_TRY(lcsm_fail(err, LCSM_ERR_MEMORY, "no room for the settings of a run"));
+        LCSM_TRY(lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for the settings of a run"));
     LCSM_TRY(check_same("task", want, have, err));
     LCSM_TRY(check_same("code", want, have, err));
     for (size_t k = 0; k < LCSM_MODEL_KEYS.count; k++)
@@ -160,8 +160,8 @@ static lcsm_status check_tokenizer(const lcsm_run_inputs *j, const char *given, 
     lcsm_status     st  = lcsm_tokenizer_load(&tok, given, err);
     if (st == LCSM_OK && lcsm_tokenizer_hash(tok) != lcsm_tokenizer_hash(j->tok))
         st = lcsm_fail(err, LCSM_ERR_ARGUMENT,
-                       "%s is not the tokenizer of the run, which keeps its own; leave it out, or "
-                       "train in another folder",
+                       "%s is not the tokenizer of the run, which keeps its own: omit it, or train "
+                       "in another folder",
                        given);
     lcsm_tokenizer_free(tok);
     return st;
@@ -194,8 +194,9 @@ static lcsm_status set_vocabulary(lcsm_run_inputs *j, bool resume, lcsm_error *e
                               "the tokenizer of %s has a vocabulary of %zu, but its model has %td",
                               j->run, vocab, *own)
                   : lcsm_fail(err, LCSM_ERR_ARGUMENT,
-                              "vocab is %td, but the tokenizer has %zu; leave it out, or say more",
-                              *own, vocab);
+                              "vocab is %td, but the tokenizer has %zu tokens; omit --vocab, or "
+                              "use at least %zu",
+                              *own, vocab, vocab);
 }
 
 typedef struct {
@@ -241,7 +242,8 @@ static lcsm_status open_paths(lcsm_dataset **out, reader *r, const json_t *paths
 {
     size_t       count = json_array_size(paths);
     const char **list  = calloc(count + 1, sizeof *list);
-    if (list == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for a list of paths");
+    if (list == NULL)
+        return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for a list of paths");
     for (size_t k = 0; k < count; k++) {
         list[k] = json_string_value(json_array_get(paths, k));
         if (list[k] == NULL) list[k] = "";
@@ -276,7 +278,8 @@ static lcsm_status open_text(reader *r, lcsm_error *err)
     lcsm_run_inputs *j  = r->j;
     lcsm_status      st = LCSM_OK;
     if (j->paths[DATA] == NULL)
-        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "no data; say which files or folders of text");
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT,
+                         "no training data: pass --data FILE or --data DIR");
     for (size_t k = 0; k < COUNT(PATHS); k++)
         if (j->paths[k] != NULL) LCSM_TRY(open_one(r, k, err));
     const lcsm_dataset *train = j->texts[DATA], *valid = j->texts[VALID], *test = j->texts[TEST];
@@ -319,8 +322,8 @@ static lcsm_status open_recall(lcsm_run_inputs *j, const lcsm_train_job *want, l
     size_t texts = want->data_count + want->valid_count + want->test_count;
     if (texts > 0 || want->tokenizer != NULL || want->cache != NULL)
         return lcsm_fail(err, LCSM_ERR_ARGUMENT,
-                         "recall makes its own examples; data, valid, test, tokenizer and cache "
-                         "are for the task lm");
+                         "recall generates its own examples; data, valid, test, tokenizer and "
+                         "cache apply to the task lm");
     j->model_cfg.vocab = lcsm_model_config_vocab(&j->model_cfg, 0);
     j->train           = lcsm_batches_recall(&j->cfg, j->model_cfg.vocab, false);
     j->valid           = lcsm_batches_recall(&j->cfg, j->model_cfg.vocab, true);
@@ -349,9 +352,9 @@ static lcsm_status lock_folder(lcsm_run_inputs *j, lcsm_error *err)
 {
     lcsm_status st = lcsm_folder_lock(&j->lock, j->run, err);
     if (st == LCSM_OK && j->lock < 0)
-        st = lcsm_fail(err, LCSM_ERR_IO,
-                       "another process trains in %s; wait for its end, or take another folder",
-                       j->run);
+        st = lcsm_fail(
+            err, LCSM_ERR_IO,
+            "another process is training in %s; wait until it ends, or use another folder", j->run);
     return st == LCSM_OK ? lcsm_file_sweep(j->run, err) : st;
 }
 
@@ -380,10 +383,8 @@ static lcsm_status check_folder(const lcsm_train_job *want, lcsm_error *err)
     if (st != LCSM_OK || there == want->resume) return st;
     if (there)
         return lcsm_fail(err, LCSM_ERR_ARGUMENT,
-                         "%s is a run already; resume it, or take another "
-                         "folder",
-                         want->out);
-    return lcsm_fail(err, LCSM_ERR_IO, "%s is no run: it has no " LCSM_RUN_CONFIG, want->out);
+                         "%s is already a run; resume it, or use another folder", want->out);
+    return lcsm_fail(err, LCSM_ERR_IO, "%s is not a run: it has no " LCSM_RUN_CONFIG, want->out);
 }
 
 lcsm_status lcsm_run_inputs_open(lcsm_run_inputs *j, const lcsm_context *ctx,

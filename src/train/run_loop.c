@@ -273,7 +273,7 @@ static lcsm_status reserve(lcsm_training *r, lcsm_error *err)
     r->targets = calloc(n, sizeof *r->targets);
     r->reset   = calloc(n, sizeof *r->reset);
     if (r->tokens == NULL || r->targets == NULL || r->reset == NULL)
-        return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for a batch of %zu tokens", n);
+        return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for a batch of %zu tokens", n);
     return LCSM_OK;
 }
 
@@ -281,12 +281,12 @@ static lcsm_status check_data(const lcsm_training *r, lcsm_error *err)
 {
     if (r->at.data != r->in.data)
         return lcsm_fail(err, LCSM_ERR_ARGUMENT,
-                         "the data have %lld tokens or examples, and the run began with %lld",
+                         "the data have %lld tokens or examples, but the run began with %lld",
                          (long long)r->in.data, (long long)r->at.data);
     if (r->at.hash != 0 && r->at.hash != r->in.hash)
-        return lcsm_fail(err, LCSM_ERR_ARGUMENT,
-                         "the data are as long as those that the run began with, but they are not "
-                         "the same");
+        return lcsm_fail(
+            err, LCSM_ERR_ARGUMENT,
+            "the data have the same length as those of the run, but different contents");
     return LCSM_OK;
 }
 
@@ -296,10 +296,10 @@ static lcsm_status begin_again(lcsm_training *r, lcsm_error *err)
 {
     if (lcsm_training_has_model(r) && lcsm_metrics_ended(r->in.run))
         return lcsm_fail(err, LCSM_ERR_FORMAT,
-                         "%s has a model, but no checkpoint to go on from; it stays as it is: "
+                         "%s has a model, but no checkpoint to resume from; it is left unchanged: "
                          "train in another folder",
                          r->in.run);
-    lcsm_training_note(r, "the run has no checkpoint yet: it begins again");
+    lcsm_training_note(r, "the run has no checkpoint yet: it starts from the beginning");
     return LCSM_OK;
 }
 

@@ -60,20 +60,22 @@ const char *lcsm_schedule_name(lcsm_schedule_kind kind)
 lcsm_status lcsm_schedule_check(const lcsm_schedule *s, lcsm_error *err)
 {
     if ((unsigned)s->kind >= LCSM_SCHEDULE_COUNT)
-        return lcsm_fail(err, LCSM_ERR_CONFIG, "schedule %d, want 0..%d", (int)s->kind,
+        return lcsm_fail(err, LCSM_ERR_CONFIG, "schedule is %d; expected 0 to %d", (int)s->kind,
                          LCSM_SCHEDULE_COUNT - 1);
     if (!(s->peak >= 0 && s->start >= 0 && s->last >= 0 && isfinite(s->peak + s->start + s->last)))
-        return lcsm_fail(err, LCSM_ERR_CONFIG, "learning rates %g, %g, %g, want numbers >= 0",
-                         s->peak, s->start, s->last);
+        return lcsm_fail(err, LCSM_ERR_CONFIG,
+                         "learning rates are %g, %g, %g; expected numbers >= 0", s->peak, s->start,
+                         s->last);
     if (s->warmup < 0)
         return lcsm_fail(err, LCSM_ERR_CONFIG, "a warm-up of %lld steps", (long long)s->warmup);
     if (s->kind == LCSM_SCHEDULE_INVERSE_SQRT && s->warmup < 1)
         return lcsm_fail(err, LCSM_ERR_CONFIG, "inverse-sqrt needs a warm-up of at least 1 step");
     if (KINDS[s->kind].uses_total && s->total <= s->warmup)
-        return lcsm_fail(err, LCSM_ERR_CONFIG, "%s: %lld steps, want more than the warm-up's %lld",
+        return lcsm_fail(err, LCSM_ERR_CONFIG,
+                         "%s: %lld steps; expected more than the %lld warm-up steps",
                          KINDS[s->kind].name, (long long)s->total, (long long)s->warmup);
     if (s->kind == LCSM_SCHEDULE_COSINE_EPOCH && s->epoch < 1)
-        return lcsm_fail(err, LCSM_ERR_CONFIG, "an epoch of %lld steps, want at least 1",
+        return lcsm_fail(err, LCSM_ERR_CONFIG, "an epoch of %lld steps; expected at least 1",
                          (long long)s->epoch);
     return LCSM_OK;
 }

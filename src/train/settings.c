@@ -16,42 +16,42 @@
 /* clang-format off */
 static const lcsm_key ROWS[] = {
     WORD("task",           task,           "lm", "lm|mqar", "language model, or recall of key-value pairs"),
-    INT ("batch_size",     batch_size,     1, 1 << 20, "16",   "sequences of a batch"),
-    INT ("seq_len",        seq_len,        1, 1 << 24, "256",  "their length"),
-    INT ("accumulate",     accumulate,     1, 1 << 20, "1",    "batches of an update"),
-    INT ("steps",          steps,          0, MANY,    "0",    "updates; with no budget at all, 1000"),
-    INT ("tokens",         tokens,         0, MANY,    "0",    "budget of targets"),
-    INT ("epochs",         epochs,         0, MANY,    "0",    "budget of passes over the data"),
-    REAL("minutes",        minutes,        0, 1e7,     "0",    "budget of time, over all sessions of a run"),
-    INT ("seed",           seed,           0, MANY,    "1",    "of first values, order and dropout"),
-    WORD("optimizer",      optimizer,      "adamw", "adamw|adam", "where eps stands: as PyTorch's AdamW, or as fairseq's Adam"),
-    WORD("schedule",       schedule,       "cosine", "constant|linear|cosine|cosine-epoch|inverse-sqrt", "of the learning rate"),
+    INT ("batch_size",     batch_size,     1, 1 << 20, "16",   "sequences per batch"),
+    INT ("seq_len",        seq_len,        1, 1 << 24, "256",  "sequence length in tokens"),
+    INT ("accumulate",     accumulate,     1, 1 << 20, "1",    "batches per step (gradient accumulation)"),
+    INT ("steps",          steps,          0, MANY,    "0",    "steps to train; 0 = no limit (1000 if there is no other budget)"),
+    INT ("tokens",         tokens,         0, MANY,    "0",    "tokens to train on; 0 = no limit"),
+    INT ("epochs",         epochs,         0, MANY,    "0",    "passes over the data; 0 = no limit"),
+    REAL("minutes",        minutes,        0, 1e7,     "0",    "training time, over all sessions of a run; 0 = no limit"),
+    INT ("seed",           seed,           0, MANY,    "1",    "random seed: initialisation, data order, dropout"),
+    WORD("optimizer",      optimizer,      "adamw", "adamw|adam", "AdamW as in PyTorch, or with eps as in fairseq's Adam"),
+    WORD("schedule",       schedule,       "cosine", "constant|linear|cosine|cosine-epoch|inverse-sqrt", "learning rate schedule"),
     REAL("lr",             lr,             0, 1e3,     "0.002", "peak learning rate"),
-    REAL("lr_last",        lr_last,        0, 1e3,     "0",    "where linear and cosine end"),
-    REAL("lr_start",       lr_start,       0, 1e3,     "0",    "where warm-up begins"),
-    INT ("warmup",         warmup,         0, MANY,    "50",   "updates of warm-up; of a run that is not longer, a tenth"),
-    REAL("beta1",          beta1,          0, 1,       "0.9",  "of the first moment"),
-    REAL("beta2",          beta2,          0, 1,       "0.98", "of the second moment"),
-    REAL("eps",            eps,            0, 1,       "1e-8", "of the optimiser"),
-    REAL("weight_decay",   weight_decay,   0, 1e3,     "0.1",  "decoupled; decays, angles and steps of a memory have none"),
+    REAL("lr_last",        lr_last,        0, 1e3,     "0",    "final learning rate of linear and cosine"),
+    REAL("lr_start",       lr_start,       0, 1e3,     "0",    "learning rate at the start of the warm-up"),
+    INT ("warmup",         warmup,         0, MANY,    "50",   "warm-up steps, at most a tenth of the run"),
+    REAL("beta1",          beta1,          0, 1,       "0.9",  "Adam beta1"),
+    REAL("beta2",          beta2,          0, 1,       "0.98", "Adam beta2"),
+    REAL("eps",            eps,            0, 1,       "1e-8", "Adam epsilon"),
+    REAL("weight_decay",   weight_decay,   0, 1e3,     "0.1",  "decoupled weight decay; not for decays, angles and step sizes"),
     BOOL("decay_all",      decay_all,      "false", "weight decay for every parameter, as in the paper"),
-    REAL("clip",           clip,           0, 1e9,     "1",    "largest norm of the gradient; 0: none"),
+    REAL("clip",           clip,           0, 1e9,     "1",    "clip the gradient norm to this value; 0 = off"),
     BOOL("carried",        carried,        "false", "carry the memory from block to block (truncated backpropagation)"),
-    BOOL("recompute",      recompute,      "false", "compute blocks again in backward: less memory, more time"),
-    INT ("eval_every",     eval_every,     0, MANY,    "0",    "updates between evaluations; 0: ten times a run"),
-    INT ("eval_blocks",    eval_blocks,    0, MANY,    "0",    "blocks of an evaluation; 0: all"),
-    INT ("patience",       patience,       0, MANY,    "0",    "stop after so many evaluations without a better one; 0: never"),
-    REAL("stop_accuracy",  stop_accuracy,  0, 1,       "0",    "stop when the best model is above; 0: never"),
-    REAL("valid_fraction", valid_fraction, 0, 0.9,     "0.1",  "end of the data that is kept for evaluation if none is given"),
-    INT ("save_every",     save_every,     0, MANY,    "0",    "updates between checkpoints; 0: at evaluations"),
-    INT ("keep",           keep,           1, 1000,    "2",    "checkpoints that are kept"),
-    INT ("log_every",      log_every,      1, MANY,    "10",   "updates between lines"),
+    BOOL("recompute",      recompute,      "false", "recompute blocks in the backward pass: less memory, more time"),
+    INT ("eval_every",     eval_every,     0, MANY,    "0",    "steps between evaluations; 0 = ten per run"),
+    INT ("eval_blocks",    eval_blocks,    0, MANY,    "0",    "blocks per evaluation; 0 = all"),
+    INT ("patience",       patience,       0, MANY,    "0",    "stop after N evaluations without improvement; 0 = never"),
+    REAL("stop_accuracy",  stop_accuracy,  0, 1,       "0",    "stop when the accuracy of an evaluation exceeds X; 0 = never"),
+    REAL("valid_fraction", valid_fraction, 0, 0.9,     "0.1",  "fraction of the data held out for evaluation if there is no --valid"),
+    INT ("save_every",     save_every,     0, MANY,    "0",    "steps between checkpoints; 0 = at evaluations"),
+    INT ("keep",           keep,           1, 1000,    "2",    "number of checkpoints to keep"),
+    INT ("log_every",      log_every,      1, MANY,    "10",   "steps between lines of output and metrics"),
     BOOL("tensorboard",    tensorboard,    "false", "also write TensorBoard events"),
-    INT ("pairs",          pairs,          1, 1 << 22, "4",    "key-value pairs of an mqar example"),
-    INT ("examples",       examples,       1, MANY,    "100000", "mqar examples of an epoch"),
-    INT ("test_examples",  test_examples,  1, MANY,    "3000", "mqar examples of an evaluation"),
+    INT ("pairs",          pairs,          1, 1 << 22, "4",    "key-value pairs per mqar example"),
+    INT ("examples",       examples,       1, MANY,    "100000", "mqar examples per epoch"),
+    INT ("test_examples",  test_examples,  1, MANY,    "3000", "mqar examples per evaluation"),
     BOOL("fresh",          fresh,          "false", "new mqar examples in every epoch"),
-    REAL("power",          power,          1e-6, 100,  "0.01", "of the law of mqar gaps"),
+    REAL("power",          power,          1e-6, 100,  "0.01", "exponent of the power law of mqar gaps"),
     BOOL("random_non_queries", random_non_queries, "false", "fill mqar gaps with random tokens"),
 };
 /* clang-format on */
@@ -81,9 +81,9 @@ lcsm_status lcsm_train_config_check(const lcsm_train_config *c, lcsm_error *err)
     lcsm_schedule s  = lcsm_train_schedule(c, c->warmup + 1, 1);
     lcsm_status   st = lcsm_keys_check(&LCSM_TRAIN_KEYS, c, err);
     if (st != LCSM_OK) return st;
-    if (c->lr <= 0) return lcsm_fail(err, LCSM_ERR_CONFIG, "lr is %g, want more than 0", c->lr);
+    if (c->lr <= 0) return lcsm_fail(err, LCSM_ERR_CONFIG, "lr is %g; expected more than 0", c->lr);
     if (c->carried && c->task == LCSM_TASK_MQAR)
-        return lcsm_fail(err, LCSM_ERR_CONFIG, "carried goes with the task lm, not with mqar");
+        return lcsm_fail(err, LCSM_ERR_CONFIG, "carried applies to the task lm, not to mqar");
     return lcsm_schedule_check(&s, err);
 }
 
@@ -145,7 +145,7 @@ lcsm_status lcsm_train_config_unused(const lcsm_train_config *cfg, lcsm_error *e
         if (!reads(cfg, j)
             && !lcsm_key_same(lcsm_keys_find(&LCSM_TRAIN_KEYS, OWNED[j].key), cfg, &standard))
             return lcsm_fail(err, LCSM_ERR_CONFIG,
-                             "%s does nothing in the task %s; it is for the task %s", OWNED[j].key,
+                             "%s is unused in the task %s; it applies to the task %s", OWNED[j].key,
                              task, OWNED[j].task);
     return LCSM_OK;
 }

@@ -26,8 +26,9 @@ static lcsm_status known_keys(json_t *object, const char *path, lcsm_error *err)
     {
         if (lcsm_model_config_find(name, NULL) || lcsm_train_config_find(name, NULL)) continue;
         const char *near = nearest_key(name);
-        return lcsm_fail(err, LCSM_ERR_CONFIG, "%s: there is no setting \"%.60s\"%s%s", path, name,
-                         near == NULL ? "" : "; the nearest is ", near == NULL ? "" : near);
+        return lcsm_fail(err, LCSM_ERR_CONFIG, "%s: unknown setting \"%.60s\"%s%s%s", path, name,
+                         near == NULL ? "" : "; did you mean ", near == NULL ? "" : near,
+                         near == NULL ? "" : "?");
     }
     return LCSM_OK;
 }
@@ -105,7 +106,7 @@ lcsm_status lcsm_settings_save(const char *path, const lcsm_model_config *model,
     (void)json_object_del(object, "model_type"); /* which is a run's */
     (void)json_object_del(object, "format_version");
     if (ok && train != NULL) ok = lcsm_train_config_write(train, object);
-    if (!ok) LCSM_TRY(lcsm_fail(err, LCSM_ERR_MEMORY, "%s: no room for settings", path));
+    if (!ok) LCSM_TRY(lcsm_fail(err, LCSM_ERR_MEMORY, "%s: not enough memory for settings", path));
     lcsm_json_put_value(&w, NULL, object);
     LCSM_TRY(lcsm_json_writer_finish(&w, err));
     LCSM_TRY(lcsm_file_write_atomic(path, lcsm_strbuf_text(&w.text), w.text.size, err));

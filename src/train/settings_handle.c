@@ -9,7 +9,7 @@ lcsm_status lcsm_train_config_clone(lcsm_train_config **out, const lcsm_train_co
 {
     *out = malloc(sizeof **out);
     if (*out == NULL)
-        return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for the settings of training");
+        return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for the settings of training");
     **out = *cfg;
     return LCSM_OK;
 }

@@ -124,7 +124,8 @@ lcsm_status lcsm_tensorboard_open(lcsm_tensorboard **out, const char *run, lcsm_
     char              name[80];
     lcsm_tensorboard *b = calloc(1, sizeof *b);
     *out                = NULL;
-    if (b == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for TensorBoard events");
+    if (b == NULL)
+        return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for TensorBoard events");
     snprintf(name, sizeof name, "events.out.tfevents.%.0f.lcsm", lcsm_wall_time());
     lcsm_status st = lcsm_path_join(b->path, run, name, err);
     if (st == LCSM_OK && (b->file = fopen(b->path, "ab")) == NULL)

@@ -38,7 +38,7 @@ lcsm_status lcsm_trainer_make(lcsm_trainer **out, lcsm_model *model, const lcsm_
     *out             = NULL;
     LCSM_TRY(lcsm_train_config_check(cfg, err));
     t = calloc(1, sizeof *t);
-    if (t == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for a trainer");
+    if (t == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for a trainer");
     *t = (lcsm_trainer){
         .model = model, .cfg = *cfg, .schedule = lcsm_train_schedule(cfg, total, epoch)};
     LCSM_TRY(lcsm_schedule_check(&t->schedule, err));
@@ -102,7 +102,7 @@ static lcsm_status bad_gradient(const lcsm_trainer *t, lcsm_error *err)
         for (size_t j = 0; j < p->list[row].count; j++)
             if (!isfinite(g[j]))
                 return lcsm_fail(err, LCSM_ERR_NUMBER,
-                                 "step %lld: the gradient of %s is not finite",
+                                 "step %lld: the gradient of %s is NaN or infinite",
                                  (long long)t->optimizer->steps + 1, p->list[row].name);
     }
     return lcsm_fail(err, LCSM_ERR_NUMBER, "step %lld: the norm of the gradient overflows",

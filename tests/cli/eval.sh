@@ -3,7 +3,7 @@ while [ $i -lt 100 ]; do echo "the cat sat on the mat. "; i=$((i + 1)); done >te
 "$LCSM" train --data text --out run --steps 20 --d-model 16 --layers 1 --seq-len 32 \
     --batch-size 4 --quiet --json >/dev/null
 
-"$LCSM" eval run --data text | sed 's/  *[0-9][0-9.e+]* */ N /; s/N [0-9]* a second/N N a second/; s/ $//'
+"$LCSM" eval run --data text | sed 's/  *[0-9][0-9.e+]* */ N /; s/N [0-9]* per second/N N per second/; s/ $//'
 "$LCSM" eval run --data text --json | sed "s/[0-9][0-9.e+]*\(,*\)\$/N\1/"
 "$LCSM" eval run --data text text --lengths 16,64 --quiet | sed 's/ [0-9.]*\.[0-9.]*/ N/g'
 "$LCSM" eval run --data text --lengths 16,64 --json | grep -c '"from"'

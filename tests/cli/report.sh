@@ -42,7 +42,7 @@ mkdir par
 cp -r run par/good
 mv empty par/bad
 "$LCSM" report par --out par.html | head -2
-grep -c 'Left out: par/bad' par.html
+grep -c 'Omitted: par/bad' par.html
 rm -r par/good
 "$LCSM" report par
 echo "exit $?"

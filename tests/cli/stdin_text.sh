@@ -12,7 +12,7 @@ echo other | $LCSM train --data - --out run --quiet 2>&1
 cmp text run/data.txt && echo kept
 $LCSM eval run --data text --threads 1 | sed 1,5p >file
 $LCSM eval run --data - --threads 1 <text | sed 1,5p >piped
-sed 's/ [0-9]* a second//' -i file piped
+sed 's/ [0-9]* per second//' -i file piped
 cmp file piped && echo 'the same loss'
 $LCSM inspect run --data - --tokens 64 --json --threads 1 <text | grep -c '"tokens": 64'
 $LCSM tokenizer train - --vocab 260 --out tok --quiet <text | sed 's/in [0-9.]* s/in N s/'

@@ -30,7 +30,7 @@ try --resume --pairs 6
 $LCSM train --config run/config.json --data text --out like --quiet | grep -c '3 steps'
 # Sizes may be said to every model of a comparison; where there is no such thing, that is said.
 for sizes in '--method mamba --heads 2' '--method attention --expand 8' '--method mamba --hidden 16'; do
-    $LCSM train --data text $sizes $small --out sizes 2>&1 >/dev/null | grep nothing
+    $LCSM train --data text $sizes $small --out sizes 2>&1 >/dev/null | grep unused
     rm -r sizes
 done
 # A recipe may name another model than the one that is trained.

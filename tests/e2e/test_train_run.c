@@ -100,7 +100,7 @@ static void on_event(void *user, const lcsm_train_event *e)
     r->evals += e->kind == LCSM_TRAIN_EVAL;
     if (e->kind == LCSM_TRAIN_EVAL && strcmp(e->split, "valid") == 0)
         r->valid_loss = e->tally.loss / (double)e->tally.count;
-    r->notes += e->kind == LCSM_TRAIN_NOTE && strstr(e->text, "passed over") != NULL;
+    r->notes += e->kind == LCSM_TRAIN_NOTE && strstr(e->text, "is skipped") != NULL;
     r->gone += e->kind == LCSM_TRAIN_NOTE && strstr(e->text, "no test at the end") != NULL;
     watch_time(r, e);
 }
@@ -384,10 +384,10 @@ TEST(train_refuses_a_folder_that_is_a_run_and_one_that_is_none)
     rig_make(&r);
     r.train.steps = 1;
     assert_int_equal(go(&r, "a", true, NULL, &err), LCSM_ERR_IO);
-    assert_non_null(strstr(err.text, "is no run"));
+    assert_non_null(strstr(err.text, "is not a run"));
     assert_int_equal(go(&r, "a", false, NULL, &err), LCSM_OK);
     assert_int_equal(go(&r, "a", false, NULL, &err), LCSM_ERR_ARGUMENT);
-    assert_non_null(strstr(err.text, "is a run already"));
+    assert_non_null(strstr(err.text, "is already a run"));
     rig_free(&r);
 }
 
@@ -454,7 +454,7 @@ TEST(train_resumed_with_another_model_task_or_text_is_refused_and_stays_whole)
     unsigned char *text = temp_read(&r.f, "text.txt", &size);
     text[5] ^= 1;
     temp_write(&r.f, "text.txt", text, size);
-    refused(&r, "not the same");
+    refused(&r, "different contents");
     text[5] ^= 1;
     temp_write(&r.f, "text.txt", text, size);
     free(text);
@@ -470,10 +470,10 @@ TEST(train_resumed_where_no_checkpoint_can_be_used_is_refused)
     r.train.steps = 1;
     assert_int_equal(go(&r, "a", false, NULL, NULL), LCSM_OK);
     temp_poke(&r.f, "a/checkpoints/step-00000001/manifest.json", 0, '[');
-    refused(&r, "its checkpoints are damaged, all 1 of them");
+    refused(&r, "all 1 of its checkpoints are damaged");
     assert_int_equal(lcsm_folder_remove(temp_path(&r.f, "a/checkpoints/step-00000001"), NULL),
                      LCSM_OK);
-    refused(&r, "no checkpoint to go on from");
+    refused(&r, "no checkpoint to resume from");
     assert_int_equal(remove(temp_path(&r.f, "a/metrics.jsonl")), 0); /* as if it had been killed */
     assert_int_equal(resume(&r, NULL), LCSM_OK);
     assert_int_equal(r.updates, 1);
@@ -490,10 +490,10 @@ TEST(train_in_a_folder_where_another_trains_is_refused)
     r.train.steps = 1;
     assert_int_equal(go(&r, "a", false, NULL, NULL), LCSM_OK);
     assert_int_equal(lcsm_folder_lock(&lock, temp_path(&r.f, "a"), NULL), LCSM_OK);
-    refused(&r, "another process trains in ");
+    refused(&r, "another process is training in ");
     assert_int_equal(remove(temp_path(&r.f, "a/config.json")), 0);
     assert_int_equal(go(&r, "a", false, NULL, &err), LCSM_ERR_IO);
-    assert_non_null(strstr(err.text, "another process trains in "));
+    assert_non_null(strstr(err.text, "another process is training in "));
     lcsm_folder_unlock(lock);
     assert_int_equal(go(&r, "a", false, NULL, &err), LCSM_OK);
     rig_free(&r);

@@ -227,7 +227,7 @@ TEST(oracle_file_that_breaks_the_format_is_refused_with_its_place)
     static const struct {
         const char *from, *to, *says;
     } edits[] = {
-        {"[30.0]", "[30.0, 1.0]", "array y: \"data\" holds 2 numbers, its shape wants 1"},
+        {"[30.0]", "[30.0, 1.0]", "array y: \"data\" has 2 numbers; its shape needs 1"},
         {"[30.0]", "[\"30\"]", "array y: \"data\" is not a list of numbers"},
         {"[1, 1], \"data\": [30.0]", "[1, -1], \"data\": [30.0]", "array y: \"shape\""},
         {"\"title\"", "\"format\"", "format"}, /* twice */

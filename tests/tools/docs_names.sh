@@ -52,7 +52,7 @@ for page in pages:
     text = page.read_text()
     name = page.relative_to(root)
     for path in re.findall(rf"`((?:{FOLDERS})/[\w./*-]+)`", text):
-        if not new_file(path) and not list(root.glob(path.rstrip("/"))):
+        if not new_file(path) and not list(root.glob(path.rstrip("/"))) and not (root / f"{path}.c").exists():
             problems.append(f"{name}: {path} does not exist")
     for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", text):
         if not (page.parent / target).exists():

@@ -210,14 +210,15 @@ TEST(checkpoint_of_another_making_is_skipped_with_a_reason)
     static const struct {
         const char *manifest, *reason;
     } CASES[] = {
-        {"[]", "format is missing, want \"lcsm-checkpoint\""},
+        {"[]", "format is missing; expected \"lcsm-checkpoint\""},
         {"{\"format\":\"torch\"}", "format is \"torch\""},
-        {"{\"format\":\"lcsm-checkpoint\",\"version\":2}", "version is 2, want an integer 1..1"},
+        {"{\"format\":\"lcsm-checkpoint\",\"version\":2}",
+         "version is 2; expected an integer from 1 to 1"},
         {"{\"format\":\"lcsm-checkpoint\",\"version\":1,\"step\":8,\"files\":[]}", "step is 8"},
         {"{\"format\":\"lcsm-checkpoint\",\"version\":1,\"step\":9,\"files\":[]}",
          "files is an array of 0 items"},
         {"{\"format\":\"lcsm-checkpoint\",\"version\":1,\"step\":9,\"files\":[3]}",
-         "files[0] is 3, want an object"},
+         "files[0] is 3; expected an object"},
         {"{\"format\":\"lcsm-checkpoint\",\"version\":1,\"step\":9,\"more\":1}",
          "more is not a known key"},
         {"{\"format\":\"lcsm-checkpoint\",\"version\":1,\"step\":9,\"files\":[{\"name\":\"../f\","
@@ -251,8 +252,8 @@ TEST(checkpoint_folder_ignores_names_of_others_but_says_so)
     assert_int_equal(list.count, 2);
     lcsm_checkpoint_list_free(&list);
     assert_int_equal(newest(&f).step, 1);
-    assert_non_null(strstr(skipped, "STEP-3: not called step-NUMBER"));
-    assert_non_null(strstr(skipped, ".tmp-7-1: a save that was interrupted"));
+    assert_non_null(strstr(skipped, "STEP-3: its name is not step-NUMBER"));
+    assert_non_null(strstr(skipped, ".tmp-7-1: an interrupted save"));
     assert_non_null(strstr(skipped, "step-00000010: "));
     temp_folder_remove(&f);
 }
@@ -290,7 +291,7 @@ TEST(checkpoint_that_cannot_be_one_is_refused_before_anything_is_written)
     assert_int_equal(lcsm_checkpoint_save(f.path, UINT64_MAX, &good, 1, &err), LCSM_ERR_ARGUMENT);
     assert_int_equal(lcsm_checkpoint_save(f.path, 1, &bad, 1, &err), LCSM_ERR_ARGUMENT);
     assert_int_equal(lcsm_checkpoint_save(f.path, 1, two, 2, &err), LCSM_ERR_ARGUMENT);
-    assert_non_null(strstr(err.text, "\"a\" cannot be the name"));
+    assert_non_null(strstr(err.text, "\"a\" is not a valid file name"));
     bad.name = "../a";
     assert_int_equal(lcsm_checkpoint_save(f.path, 1, &bad, 1, &err), LCSM_ERR_ARGUMENT);
     assert_false(lcsm_path_exists(temp_path(&f, "checkpoints")));

@@ -38,7 +38,7 @@ static void assert_refused(lcsm_context_options options, lcsm_status status, con
 TEST(context_with_bad_options_says_which)
 {
     assert_refused((lcsm_context_options){.threads = -1}, LCSM_ERR_ARGUMENT, "threads is -1");
-    assert_refused((lcsm_context_options){.threads = 100000}, LCSM_ERR_ARGUMENT, "0..1024");
+    assert_refused((lcsm_context_options){.threads = 100000}, LCSM_ERR_ARGUMENT, "0 to 1024");
     assert_refused((lcsm_context_options){.isa = (lcsm_isa)17}, LCSM_ERR_ARGUMENT, "isa is 17");
 }
 

@@ -114,7 +114,7 @@ TEST(dataset_without_text_is_refused)
     temp_write(&f, "empty", "", 0);
     assert_int_equal(mkdir(temp_path(&f, "folder"), 0777), 0);
     refused(temp_path(&f, "empty"), LCSM_ERR_FORMAT, "no text");
-    refused(temp_path(&f, "folder"), LCSM_ERR_FORMAT, "no text in this folder");
+    refused(temp_path(&f, "folder"), LCSM_ERR_FORMAT, "this folder contains no text");
     refused(temp_path(&f, "absent"), LCSM_ERR_IO, "No such file");
     refused("/dev/null", LCSM_ERR_IO, "neither a file nor a folder");
     temp_folder_remove(&f);
@@ -140,7 +140,7 @@ TEST(dataset_of_a_cut_or_broken_compressed_file_is_refused)
     write_gz(temp_path(&f, "whole.gz"), text, SIZE);
     unsigned char *packed = temp_read(&f, "whole.gz", &size);
     temp_write(&f, "cut.gz", packed, size / 2);
-    refused(temp_path(&f, "cut.gz"), LCSM_ERR_FORMAT, "ends early");
+    refused(temp_path(&f, "cut.gz"), LCSM_ERR_FORMAT, "ends unexpectedly");
     packed[size - 6] ^= 1; /* in the checksum of the text */
     temp_write(&f, "broken.gz", packed, size);
     refused(temp_path(&f, "broken.gz"), LCSM_ERR_FORMAT, "broken");

@@ -74,10 +74,10 @@ TEST(eos_wrong_axes_are_named)
 {
     lcsm_eos_desc d = good();
     d.i             = lcsm_eos_axes(T | K);
-    refused(&d, LCSM_ERR_ARGUMENT, "want T D");
+    refused(&d, LCSM_ERR_ARGUMENT, "expected T D");
     d   = good();
     d.e = lcsm_eos_axes(T | K | D);
-    refused(&d, LCSM_ERR_ARGUMENT, "want T K, K or K D");
+    refused(&d, LCSM_ERR_ARGUMENT, "expected T K, K or K D");
     d          = good();
     d.row.axes = 64;
     refused(&d, LCSM_ERR_ARGUMENT, "row has the axes");

@@ -118,7 +118,7 @@ TEST(runs_of_one_name_and_too_many_seeds_are_refused)
     o.lr_count = 2;
     o.seeds    = SIZE_MAX / 4;
     assert_int_not_equal(lcsm_grid_open(&g, &o, &err), LCSM_OK);
-    assert_non_null(strstr(err.text, "too many"));
+    assert_non_null(strstr(err.text, "expected at most"));
 }
 
 /* ---- files of one's own -------------------------------------------------------------------- */
@@ -140,16 +140,15 @@ TEST(wrong_grids_are_refused_with_the_place)
         {GRID(TWO, "{\"d_modle\": 8}", ""), "a: d_modle is not a known key; did you mean d_model?"},
         {GRID(TWO, "{\"btach_size\": 8}", ""), "did you mean batch_size?"},
         {GRID(TWO, "{\"d_model\": -1}", ""), "d_model is -1"},
-        {GRID(TWO, "{\"heads\": null}", ""), "a: heads is null, want a number"},
-        {GRID(TWO, "{\"heads\": [4]}", ""), "heads is a list, want a number"},
-        {GRID(TWO, "{\"heads\": {\"a\": 4}}", ""), "heads is an object, want a number"},
+        {GRID(TWO, "{\"heads\": null}", ""), "a: heads is null; expected a number"},
+        {GRID(TWO, "{\"heads\": [4]}", ""), "heads is a list; expected a number"},
+        {GRID(TWO, "{\"heads\": {\"a\": 4}}", ""), "heads is an object; expected a number"},
         {GRID("[{\"label\": \"a\", \"code\": \"1-99-1-0\"}]", "{}", ""), "1-99-1-0"},
         {GRID("[{\"label\": \"a\", \"method\": \"mamba\", \"tau\": 8}]", "{}", ""),
-         "tau does nothing in method mamba"},
+         "tau is unused in method mamba"},
         {GRID("[{\"label\": \"a\"}]", "{\"method\": \"mamba\", \"tau\": 8}", ""),
-         "tau does nothing in method mamba"},
-        {GRID(TWO, "{\"valid_fraction\": 0.5}", ""),
-         "valid_fraction does nothing in the task mqar"},
+         "tau is unused in method mamba"},
+        {GRID(TWO, "{\"valid_fraction\": 0.5}", ""), "valid_fraction is unused in the task mqar"},
         {GRID("[{\"code\": \"1-1-1-0\"}]", "{}", ""), "variants[0].label is missing"},
         {GRID("[]", "{}", ""), "variants is"},
         {"{\"title\": \"T\", \"task\": \"lm\", \"metric\": \"perplexty\"}",
@@ -158,18 +157,20 @@ TEST(wrong_grids_are_refused_with_the_place)
         {GRID(TWO, "{}", ", \"axess\": {}"), "did you mean \"axes\"?"},
         {GRID(TWO, "{}", ", \"axes\": {\"d_model\": [\"x\"]}"), "scales.tiny.axes.d_model[0]"},
         {GRID(TWO, "{}", ", \"axes\": {\"d_model\": [{\"pairs\": 1}]}"), "d_model is missing"},
-        {RATES(TWO, "{}", "0.1, {\"lr\": 0.1}", ""), "want another rate: 0.1 stands before it"},
+        {RATES(TWO, "{}", "0.1, {\"lr\": 0.1}", ""),
+         "expected a different rate: 0.1 is already in the list"},
         {RATES(TWO, "{}", "{\"weight_decay\": 1}", ""), "lr is missing"},
         {RATES(OWN, "{}", "0.1, 0.2", ""),
-         "/grid.json, b: lr is 0.5, want none where the scale has 2 rates"},
-        {GRID(ONE("\"lr\": \"x\""), "{}", ""), "/grid.json, a: lr is x, want a number"},
-        {GRID(ONE("\"lr\": [1]"), "{}", ""), "/grid.json, a: lr is a list, want a number"},
-        {GRID(TWO, "{\"lr\": 0.5}", ""), "scales.tiny.fixed.lr is 0.5 (a real), want none here"},
-        {GRID(TWO, "{\"seed\": 5}", ""), "scales.tiny.fixed.seed is 5, want none here"},
+         "/grid.json, b: lr is 0.5; expected none, because the scale has 2 learning rates"},
+        {GRID(ONE("\"lr\": \"x\""), "{}", ""), "/grid.json, a: lr is x; expected a number"},
+        {GRID(ONE("\"lr\": [1]"), "{}", ""), "/grid.json, a: lr is a list; expected a number"},
+        {GRID(TWO, "{\"lr\": 0.5}", ""),
+         "scales.tiny.fixed.lr is 0.5 (a real); expected none here"},
+        {GRID(TWO, "{\"seed\": 5}", ""), "scales.tiny.fixed.seed is 5; expected none here"},
         {GRID(TWO, "{\"task\": \"lm\"}", ""), "scales.tiny.fixed.task is \"lm\""},
         {GRID(ONE("\"seed\": 5"), "{}", ""), "variants[0].seed is 5"},
         {GRID(ONE("\"at\": {\"tiny\": {\"seed\": 5}}"), "{}", ""), "at.tiny.seed is 5"},
-        {GRID(ONE("\"at\": {\"tiny\": 5}"), "{}", ""), "at.tiny is 5, want an object"},
+        {GRID(ONE("\"at\": {\"tiny\": 5}"), "{}", ""), "at.tiny is 5; expected an object"},
         {GRID(ONE("\"at\": {\"paper\": {}}"), "{}", ""), "\"scales\" has no \"paper\""},
         {GRID(ONE("\"at\": {\"tinny\": {}}"), "{}", ""), "did you mean \"tiny\"?"},
         {GRID(TWO, "{}", ", \"axes\": {\"seed\": [1, 2]}"), "axes.seed is"},
@@ -178,7 +179,8 @@ TEST(wrong_grids_are_refused_with_the_place)
          "axes.expand[0].seed is 2"},
         {RATES(TWO, "{}", "{\"lr\": 1, \"seed\": 2}", ""), "lr[0].seed is 2"},
         {RATES(TWO, "{}", "{\"lr\": 1, \"decay\": 1}", ""), "decay is not a known key"},
-        {RATES(TWO, "{}", "0.01000000000001, 0.01000000000002", ""), "must differ in ten digits"},
+        {RATES(TWO, "{}", "0.01000000000001, 0.01000000000002", ""),
+         "must differ within ten digits"},
         {GRID(ONE("\"expand\": 4"), "{}", ", \"axes\": {\"expand\": [4, 8]}"),
          "a: expand is set by the variant and by an axis"},
         {GRID(ONE("\"at\": {\"tiny\": {\"pairs\": 2}}"), "{}",
@@ -346,7 +348,7 @@ TEST(a_name_that_does_not_fit_is_refused)
     lcsm_error              err;
     temp_write(&f, "grid.json", grid, strlen(grid));
     assert_int_equal(lcsm_grid_open(&g, &o, &err), LCSM_ERR_CONFIG);
-    assert_non_null(strstr(err.text, "has 164 letters, want at most 159"));
+    assert_non_null(strstr(err.text, "has 164 characters; expected at most 159"));
     temp_folder_remove(&f);
 }
 
@@ -357,8 +359,8 @@ TEST(a_name_that_does_not_fit_is_refused)
 TEST(rows_and_findings_that_say_nothing_are_refused)
 {
     static const char *const cases[][2] = {
-        {"{\"rows\": 1}", "rows is 1, want an array"},
-        {"{\"rows\": [1]}", "rows[0] is 1, want an object"},
+        {"{\"rows\": 1}", "rows is 1; expected an array"},
+        {"{\"rows\": [1]}", "rows[0] is 1; expected an object"},
         {"{\"rows\": [{\"label\": \"c\"}]}", "rows[0].label is \"c\""},
         {"{\"rows\": [{\"label\": \"a\", \"valid\": \"2\"}]}", "rows[0].valid is \"2\""},
         {"{\"rows\": [{\"label\": \"a\", \"test\": true}]}", "rows[0].test is true"},
@@ -367,13 +369,14 @@ TEST(rows_and_findings_that_say_nothing_are_refused)
         {FINDING("\"better\": [\"c\"], \"than\": [\"b\"]"), "findings[0].better[0] is \"c\""},
         {FINDING("\"better\": \"a\", \"than\": [\"b\"]"), "findings[0].better is \"a\""},
         {FINDING("\"better\": [], \"than\": [\"b\"]"), "findings[0].better is"},
-        {FINDING("\"better\": [\"a\"]"), "want better and than together"},
-        {FINDING("\"than\": [\"a\"]"), "want better and than together"},
+        {FINDING("\"better\": [\"a\"]"), "expected better and than together"},
+        {FINDING("\"than\": [\"a\"]"), "expected better and than together"},
         {FINDING("\"rising\": [\"a\"]"), "findings[0].rising is"},
         {FINDING(BETTER ", \"by\": \"0.1\""), "findings[0].by is \"0.1\""},
         {FINDING(BETTER ", \"any\": 1"), "findings[0].any is 1"},
         {FINDING(BETTER ", \"at\": 16"), "findings[0].at is 16"},
-        {FINDING(BETTER ", \"at\": {\"expnad\": 16}"), "at.expnad is 16, want the key of an axis"},
+        {FINDING(BETTER ", \"at\": {\"expnad\": 16}"),
+         "at.expnad is 16; expected the key of an axis"},
         {FINDING(BETTER ", \"at\": {\"expand\": \"16\"}"), "at.expand is \"16\""},
     };
     static const char fine[] =
@@ -399,7 +402,7 @@ TEST(unknown_names_and_scales_are_told)
     const struct {
         const char *name, *scale, *want;
     } cases[] = {{"tau-mqra", "tiny", "did you mean tau-mqar?"},
-                 {"tau-mqar", "tinny", "no scale \"tinny\""},
+                 {"tau-mqar", "tinny", "unknown scale \"tinny\""},
                  {"no/such/folder", "tiny", "grid.json"}};
     for (size_t j = 0; j < COUNT(cases); j++) {
         lcsm_experiment_options o = {.name = cases[j].name, .scale = cases[j].scale};
@@ -640,7 +643,7 @@ TEST(a_folder_of_another_experiment_is_refused)
     const char *other = GRID("[{\"label\": \"c\", \"code\": \"1-1-1-0\"}]", "{\"steps\": 1}", "");
     temp_write(&l.f, "grid/grid.json", other, strlen(other));
     assert_int_equal(lab_run(&l, &err), LCSM_ERR_ARGUMENT);
-    assert_non_null(strstr(err.text, "take another folder"));
+    assert_non_null(strstr(err.text, "use another folder"));
     lab_free(&l);
 }
 
@@ -657,10 +660,10 @@ TEST(a_run_that_was_trained_with_other_settings_is_refused)
         const char *grid, *want;
     } cases[] = {
         {GRID(TWO, "{\"d_model\": 8, \"steps\": 2}", ""),
-         "the run a_lr-0.1_seed-1 was trained with --steps 1, and now has 2; take another --out"},
+         "the run a_lr-0.1_seed-1 was trained with --steps 1, but now has 2; use another --out"},
         {GRID(TWO, "{\"d_model\": 8, \"steps\": 1, \"expand\": 4}", ""),
-         "was trained with --expand not set, and now has 4"},
-        {GRID(TWO, "{\"steps\": 1}", ""), "was trained with --d-model 8, and now has none"},
+         "was trained with --expand not set, but now has 4"},
+        {GRID(TWO, "{\"steps\": 1}", ""), "was trained with --d-model 8, but now has none"},
     };
     lab        l = lab_make();
     lcsm_error err;
@@ -725,7 +728,7 @@ TEST(a_run_folder_takes_no_experiment)
     temp_write(&l.f, "out/config.json", "{}", 2);
     temp_write(&l.f, "out/metrics.jsonl", "", 0);
     assert_int_equal(lab_run(&l, &err), LCSM_ERR_ARGUMENT);
-    assert_non_null(strstr(err.text, "is the folder of one run"));
+    assert_non_null(strstr(err.text, "is a run folder"));
     assert_false(lcsm_path_exists(temp_path(&l.f, "out/experiment.json")));
     lab_free(&l);
 }

@@ -82,7 +82,7 @@ TEST(file_longer_than_allowed_is_refused)
     lcsm_file  f;
     assert_int_equal(lcsm_file_write_atomic(p.path, "12345", 5, NULL), LCSM_OK);
     assert_int_equal(lcsm_file_read(&f, p.path, 4, &err), LCSM_ERR_IO);
-    assert_non_null(strstr(err.text, "has 5 bytes, want at most 4"));
+    assert_non_null(strstr(err.text, "has 5 bytes; expected at most 4"));
     remove_place(&p);
 }
 
@@ -134,7 +134,7 @@ TEST(write_to_an_empty_path_is_refused)
 {
     lcsm_error err = {0};
     assert_int_equal(lcsm_file_write_atomic("", "x", 1, &err), LCSM_ERR_ARGUMENT);
-    assert_non_null(strstr(err.text, "is \"\""));
+    assert_non_null(strstr(err.text, "is empty"));
 }
 
 TEST(write_to_a_path_that_is_too_long_is_refused)
@@ -235,7 +235,7 @@ TEST(writer_to_where_standard_error_goes_loses_nothing)
     assert_holds(p.path, "one two three four");
 
     assert_int_equal(lcsm_file_write_atomic(path, "x", 1, &err), LCSM_ERR_IO);
-    assert_non_null(strstr(err.text, "is a file that is open"));
+    assert_non_null(strstr(err.text, "is open for reading"));
     assert_holds(p.path, "one two three four");
     close(kept);
     close(file);

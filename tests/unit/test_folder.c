@@ -53,7 +53,7 @@ TEST(folder_that_is_a_file_or_has_no_path_is_refused)
     char       long_path[LCSM_PATH_MAX + 1], joined[LCSM_PATH_MAX];
     put(p.root, "a");
     assert_int_equal(lcsm_folder_make(p.a, &err), LCSM_ERR_IO);
-    assert_non_null(strstr(err.text, "is there and is not a folder"));
+    assert_non_null(strstr(err.text, "exists and is not a folder"));
     assert_int_equal(lcsm_folder_make("", &err), LCSM_ERR_IO);
     memset(long_path, 'a', sizeof long_path);
     long_path[LCSM_PATH_MAX] = '\0';
@@ -94,7 +94,7 @@ TEST(folder_rename_refuses_a_name_that_is_taken)
     assert_int_equal(lcsm_folder_make(p.a, NULL), LCSM_OK);
     assert_int_equal(lcsm_folder_make(p.b, NULL), LCSM_OK);
     assert_int_equal(lcsm_folder_rename(p.a, p.b, &err), LCSM_ERR_IO);
-    assert_non_null(strstr(err.text, "is there already"));
+    assert_non_null(strstr(err.text, "already exists"));
     assert_int_equal(lcsm_folder_remove(p.b, NULL), LCSM_OK);
     assert_int_equal(lcsm_folder_rename(p.a, p.b, NULL), LCSM_OK);
     assert_false(lcsm_path_exists(p.a));

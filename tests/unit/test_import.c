@@ -306,7 +306,7 @@ TEST(import_copies_the_tokenizer_and_refuses_a_folder_in_use)
     temp_write(&x.f, "tokenizer.json", text, sizeof text - 1);
     assert_int_equal(lcsm_import(x.ctx, x.f.path, temp_path(&x.f, "run"), NULL, &r, &x.err),
                      LCSM_ERR_IO);
-    assert_non_null(strstr(x.err.text, "is there already"));
+    assert_non_null(strstr(x.err.text, "already exists"));
     assert_int_equal(lcsm_import(x.ctx, x.f.path, temp_path(&x.f, "two"), NULL, &r, &x.err),
                      LCSM_OK);
     assert_true(r.tokenizer);
@@ -327,12 +327,12 @@ TEST(import_names_the_tensor_that_does_not_fit)
     weights *w                                         = mamba((mamba_kind){0});
     w->list[find(w, "backbone.layers.1.mixer.D")].name = "backbone.layers.1.mixer.E";
     refused(w, HF "}", LCSM_ERR_FORMAT,
-            "tensor backbone.layers.1.mixer.D is missing, want F32 [16]");
+            "tensor backbone.layers.1.mixer.D is missing; expected F32 [16]");
 
     w                                                          = mamba((mamba_kind){0});
     w->list[find(w, "backbone.layers.0.mixer.A_log")].shape[0] = 4;
     w->list[find(w, "backbone.layers.0.mixer.A_log")].shape[1] = 16;
-    refused(w, HF "}", LCSM_ERR_FORMAT, "A_log is F32 [4, 16], want F32 [16, 4]");
+    refused(w, HF "}", LCSM_ERR_FORMAT, "A_log is F32 [4, 16]; expected F32 [16, 4]");
 
     w = mamba((mamba_kind){0});
     add(w, "backbone.layers.2.norm.weight", DIMS(8));
@@ -340,7 +340,7 @@ TEST(import_names_the_tensor_that_does_not_fit)
 
     w                                                     = mamba((mamba_kind){0});
     w->list[find(w, "backbone.layers.0.mixer.D")].element = LCSM_ELEMENT_I32;
-    refused(w, HF "}", LCSM_ERR_FORMAT, "mixer.D is of type I32");
+    refused(w, HF "}", LCSM_ERR_FORMAT, "mixer.D has type I32");
 
     w                                                  = mamba((mamba_kind){0});
     w->values[find(w, "backbone.layers.0.mixer.D")][2] = INFINITY;
@@ -371,7 +371,7 @@ TEST(import_names_the_key_that_does_not_fit)
         {"{\"architectures\": [\"Rwkv5ForCausalLM\"]}", LCSM_ERR_FORMAT,
          "architecture \"Rwkv5ForCausalLM\" is not supported. Supported: Mamba"},
         {"{\"architectures\": 3}", LCSM_ERR_FORMAT, "architectures is not a list"},
-        {"{\"model_type\": \"mamba\"}", LCSM_ERR_FORMAT, "embeddings.weight is F32 [16, 8], want"},
+        {"{\"model_type\": \"mamba\"}", LCSM_ERR_FORMAT, "embeddings.weight is F32 [16, 8]; expected"},
         {"{\"d_model\": 8, \"n_layer\": 2, \"d_intermediate\": 5}", LCSM_ERR_FORMAT,
          "d_intermediate"},
         {"{\"d_model\": 8, \"n_layer\": 2, \"attn_layer_idx\": [1]}", LCSM_ERR_FORMAT,
@@ -380,7 +380,7 @@ TEST(import_names_the_key_that_does_not_fit)
          "ssm_cfg.layer is \"Mamba2\""},
         {"{\"d_model\": 8, \"n_layer\": 2, \"ssm_cfg\": 3}", LCSM_ERR_FORMAT,
          "ssm_cfg is not an object"},
-        {"[1]", LCSM_ERR_FORMAT, "want an object"},
+        {"[1]", LCSM_ERR_FORMAT, "expected an object"},
     };
     for (size_t j = 0; j < sizeof cases / sizeof cases[0]; j++)
         refused(mamba((mamba_kind){0}), cases[j].config, cases[j].status, cases[j].says);

@@ -23,12 +23,12 @@ TEST(json_doc_refuses_what_is_not_strict_json)
     static const struct {
         const char *text, *says;
     } BAD[] = {
-        {"", "c.json:1:1: the end, where a value belongs"},
+        {"", "c.json:1:1: the text ends where a value is expected"},
         {"1", "c.json:1:1: '[' or '{' expected"},
         {"{\"a\":1,\"a\":2}", "duplicate object key"},
         {"{\"a\":{\"b\":1,\"\\u0062\":2}}", "duplicate object key"},
-        {"{} x", "c.json:1:4: text behind the value"},
-        {"{\n\"a\": nan}", "c.json:2:6: no JSON value"},
+        {"{} x", "c.json:1:4: text after the value"},
+        {"{\n\"a\": nan}", "c.json:2:6: not a JSON value"},
         {"{\"a\":\n\n\"\xff\"}", "c.json:3:2: not UTF-8"},
         {"{\"a\":99999999999999999999}", "too big integer"},
         {"{\"a\":1e999}", "real number overflow"},
@@ -88,7 +88,7 @@ TEST(json_doc_is_read_from_a_file_of_limited_size)
     assert_int_equal(json_integer_value(json_object_get(doc.root, "a")), 1);
     lcsm_json_doc_free(&doc);
     assert_int_equal(lcsm_json_doc_read(&doc, path, 7, &err), LCSM_ERR_IO);
-    assert_non_null(strstr(err.text, "has 8 bytes, want at most 7"));
+    assert_non_null(strstr(err.text, "has 8 bytes; expected at most 7"));
     unlink(path);
     assert_int_equal(lcsm_json_doc_read(&doc, path, 7, &err), LCSM_ERR_IO);
     lcsm_json_doc_free(&doc);
@@ -179,35 +179,35 @@ TEST(json_getters_name_file_path_finding_and_remedy)
     bool                     b    = false;
     const char              *text = NULL;
     SAYS(lcsm_json_get_int(&i, lcsm_json_need(&root, "hidden_size"), 1, 65536, &err),
-         "c.json: hidden_size is \"768\" (a string), want an integer 1..65536");
+         "c.json: hidden_size is \"768\" (a string); expected an integer from 1 to 65536");
     SAYS(lcsm_json_get_size(&n, lcsm_json_need(&root, "layers"), 13, 99, &err),
-         "c.json: layers is 12, want an integer 13..99");
+         "c.json: layers is 12; expected an integer from 13 to 99");
     SAYS(lcsm_json_get_int(&i, lcsm_json_need(&root, "depth"), 1, 9, &err),
-         "c.json: depth is missing, want an integer 1..9");
+         "c.json: depth is missing; expected an integer from 1 to 9");
     SAYS(lcsm_json_get_int(&i, lcsm_json_item(&dims, 1), 0, 9, &err),
-         "c.json: ssm.dims[1] is 2.5 (a real), want an integer 0..9");
+         "c.json: ssm.dims[1] is 2.5 (a real); expected an integer from 0 to 9");
     SAYS(lcsm_json_get_int(&i, lcsm_json_item(&dims, 3), 0, 9, &err),
-         "c.json: ssm.dims[3] is missing, want an integer 0..9");
+         "c.json: ssm.dims[3] is missing; expected an integer from 0 to 9");
     SAYS(lcsm_json_get_real(&x, lcsm_json_need(&root, "layers"), 0, 0.5, &err),
-         "c.json: layers is 12, want a number 0..0.5");
+         "c.json: layers is 12; expected a number from 0 to 0.5");
     SAYS(lcsm_json_get_real(&x, dims, -INFINITY, INFINITY, &err),
-         "c.json: ssm.dims is an array of 3 items, want a number");
+         "c.json: ssm.dims is an array of 3 items; expected a number");
     SAYS(lcsm_json_get_bool(&b, lcsm_json_need(&root, "none"), &err),
-         "c.json: none is null, want true or false");
+         "c.json: none is null; expected true or false");
     SAYS(lcsm_json_get_text(&text, lcsm_json_need(&root, "tied"), &err),
-         "c.json: tied is true, want a string");
+         "c.json: tied is true; expected a string");
     SAYS(lcsm_json_get_choice(&n, lcsm_json_need(&root, "name"), NAMES, 2, &err),
-         "c.json: name is \"gla\" (a string), want \"mamba\" or \"rwkv4\"");
+         "c.json: name is \"gla\" (a string); expected \"mamba\" or \"rwkv4\"");
     SAYS(lcsm_json_get_choice(&n, lcsm_json_need(&root, "layers"), NAMES, 2, &err),
-         "c.json: layers is 12, want \"mamba\" or \"rwkv4\"");
+         "c.json: layers is 12; expected \"mamba\" or \"rwkv4\"");
     SAYS(lcsm_json_get_object(&v, lcsm_json_need(&root, "tied"), &err),
-         "c.json: tied is true, want an object");
+         "c.json: tied is true; expected an object");
     SAYS(lcsm_json_get_array(&v, lcsm_json_need(&root, "ssm"), 2, 2, &err),
-         "c.json: ssm is an object, want an array of 2 items");
+         "c.json: ssm is an object; expected an array of 2 items");
     SAYS(lcsm_json_get_array(&v, dims, 4, 5, &err),
-         "c.json: ssm.dims is an array of 3 items, want an array of 4..5 items");
+         "c.json: ssm.dims is an array of 3 items; expected an array of 4 to 5 items");
     SAYS(lcsm_json_get_array(&v, root, 0, 5, &err),
-         "c.json: the document is an object, want an array of 0..5 items");
+         "c.json: the document is an object; expected an array of 0 to 5 items");
     lcsm_json_doc_free(&doc);
 }
 
@@ -219,7 +219,7 @@ TEST(json_choice_that_is_mistyped_gets_the_nearest)
     lcsm_error               err     = {0};
     size_t                   n       = 0;
     SAYS(lcsm_json_get_choice(&n, lcsm_json_need(&root, "method"), NAMES, 3, &err),
-         "c.json: method is \"manba\" (a string), want perhaps \"mamba\"");
+         "c.json: method is \"manba\" (a string); expected perhaps \"mamba\"");
     lcsm_json_doc_free(&doc);
 }
 

@@ -142,7 +142,7 @@ TEST(json_that_cannot_be_written_is_refused_at_the_end)
     lcsm_json_open_array(&w, NULL);
     lcsm_json_put_real(&w, NULL, (double)NAN);
     lcsm_json_close(&w);
-    expect_status(&w, LCSM_ERR_NUMBER, "not finite: [0]");
+    expect_status(&w, LCSM_ERR_NUMBER, "NaN or infinite: [0]");
 
     lcsm_json_open_array(&w, NULL);
     lcsm_json_put_text(&w, NULL, "\xFF");
@@ -152,12 +152,12 @@ TEST(json_that_cannot_be_written_is_refused_at_the_end)
     lcsm_json_open_array(&w, NULL);
     lcsm_json_put_int(&w, "key", 1);
     lcsm_json_close(&w);
-    expect_problem(&w, "a name where none belongs");
+    expect_problem(&w, "a name is missing, or is not expected here");
 
     lcsm_json_open_object(&w, NULL);
     lcsm_json_put_int(&w, NULL, 1);
     lcsm_json_close(&w);
-    expect_problem(&w, "a name where none belongs");
+    expect_problem(&w, "a name is missing, or is not expected here");
 
     lcsm_json_put_int(&w, NULL, 1);
     lcsm_json_put_int(&w, NULL, 2);
@@ -189,7 +189,7 @@ TEST(json_that_cannot_be_written_says_where)
     lcsm_json_put_real(&w, NULL, (double)NAN); /* the first counts */
     lcsm_json_close(&w);
     lcsm_json_close(&w);
-    expect_status(&w, LCSM_ERR_NUMBER, "a number is not finite: layers[1].norm");
+    expect_status(&w, LCSM_ERR_NUMBER, "a number is NaN or infinite: layers[1].norm");
 
     lcsm_json_open_object(&w, NULL);
     lcsm_json_put_text(&w, "command", "run --data a\xFF.txt");

@@ -20,13 +20,13 @@ static void refused(const char *key, const char *value, const char *word)
 
 TEST(keys_that_are_wrong_are_refused_in_words)
 {
-    refused("d_modle", "8", "nearest is d_model");
-    refused("d_model", "0", "want a whole number 1..65536");
-    refused("d_model", "1.5", "want a whole number");
-    refused("layers", "many", "want a number");
+    refused("d_modle", "8", "did you mean d_model?");
+    refused("d_model", "0", "expected a whole number from 1 to 65536");
+    refused("d_model", "1.5", "expected a whole number");
+    refused("layers", "many", "expected a number");
     refused("tau", "nan", "tau is nan");
-    refused("flavour", "sweet", "want one of native|bare; the nearest is bare");
-    refused("tied", "perhaps", "want true or false");
+    refused("flavour", "sweet", "expected one of native|bare; did you mean bare?");
+    refused("tied", "perhaps", "expected true or false");
 }
 
 /* A struct that a program filled is held to the same ranges. */
@@ -85,7 +85,7 @@ TEST(keys_of_what_is_no_object_are_refused)
     json_t           *list = json_pack("[i]", 1);
     assert_int_equal(lcsm_keys_read(&LCSM_MODEL_KEYS, NULL, &cfg, list, "f.json", &err),
                      LCSM_ERR_CONFIG);
-    assert_non_null(strstr(err.text, "f.json: want an object"));
+    assert_non_null(strstr(err.text, "f.json: expected an object"));
     json_decref(list);
 }
 
@@ -97,8 +97,8 @@ TEST(codes_that_do_not_exist_are_refused)
         lcsm_code_states c;
         lcsm_error       err;
         assert_int_equal(lcsm_code_parse(bad[j], &c, &err), LCSM_ERR_CONFIG);
-        assert_non_null(strstr(err.text, "want e-o-s-a"));
-        assert_non_null(strstr(err.text, "the nearest is "));
+        assert_non_null(strstr(err.text, "expected e-o-s-a"));
+        assert_non_null(strstr(err.text, "did you mean "));
     }
 }
 

@@ -100,15 +100,15 @@ TEST(model_load_names_what_does_not_fit)
     lcsm_model_config cfg = small("gla");
     lcsm_model       *m   = made(ctx, &cfg, 1);
     assert_refused(m, HEAD "\"d_model\": 16}",
-                   "embedding.weight is F32 [11, 8], want F32 [11, 16]");
+                   "embedding.weight is F32 [11, 8]; expected F32 [11, 16]");
     assert_refused(m, HEAD "\"d_model\": 8, \"tied\": false}", "head.weight is missing");
     assert_refused(m, HEAD "\"d_model\": 8, \"layers\": 1}", "layers");
     assert_refused(m, HEAD "\"d_model\": \"8\"}", "d_model has the wrong type");
-    assert_refused(m, HEAD "\"method\": \"glaa\"}", "the nearest is gla");
+    assert_refused(m, HEAD "\"method\": \"glaa\"}", "did you mean gla?");
     assert_refused(m, "{\"model_type\": \"mamba\"}", "lcsm import");
     assert_refused(m, "{\"model_type\": \"lcsm\"}", "format_version is missing");
-    assert_refused(m, "{\"model_type\": \"lcsm\", \"format_version\": 2}", "want 1");
-    assert_refused(m, "[]", "want an object");
+    assert_refused(m, "{\"model_type\": \"lcsm\", \"format_version\": 2}", "expected 1");
+    assert_refused(m, "[]", "expected an object");
     lcsm_model_free(m);
     lcsm_context_free(ctx);
 }

@@ -146,8 +146,10 @@ TEST(mqar_settings_that_cannot_be_are_refused)
 {
     refused((lcsm_mqar_config){.vocab = 3, .length = 32, .pairs = 2, .power = 0.01}, "vocab is 3");
     refused((lcsm_mqar_config){.vocab = 64, .length = 33, .pairs = 2, .power = 0.01}, "even");
-    refused((lcsm_mqar_config){.vocab = 64, .length = 32, .pairs = 9, .power = 0.01}, "want 1..8");
-    refused((lcsm_mqar_config){.vocab = 64, .length = 32, .pairs = 0, .power = 0.01}, "want 1..8");
+    refused((lcsm_mqar_config){.vocab = 64, .length = 32, .pairs = 9, .power = 0.01},
+            "expected 1 to 8");
+    refused((lcsm_mqar_config){.vocab = 64, .length = 32, .pairs = 0, .power = 0.01},
+            "expected 1 to 8");
     refused((lcsm_mqar_config){.vocab = 8, .length = 32, .pairs = 4, .power = 0.01}, "at most 3");
     refused((lcsm_mqar_config){.vocab = 64, .length = 32, .pairs = 2, .power = 0}, "power is 0");
     refused((lcsm_mqar_config){.vocab = 64, .length = 32, .pairs = 2, .power = NAN}, "power is");

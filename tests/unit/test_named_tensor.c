@@ -151,7 +151,7 @@ TEST(tensor_of_integers_is_no_weight)
     int64_t           data = -1;
     lcsm_named_tensor t    = {.name = "ids", .element = LCSM_ELEMENT_I64, .data = &data};
     assert_int_equal(lcsm_named_tensor_f32(f, &t, &err), LCSM_ERR_FORMAT);
-    assert_string_equal(err.text, "ids is of type I64, want F64, F32, F16 or BF16");
+    assert_string_equal(err.text, "ids has type I64; expected F64, F32, F16 or BF16");
     assert_int_equal(lcsm_named_tensor_f64(d, &t, &err), LCSM_ERR_FORMAT);
     assert_int_equal(lcsm_named_tensor_nonfinite(&t), 0);
 }

@@ -138,5 +138,5 @@ TEST(params_of_integers_are_refused)
     lcsm_error   err;
     assert_int_equal(lcsm_params_create(&p, LCSM_I32, 1, &err), LCSM_ERR_ARGUMENT);
     assert_null(p);
-    assert_string_equal(err.text, "parameters are i32, want f32 or f64");
+    assert_string_equal(err.text, "parameters are i32; expected f32 or f64");
 }

@@ -372,8 +372,8 @@ TEST(report_writes_every_format)
     assert_has(page, "&lt;script&gt;alert(1)&lt;/script&gt;");
     assert_null(strstr(page, "<script>alert"));
     assert_null(strstr(page, "http://www.w3.org/1999")); /* nothing is loaded from elsewhere */
-    assert_has(page, "&#10003; shown</b>two is better");
-    assert_has(page, "&#10007; not shown</b>by far");
+    assert_has(page, "&#10003; confirmed</b>two is better");
+    assert_has(page, "&#10007; not confirmed</b>by far");
     assert_has(page, "<b>not run</b>elsewhere");
     assert_has(page, "<b>not run</b>three too");
     free(page);
@@ -496,7 +496,7 @@ TEST(report_of_many_points_shows_all_of_them)
         (void)snprintf(head, sizeof head, " width %d |", j);
         assert_has(text, head);
     }
-    assert_has(text, "Points 1 to 6 of 18; the next table goes on.");
+    assert_has(text, "Points 1 to 6 of 18; continued in the next table.");
     assert_has(text, "| width 27 | mean | rank |\n");
     free(text);
     temp_folder_remove(&f);
@@ -512,7 +512,7 @@ TEST(report_compares_with_what_the_paper_has)
         {"{\"label\": \"a\", \"test\": 1}, {\"label\": \"b\", \"test\": 3}, {\"label\": \"c\", "
          "\"test\": 2}",
          "| rank | paper, test | paper's rank |\n",
-         "- rank correlation: 0.50 with the paper's on its test set, 3 rows\n"},
+         "- rank correlation: 0.50 with the paper on its test set, 3 rows\n"},
         {"{\"label\": \"a\", \"valid\": 1, \"test\": 2, \"parameters\": 43.78}",
          "| rank | paper | paper, test | paper's rank | paper's parameters, millions |\n",
          "| 43.78 |"},
@@ -578,10 +578,10 @@ TEST(report_of_an_experiment_tells_all_that_is_wrong)
     put_run(&f, "study/runs/r9", "{}", "no\n" EVAL(1, 1, 0) END("steps"));
     char *text = report_on(&f);
     assert_has(text,
-               "> r7 failed: exit 5: so it is\n\n> And 1 more failed; the list of all runs has");
+               "> r7 failed: exit 5: so it is\n\n> And 1 more failed; see the list of all runs.");
     assert_has(text, "> r9: metrics.jsonl has 1 line that could not be read.\n");
     assert_has(text, "| r8 | failed, exit 5: so it is |");
-    assert_has(text, "| r9 | done, steps; lines not read: 1 |");
+    assert_has(text, "| r9 | done, steps; unreadable lines: 1 |");
     free(text);
     temp_folder_remove(&f);
 }
@@ -591,7 +591,7 @@ TEST(report_of_a_cell_without_value_says_what_became_of_its_runs)
 {
     static const struct {
         const char *d, *cell;
-    } cases[]     = {{TRAIN(1, 2), "| one | 3 failed, 1 still to run |"},
+    } cases[]     = {{TRAIN(1, 2), "| one | 3 failed, 1 not run yet |"},
                      {TRAIN(1, 2) END("steps"), "| one | 3 failed, 1 without a result |"},
                      {TRAIN(1, 2) END("not-finite"), "| one | failed |"}};
     temp_folder f = temp_folder_make();
@@ -614,9 +614,9 @@ TEST(report_says_of_a_loss_curve_only_what_was_done_to_it)
         int         lines;
         const char *caption;
     } cases[] = {
-        {50, "Training: width 10. Loss against the tokens that were predicted.\n"},
-        {51, "that were predicted; the first fiftieth is left out.\n"},
-        {200, "that were predicted, as means of pieces; the first fiftieth is left out.\n"},
+        {50, "Training: width 10. Loss against the number of predicted tokens.\n"},
+        {51, "predicted tokens; the first 2 % is omitted.\n"},
+        {200, "predicted tokens, averaged over intervals; the first 2 % is omitted.\n"},
     };
     temp_folder f = temp_folder_make();
     put_points(&f, "", 2);
@@ -720,8 +720,7 @@ TEST(report_ranks_rows_of_several_experiments_together)
     char *page = written(&f, "r.md");
     char *here = strstr(page, "## The tables together, accuracy");
     assert_non_null(here);
-    assert_has(here,
-               "- rows: 3\n- updates of a run: 9\n- rank correlation: 0.50 with the paper's\n");
+    assert_has(here, "- rows: 3\n- steps of a run: 9\n- rank correlation: 0.50 with the paper\n");
     assert_has(here, "| c | Q | 0.875 | 1 | 0.750 | 1 |\n"
                      "| a | P | 0.750 | 2 | 0.250 | 3 |\n"
                      "| b | P | 0.500 | 3 | 0.500 | 2 |\n");
@@ -814,7 +813,7 @@ TEST(report_of_a_folder_without_runs_is_refused)
     lcsm_report_options o         = {.folders = folders, .count = 1};
     lcsm_error          err;
     assert_int_equal(lcsm_report_write(&o, NULL, &err), LCSM_ERR_FORMAT);
-    assert_non_null(strstr(err.text, "is no run"));
+    assert_non_null(strstr(err.text, "neither a run"));
     temp_folder_remove(&f);
 }
 

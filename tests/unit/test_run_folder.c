@@ -28,7 +28,7 @@ TEST(run_is_created_once_with_its_config)
     assert_file(&f, "runs/a/config.json", "{\"layers\": 2}\n");
     assert_true(lcsm_path_exists(temp_path(&f, "runs/a/checkpoints")));
     assert_int_equal(lcsm_run_create(run, "{}", &err), LCSM_ERR_IO);
-    assert_non_null(strstr(err.text, "config.json is there already: resume that run"));
+    assert_non_null(strstr(err.text, "config.json already exists: resume that run"));
     assert_file(&f, "runs/a/config.json", "{\"layers\": 2}\n");
     temp_folder_remove(&f);
 }
@@ -85,7 +85,7 @@ TEST(run_file_outside_the_run_is_refused)
     lcsm_error    err  = {0};
     lcsm_run_file file = {.name = "../x", .bytes = "", .size = 0};
     assert_int_equal(lcsm_run_store(f.path, &file, &err), LCSM_ERR_ARGUMENT);
-    assert_string_equal(err.text, "\"../x\" is no name for a file of a run");
+    assert_string_equal(err.text, "\"../x\" is not a valid file name in a run folder");
     temp_folder_remove(&f);
 }
 
@@ -125,7 +125,7 @@ TEST(run_append_goes_on_behind_a_long_file_and_refuses_one_without_lines)
     memset(text, 'x', LINES * LINE);
     temp_write(&f, "m", text, LINES * LINE);
     assert_int_equal(lcsm_run_append(f.path, "m", "y", &err), LCSM_ERR_FORMAT);
-    assert_non_null(strstr(err.text, "no line in its last 65536 bytes"));
+    assert_non_null(strstr(err.text, "no line end in its last 65536 bytes"));
     for (size_t j = LINE - 1; j < LINES * LINE; j += LINE) text[j] = '\n';
     temp_write(&f, "m", text, LINES * LINE);
     assert_int_equal(lcsm_run_append(f.path, "m", "y", &err), LCSM_OK);

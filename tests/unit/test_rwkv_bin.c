@@ -120,13 +120,13 @@ static void header_with(size_t index, int32_t value, lcsm_status status, const c
 
 TEST(rwkv_bin_header_that_is_wrong_is_refused)
 {
-    header_with(0, 0x12345678, LCSM_ERR_FORMAT, "magic 0x12345678, want 0x67676d66");
-    header_with(1, 99, LCSM_ERR_FORMAT, "version 99, want 100 or 101");
+    header_with(0, 0x12345678, LCSM_ERR_FORMAT, "magic 0x12345678; expected 0x67676d66");
+    header_with(1, 99, LCSM_ERR_FORMAT, "version 99; expected 100 or 101");
     header_with(1, 102, LCSM_ERR_FORMAT, "version 102");
-    header_with(2, 0, LCSM_ERR_FORMAT, "n_vocab is 0, want at least 1");
+    header_with(2, 0, LCSM_ERR_FORMAT, "n_vocab is 0; expected at least 1");
     header_with(3, -5, LCSM_ERR_FORMAT, "n_embed is -5");
     header_with(4, 0, LCSM_ERR_FORMAT, "n_layer is 0");
-    header_with(5, 2, LCSM_ERR_FORMAT, "data type 2, want 0 (F32) or 1 (F16)");
+    header_with(5, 2, LCSM_ERR_FORMAT, "data type 2; expected 0 (F32) or 1 (F16)");
     header_with(5, -1, LCSM_ERR_FORMAT, "data type -1");
 }
 
@@ -140,19 +140,19 @@ static void entry_with(size_t index, int32_t value, const char *words)
 
 TEST(rwkv_bin_tensor_that_is_wrong_is_refused)
 {
-    entry_with(0, 0, "the tensor at byte 24 has 0 axes, want 1..8");
+    entry_with(0, 0, "the tensor at byte 24 has 0 axes; expected 1 to 8");
     entry_with(0, 9, "has 9 axes");
     entry_with(0, -1, "has -1 axes");
-    entry_with(1, 0, "has a key of 0 bytes, want 1..512");
+    entry_with(1, 0, "has a key of 0 bytes; expected 1 to 512");
     entry_with(1, 513, "has a key of 513 bytes");
     entry_with(1, INT32_MIN, "has a key of -2147483648 bytes");
-    entry_with(1, 400, "goes beyond the end");
+    entry_with(1, 400, "extends beyond the end");
     entry_with(2, 1, "has data type 1 in a file of F32");
     entry_with(2, 7, "has data type 7");
-    entry_with(3, 0, "key has an axis of 0, want at least 1");
+    entry_with(3, 0, "key has an axis of 0; expected at least 1");
     entry_with(4, -2, "key has an axis of -2");
-    entry_with(3, INT32_MAX, "goes beyond the end");
-    entry_with(4, 3, "goes beyond the end");
+    entry_with(3, INT32_MAX, "extends beyond the end");
+    entry_with(4, 3, "extends beyond the end");
     entry_with(5, 0x79656Bff, "is not UTF-8 without zeros");
     entry_with(5, 0, "is not UTF-8 without zeros");
 }
@@ -165,7 +165,7 @@ TEST(rwkv_bin_shape_whose_product_overflows_is_refused)
     put_int(&m, 0);
     for (int j = 0; j < 8; j++) put_int(&m, INT32_MAX);
     put(&m, "k", 1);
-    refused(&m, LCSM_ERR_FORMAT, "goes beyond the end");
+    refused(&m, LCSM_ERR_FORMAT, "extends beyond the end");
 }
 
 TEST(rwkv_bin_cut_anywhere_is_refused_but_between_tensors)
@@ -178,7 +178,7 @@ TEST(rwkv_bin_cut_anywhere_is_refused_but_between_tensors)
     size_t whole = m.size;
     for (m.size = 0; m.size < whole; m.size++) {
         if (m.size != 24 && m.size != one) {
-            refused(&m, LCSM_ERR_FORMAT, m.size < 24 ? "want a header" : "beyond the end");
+            refused(&m, LCSM_ERR_FORMAT, m.size < 24 ? "expected a header" : "beyond the end");
             continue;
         }
         assert_int_equal(lcsm_rwkv_bin_parse(&b, "f.bin", m.data, m.size, NULL), LCSM_OK);
@@ -192,7 +192,7 @@ TEST(rwkv_bin_duplicate_keys_are_refused)
     put_tensor(&m, "a", 1, 0);
     put_tensor(&m, "b", 1, 0);
     put_tensor(&m, "a", 2, 0);
-    refused(&m, LCSM_ERR_FORMAT, "two tensors are called a");
+    refused(&m, LCSM_ERR_FORMAT, "two tensors have the name a");
 }
 
 TEST(rwkv_bin_released_tiny_model_is_read_where_it_is)

@@ -190,7 +190,7 @@ TEST(safetensors_s7_numbers_other_than_naturals_below_2_to_the_63_are_refused)
 
 TEST(safetensors_s8_entry_without_exactly_its_three_members_is_refused)
 {
-    refused("{\"a\":1}", 0, "bad tensor entry: a is no object");
+    refused("{\"a\":1}", 0, "bad tensor entry: a is not an object");
     refused("{\"a\":{}}", 0, "lacks a member");
     refused("{\"a\":{\"dtype\":\"F32\",\"shape\":[1]}}", 4, "lacks a member");
     refused("{\"a\":{" F32_AT(0, 4) ",\"x\":1}}", 4, "has an unknown member");
@@ -199,13 +199,13 @@ TEST(safetensors_s8_entry_without_exactly_its_three_members_is_refused)
     refused("{\"a\":{\"dtype\":\"f32\",\"shape\":[1],\"data_offsets\":[0,4]}}", 4, "unknown dtype");
     refused("{\"a\":{\"dtype\":\"\",\"shape\":[1],\"data_offsets\":[0,4]}}", 4, "unknown dtype");
     refused("{\"a\":{\"dtype\":32,\"shape\":[1],\"data_offsets\":[0,4]}}", 4, "unknown dtype");
-    refused("{\"a\":{\"dtype\":\"F32\",\"shape\":1,\"data_offsets\":[0,4]}}", 4, "no array");
-    refused("{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":4}}", 4, "no array");
+    refused("{\"a\":{\"dtype\":\"F32\",\"shape\":1,\"data_offsets\":[0,4]}}", 4, "not an array");
+    refused("{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":4}}", 4, "not an array");
     refused("{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[4]}}", 4,
-            "has not two data_offsets");
+            "does not have two data_offsets");
     refused("{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4,4]}}", 4, "more than 2");
-    refused("{\"__metadata__\":1}", 0, "__metadata__ is no object");
-    refused("{\"__metadata__\":{\"a\":1}}", 0, "\"a\" is no string");
+    refused("{\"__metadata__\":1}", 0, "__metadata__ is not an object");
+    refused("{\"__metadata__\":{\"a\":1}}", 0, "\"a\" is not a string");
     accepted("{\"a\":{\"\\u0064type\":\"\\u004632\",\"shape\":[1],\"data_offsets\":[0,4]}}", 4);
 }
 
@@ -242,14 +242,14 @@ TEST(safetensors_s11_overlaps_and_holes_are_refused)
     refused("{\"a\":{" F32_AT(0, 4) "},\"b\":{" F32_AT(3, 7) "}}", 7,
             "overlap: b begins at byte 3");
     refused("{\"a\":{" F32_AT(0, 4) "},\"b\":{" F32_AT(5, 9) "}}", 9, "hole: b begins at byte 5");
-    refused("{\"a\":{" F32_AT(1, 5) "}}", 5, "hole: a begins at byte 1, want 0");
+    refused("{\"a\":{" F32_AT(1, 5) "}}", 5, "hole: a begins at byte 1; expected 0");
     accepted("{\"a\":{" F32_AT(4, 8) "},\"b\":{" F32_AT(0, 4) "}}", 8);
 }
 
 TEST(safetensors_s12_bytes_behind_the_last_tensor_are_refused)
 {
     refused("{\"a\":{" F32_AT(0, 4) "}}", 5,
-            "incomplete or trailing buffer: tensors end at byte 4, the buffer at 5");
+            "incomplete or trailing buffer: tensors end at byte 4; the buffer ends at 5");
     refused("{}", 1, "incomplete or trailing buffer");
     accepted("{}", 0);
 }
@@ -268,7 +268,7 @@ TEST(safetensors_s13_name_that_is_empty_long_or_has_a_zero_is_refused)
     for (size_t size = 512; size <= 513; size++) {
         (void)snprintf(text, sizeof text, "{\"%.*s\":{" F32_AT(0, 4) "}}", (int)size, name);
         if (size == 512) accepted(text, 4);
-        else refused(text, 4, "limit: a name of 513 bytes, want 1..512");
+        else refused(text, 4, "limit: a name of 513 bytes; expected 1 to 512");
     }
     refused("{\"\":{" F32_AT(0, 4) "}}", 4, "limit: a name of 0 bytes");
     refused("{\"a\\u0000b\":{" F32_AT(0, 4) "}}", 4, "limit: a name with a zero byte");

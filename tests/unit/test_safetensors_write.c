@@ -130,7 +130,7 @@ TEST(safetensors_writer_takes_metadata_over_its_own)
     static const lcsm_safetensors_pair TWICE[] = {{"a", "1"}, {"b", "2"}, {"a", "3"}};
     assert_int_equal(lcsm_safetensors_write(to_text, &text, NULL, 0, TWICE, 3, &err),
                      LCSM_ERR_ARGUMENT);
-    assert_string_equal(err.text, "the metadata have a twice");
+    assert_string_equal(err.text, "the metadata contain a twice");
     assert_int_equal(text.size, 0);
 }
 
@@ -151,21 +151,24 @@ TEST(safetensors_writer_refuses_what_no_reader_would_take)
     name[513]                 = '\0';
     lcsm_named_tensor list[2] = {tensor("a", LCSM_ELEMENT_U8, 1, 1, 0),
                                  tensor("a", LCSM_ELEMENT_F64, 1, 1, 0)};
-    refused(list, 2, "two tensors are called a");
-    refused((lcsm_named_tensor[]){tensor("", LCSM_ELEMENT_U8, 1, 1, 0)}, 1, "cannot be called");
-    refused((lcsm_named_tensor[]){tensor(name, LCSM_ELEMENT_U8, 1, 1, 0)}, 1, "cannot be called");
-    refused((lcsm_named_tensor[]){tensor("\xFF", LCSM_ELEMENT_U8, 1, 1, 0)}, 1, "cannot be called");
+    refused(list, 2, "two tensors have the name a");
+    refused((lcsm_named_tensor[]){tensor("", LCSM_ELEMENT_U8, 1, 1, 0)}, 1,
+            "is not a valid tensor name");
+    refused((lcsm_named_tensor[]){tensor(name, LCSM_ELEMENT_U8, 1, 1, 0)}, 1,
+            "is not a valid tensor name");
+    refused((lcsm_named_tensor[]){tensor("\xFF", LCSM_ELEMENT_U8, 1, 1, 0)}, 1,
+            "is not a valid tensor name");
     refused((lcsm_named_tensor[]){tensor("__metadata__", LCSM_ELEMENT_U8, 1, 1, 0)}, 1,
-            "cannot be called");
+            "is not a valid tensor name");
     refused((lcsm_named_tensor[]){tensor("r", LCSM_ELEMENT_U8, 9, 1, 0)}, 1, "rank 9");
     refused((lcsm_named_tensor[]){tensor("o", LCSM_ELEMENT_U8, 2, SIZE_MAX, 2)}, 1,
-            "which has no size in bytes");
+            "whose size in bytes is not defined");
     refused((lcsm_named_tensor[]){tensor("h", LCSM_ELEMENT_F4, 1, 1, 0)}, 1,
-            "which has no size in bytes");
+            "whose size in bytes is not defined");
     lcsm_named_tensor many[9];
     for (size_t j = 0; j < COUNT(many); j++)
         many[j] = tensor(&name[513 - 1 - j], LCSM_ELEMENT_U8, 1, SIZE_MAX / 8, 0);
-    refused(many, COUNT(many), "too many bytes");
+    refused(many, COUNT(many), "too large");
     refused(NULL, LCSM_SAFETENSORS_TENSORS + 1, "1000001 tensors for one file");
 }
 

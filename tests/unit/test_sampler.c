@@ -160,7 +160,7 @@ TEST(sampler_refuses_what_makes_no_sense)
     lcsm_error    err = {0};
     assert_int_equal(lcsm_sampler_create(&s, 3, &(lcsm_sample_options){.top_p = 2}, &err),
                      LCSM_ERR_ARGUMENT);
-    assert_non_null(strstr(err.text, "top_p is 2, want 0..1"));
+    assert_non_null(strstr(err.text, "top_p is 2; expected 0 to 1"));
     assert_int_equal(lcsm_sampler_create(&s, 3, &(lcsm_sample_options){.temperature = NAN}, &err),
                      LCSM_ERR_ARGUMENT);
     assert_null(s);

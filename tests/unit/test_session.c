@@ -146,7 +146,7 @@ TEST(session_refuses_states_of_others)
     feed(s, 0, 3, NULL);
     assert_int_equal(lcsm_session_save_state(s, temp_path(&f, "state"), NULL), LCSM_OK);
     assert_refused(o, &f, "was saved with another model");
-    assert_refused(one, &f, "want F32 [1,");
+    assert_refused(one, &f, "expected F32 [1,");
     assert_int_equal(lcsm_model_save(m, f.path, NULL), LCSM_OK);
     assert_int_equal(rename(temp_path(&f, "model.safetensors"), temp_path(&f, "state")), 0);
     assert_refused(s, &f, "is not a saved state");
@@ -330,7 +330,7 @@ TEST(session_token_out_of_range_leaves_it_as_it_was)
     feed(a, 0, 3, NULL);
     feed(b, 0, 3, NULL);
     assert_int_equal(lcsm_session_feed(a, bad[0], 2, NULL, &err), LCSM_ERR_ARGUMENT);
-    assert_non_null(strstr(err.text, "token 11 at place 1, want 0..10"));
+    assert_non_null(strstr(err.text, "token 11 at position 1; expected 0 to 10"));
     assert_int_equal(lcsm_session_feed(a, NULL, 0, NULL, &err), LCSM_OK);
     feed(a, 3, 2, NULL);
     feed(b, 3, 2, NULL);

@@ -61,9 +61,9 @@ TEST(settings_that_are_wrong_are_refused_and_change_nothing)
     assert_says(lcsm_model_config_set_number(cfg, "method", 2, &err), LCSM_ERR_CONFIG, &err,
                 "a text");
     assert_says(lcsm_model_config_set_number(cfg, "d_modle", 2, &err), LCSM_ERR_CONFIG, &err,
-                "nearest is d_model");
+                "did you mean d_model?");
     assert_says(lcsm_model_config_get(cfg, "d_modle", text, sizeof text, &err), LCSM_ERR_CONFIG,
-                &err, "nearest is d_model");
+                &err, "did you mean d_model?");
     assert_says(lcsm_model_config_get(cfg, "method", small, sizeof small, &err), LCSM_ERR_ARGUMENT,
                 &err, "method has 3 letters");
     assert_true(lcsm_model_config_number(cfg, "d_model") == 128);
@@ -147,9 +147,9 @@ TEST(settings_in_a_file_come_back)
     assert_true(lcsm_train_config_number(t, "lr") == 1.0 / 3);
     temp_write(&f, "bad.json", "{\"d_modle\": 3}", 14);
     assert_says(lcsm_settings_load(temp_path(&f, "bad.json"), NULL, t, &err), LCSM_ERR_CONFIG, &err,
-                "nearest is d_model");
+                "did you mean d_model?");
     assert_says(lcsm_recipe_load("no-such-recipe", m, t, &err), LCSM_ERR_CONFIG, &err,
-                "there is no recipe");
+                "unknown recipe");
     lcsm_model_config_free(model);
     lcsm_model_config_free(m);
     lcsm_train_config_free(train);

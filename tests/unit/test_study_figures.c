@@ -106,10 +106,10 @@ TEST(figures_of_a_speed_have_panels_too)
     sample              a;
     sample_draw(&a, "speed", "seq_len", "d_model", points, 4);
     assert_int_equal(a.doc.count, 4);
-    check_figure(&a, 1, "n-time-2", "Time a token at width 16",
-                 "Time of a training step for each token, the median of steps, against length, at "
-                 "width 16. A flat line is time in proportion to the length; attention's grows "
-                 "with it.");
+    check_figure(&a, 1, "n-time-2", "Time per token at width 16",
+                 "Time of a training step per token, median over steps, against length, at "
+                 "width 16. A flat line means that the time is proportional to the length; that of "
+                 "attention grows faster.");
     lcsm_doc_free(&a.doc);
 }
 
@@ -129,11 +129,12 @@ TEST(figures_of_half_lives_say_whose_they_are_and_how_they_were_made)
     lcsm_doc_free(&a.doc);
     assert_int_equal(lcsm_study_figures(&a.doc, &a.s, a.means, NULL), LCSM_OK);
     assert_int_equal(a.doc.count, 4);
-    assert_has(a.doc.blocks[2].text, "in each variant's best run at length 32, width 1: after");
+    assert_has(a.doc.blocks[2].text,
+               "in each variant's best run at length 32, width 1: the number");
     check_figure(&a, 3, "n-half-lives-1", "one, length 32, width 1",
-                 "3 memory rows a layer. A row's half-life is the median over its channels; where "
-                 "gates come from the data, a channel's is that of its mean log decay over the "
-                 "text that was inspected.");
+                 "3 memory rows per layer. A row's half-life is the median over its channels; "
+                 "where gates depend on the data, a channel's half-life is that of its mean log "
+                 "decay over the inspected text.");
     lcsm_doc_free(&a.doc);
     lcsm_record_free(&r);
     temp_folder_remove(&f);

@@ -242,6 +242,6 @@ TEST(state_sizes_that_are_odd_or_0_are_refused)
     double     x[8];
     lcsm_error err;
     assert_int_equal(lcsm_s4d_init(LCSM_S4D_LIN, 3, x, &err), LCSM_ERR_ARGUMENT);
-    assert_string_equal(err.text, "the state size is 3, want an even number above 0");
+    assert_string_equal(err.text, "the state size is 3; expected an even number above 0");
     assert_int_equal(lcsm_hippo_dplr(0, x, x, x, &err), LCSM_ERR_ARGUMENT);
 }

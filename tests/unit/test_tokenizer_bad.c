@@ -20,13 +20,13 @@ static const struct {
     {"[]", "object"},
     {"{" PRE "}", "model is missing"},
     {"{" MODEL "}", "pre_tokenizer is missing"},
-    {"{\"pre_tokenizer\": null, " MODEL "}", "want ByteLevel"},
+    {"{\"pre_tokenizer\": null, " MODEL "}", "expected ByteLevel"},
     {"{\"pre_tokenizer\": {\"type\": \"Metaspace\"}, " MODEL "}", "pre_tokenizer.type"},
     {"{\"pre_tokenizer\": {}, " MODEL "}", "pre_tokenizer.type is missing"},
     {"{\"pre_tokenizer\": {\"type\": \"ByteLevel\", \"use_regex\": 1}, " MODEL "}", "use_regex"},
     {"{\"pre_tokenizer\": {\"type\": \"Sequence\", \"pretokenizers\": [{\"type\": \"ByteLevel\"},"
      "{\"type\": \"Digits\"}]}, " MODEL "}",
-     "nothing behind ByteLevel"},
+     "nothing after ByteLevel"},
     {"{\"pre_tokenizer\": {\"type\": \"Sequence\", \"pretokenizers\": [{\"type\": \"Split\","
      "\"pattern\": {\"Regex\": \"(\"}, \"behavior\": \"Isolated\"}]}, " MODEL "}",
      "pattern"},
@@ -116,7 +116,7 @@ static void gpt2_refused(const temp_folder *f, const char *encoder, const char *
 TEST(tokenizer_bad_gpt2_files_are_refused)
 {
     temp_folder f = temp_folder_make();
-    gpt2_refused(&f, "{\"a\": 0, \"b\": 5}", "", "want an integer");
+    gpt2_refused(&f, "{\"a\": 0, \"b\": 5}", "", "expected an integer");
     gpt2_refused(&f, "{\"a\": 0, \"b\": 0}", "", "no other token");
     gpt2_refused(&f, "{\"a\": 0, \"b\": 1}", "#version: 0.2\na b\n", "joint text");
     gpt2_refused(&f, "{\"a\": 0, \"b\": 1}", "#version: 0.2\nab\n", "vocab.bpe:2");

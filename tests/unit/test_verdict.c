@@ -80,6 +80,6 @@ TEST(sizes_of_a_model_that_takes_one_head_only_fail)
 {
     tally t = sizes_of(63, 7);
     assert_int_equal(t.failed, 2);
-    assert_non_null(strstr(t.detail[0], "63 does not split into 2 heads"));
-    assert_non_null(strstr(t.detail[1], "7 does not split into 2 heads"));
+    assert_non_null(strstr(t.detail[0], "63 is not divisible by 2 heads"));
+    assert_non_null(strstr(t.detail[1], "7 is not divisible by 2 heads"));
 }

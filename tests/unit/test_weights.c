@@ -107,7 +107,7 @@ TEST(weights_index_that_names_a_file_elsewhere_is_refused)
     f = temp_folder_make();
     put_shard("m-1", "a");
     refused("{\"weight_map\":{\"a\":\"/etc/passwd\"}}", LCSM_ERR_FORMAT,
-            "weight_map.a is \"/etc/passwd\" (a string), want a file name without a folder");
+            "weight_map.a is \"/etc/passwd\" (a string); expected a file name without a folder");
     refused("{\"weight_map\":{\"a\":\"../m-1\"}}", LCSM_ERR_FORMAT, "without a folder");
     refused("{\"weight_map\":{\"a\":\"sub/m-1\"}}", LCSM_ERR_FORMAT, "without a folder");
     refused("{\"weight_map\":{\"a\":\"sub\\\\m-1\"}}", LCSM_ERR_FORMAT, "without a folder");
@@ -123,7 +123,7 @@ TEST(weights_index_of_a_wrong_form_is_refused)
     refused("{", LCSM_ERR_FORMAT, "index.json:1:2: ");
     refused("[]", LCSM_ERR_FORMAT, "weight_map is missing");
     refused("{\"weight_map\":[]}", LCSM_ERR_FORMAT, "weight_map is an array of 0 items");
-    refused("{\"weight_map\":{\"a\":1}}", LCSM_ERR_FORMAT, "weight_map.a is 1, want a string");
+    refused("{\"weight_map\":{\"a\":1}}", LCSM_ERR_FORMAT, "weight_map.a is 1; expected a string");
     refused("{\"weight_map\":{\"a\":\"m-1\",\"\\u0061\":\"m-1\"}}", LCSM_ERR_FORMAT, "duplicate");
     refused("{\"weight_map\":{\"a\":\"m-1\"},\"metadata\":{\"total_size\":\"4\"}}", LCSM_ERR_FORMAT,
             "metadata.total_size is \"4\" (a string)");

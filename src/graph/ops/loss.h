@@ -50,7 +50,7 @@ static inline lcsm_status loss_shape(lcsm_node *n, const lcsm_tensor *x, const l
         return lcsm_fail(err, LCSM_ERR_ARGUMENT, "targets must be %td numbers, one for each row",
                          x->rows);
     if (!(a->z >= 0 && isfinite(a->z)))
-        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "z is %g, want a number >= 0", a->z);
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "z is %g; expected a number >= 0", a->z);
     n->n_out             = a->details ? 3 : 1;
     n->shape[LOSS_MEAN]  = lcsm_dims(1);
     n->shape[LOSS_ROWS]  = targets->shape;
@@ -68,8 +68,8 @@ static inline bool keep_rows(const lcsm_call *c, const int32_t *targets, ptrdiff
     for (ptrdiff_t r = 0; r < rows; r++) {
         if (targets[r] == a->ignore) continue;
         if (targets[r] < 0 || targets[r] >= classes) {
-            lcsm_call_fail(c, "target %d at position %td, want 0..%td or %d", (int)targets[r], r,
-                           classes - 1, (int)a->ignore);
+            lcsm_call_fail(c, "target %d at position %td; expected 0 to %td or %d", (int)targets[r],
+                           r, classes - 1, (int)a->ignore);
             return false;
         }
         k->row[(*k->count)++] = r;

@@ -11,13 +11,14 @@ static inline lcsm_status maps_shape(lcsm_node *n, int count, lcsm_error *err)
 {
     const lcsm_tensor *x = n->in[MAPS_X];
     R_(lcsm_maps)      m = {.rows = x->rows, .in = x->cols, .n = count};
-    if (x->shape.rank < 1) return lcsm_fail(err, LCSM_ERR_ARGUMENT, "x wants an axis");
+    if (x->shape.rank < 1)
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "x must have at least one axis");
     for (int j = 0; j < count; j++) {
         const lcsm_tensor *w = n->in[MAPS_W + j];
-        if (w->shape.rank != 2) return lcsm_fail(err, LCSM_ERR_ARGUMENT, "w wants two axes");
+        if (w->shape.rank != 2) return lcsm_fail(err, LCSM_ERR_ARGUMENT, "w must have two axes");
         if (x->cols != w->cols)
             return lcsm_fail(err, LCSM_ERR_ARGUMENT,
-                             "the rows of x have %td numbers and those of w %td", x->cols, w->cols);
+                             "the rows of x have %td numbers, those of w %td", x->cols, w->cols);
         m.map[j].out                       = w->rows;
         n->shape[j]                        = x->shape;
         n->shape[j].dim[x->shape.rank - 1] = w->rows;

@@ -5,8 +5,8 @@ static lcsm_status shape(lcsm_node *n, lcsm_error *err)
 {
     const lcsm_activation_attr *a = n->attr;
     if ((unsigned)a->act >= LCSM_ACT_COUNT)
-        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "the activation is %d, want 0..%d", (int)a->act,
-                         LCSM_ACT_COUNT - 1);
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "the activation is %d; expected 0 to %d",
+                         (int)a->act, LCSM_ACT_COUNT - 1);
     if (!isfinite(a->scale)) return lcsm_fail(err, LCSM_ERR_ARGUMENT, "the scale is %g", a->scale);
     n->shape[0] = n->in[0]->shape;
     return LCSM_OK;

@@ -5,7 +5,7 @@ static lcsm_status shape(lcsm_node *n, lcsm_error *err)
 {
     const lcsm_affine_attr *a = n->attr;
     if (!isfinite(a->a) || !isfinite(a->b))
-        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "a is %g and b %g, want finite numbers", a->a,
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "a is %g and b %g; expected finite numbers", a->a,
                          a->b);
     n->shape[0] = n->in[0]->shape;
     return LCSM_OK;

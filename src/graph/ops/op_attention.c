@@ -49,13 +49,15 @@ static lcsm_status check(const lcsm_node *n, lcsm_error *err)
     const lcsm_tensor         *q = n->in[Q], *v = n->in[V], *reset = n->in[RESET];
     if (q->shape.rank < 2 || !lcsm_shape_equal(&q->shape, &n->in[K]->shape) || v->rows != q->rows
         || lcsm_dim_last(&v->shape, 2) != lcsm_dim_last(&q->shape, 2))
-        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "q, k and v want the same axes but the last of v");
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT,
+                         "q, k and v must have the same axes, except the last of v");
     if (a->heads < 1 || q->cols % a->heads != 0 || v->cols % a->heads != 0)
         return lcsm_fail(err, LCSM_ERR_ARGUMENT, "%td heads do not divide the last axis", a->heads);
     if (!(a->scale >= 0 && isfinite(a->scale)))
-        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "the scale is %g, want a number >= 0", a->scale);
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "the scale is %g; expected a number >= 0",
+                         a->scale);
     if (a->cache < 0 || a->cache > INT32_MAX / 2 || q->rows > INT32_MAX / 2)
-        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "a cache of %td steps, want 0..%d", a->cache,
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "a cache of %td steps; expected 0 to %d", a->cache,
                          INT32_MAX / 2);
     if (a->cache > 0 && !a->causal)
         return lcsm_fail(err, LCSM_ERR_ARGUMENT, "only causal attention has a cache");
@@ -198,17 +200,16 @@ static bool has_room(const job *j)
     for (ptrdiff_t b = 0; b < j->B; b++) {
         int64_t past = state_number(j->c, LENGTH, b), start = state_number(j->c, START, b);
         if (start < 0 || start > past || past > a->cache) {
-            lcsm_call_fail(j->c, "steps %lld..%lld are carried, but the cache holds %td",
+            lcsm_call_fail(j->c, "steps %lld to %lld are carried, but the cache holds %td",
                            (long long)start, (long long)past, a->cache);
             return false;
         }
         if (j->c->state_out[KEYS] == NULL || past <= a->cache - j->T) continue;
         ptrdiff_t last = (ptrdiff_t)past + j->T;
-        lcsm_call_fail(
-            j->c,
-            "step %td of a sequence, but the cache holds %td, the model's max_length; want "
-            "fewer tokens, or a model with a larger one",
-            last, a->cache);
+        lcsm_call_fail(j->c,
+                       "step %td of a sequence, but the cache holds %td, the model's max_length; "
+                       "use fewer tokens, or a model with a larger max_length",
+                       last, a->cache);
         j->c->run->error.status = LCSM_ERR_UNSUPPORTED; /* no argument is wrong by itself */
         return false;
     }

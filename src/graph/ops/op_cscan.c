@@ -64,7 +64,7 @@ static lcsm_status shape(lcsm_node *n, lcsm_error *err)
     LCSM_TRY(check_sequences(x, n->in[RESET], err));
     if (x->cols % 2 != 0)
         LCSM_TRY(lcsm_fail(err, LCSM_ERR_ARGUMENT,
-                           "x has %td columns, want real and imaginary halves", x->cols));
+                           "x has %td columns; expected real and imaginary halves", x->cols));
     LCSM_TRY(check_factor(n, LOG, err));
     LCSM_TRY(check_factor(n, PHASE, err));
     job j       = job_of(n);

@@ -195,10 +195,11 @@ static lcsm_status shape(lcsm_node *n, lcsm_error *err)
     real                       *g_re, *g_im;
     pieces                      m = {0};
     if ((unsigned)a->kind >= LCSM_DISCRETISE_COUNT)
-        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "the kind is %d, want 0..%d", (int)a->kind,
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "the kind is %d; expected 0 to %d", (int)a->kind,
                          LCSM_DISCRETISE_COUNT - 1);
     if (a->kind == LCSM_DISCRETISE_SOFTMAX && a->length < 1)
-        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "the length is %td, want at least 1", a->length);
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "the length is %td; expected at least 1",
+                         a->length);
     if (!lcsm_shape_equal(&n->in[RE]->shape, &n->in[IM]->shape) || n->in[RE]->shape.rank < 1
         || n->in[LOG_DT]->shape.rank != 1)
         return lcsm_fail(err, LCSM_ERR_ARGUMENT,

@@ -14,7 +14,7 @@ static lcsm_status shape(lcsm_node *n, lcsm_error *err)
     if (!is_column(den, x) && !lcsm_shape_equal(&den->shape, &x->shape))
         return lcsm_fail(err, LCSM_ERR_ARGUMENT, "den must be as x, or (..., 1)");
     if (!(a->eps >= 0))
-        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "eps is %g, want at least 0", a->eps);
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "eps is %g; expected at least 0", a->eps);
     n->shape[0] = x->shape;
     return LCSM_OK;
 }

@@ -13,8 +13,10 @@ static lcsm_status shape(lcsm_node *n, lcsm_error *err)
     const lcsm_dpfp_attr *a = n->attr;
     const lcsm_tensor    *x = n->in[0];
     ptrdiff_t             cols;
-    if (a->nu < 1) return lcsm_fail(err, LCSM_ERR_ARGUMENT, "nu is %td, want at least 1", a->nu);
-    if (x->shape.rank < 1) return lcsm_fail(err, LCSM_ERR_ARGUMENT, "x wants an axis");
+    if (a->nu < 1)
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "nu is %td; expected at least 1", a->nu);
+    if (x->shape.rank < 1)
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "x must have at least one axis");
     if (__builtin_mul_overflow(2 * a->nu, x->cols, &cols))
         return lcsm_fail(err, LCSM_ERR_ARGUMENT, "2 nu times the last axis of x overflows");
     n->shape[0]                        = x->shape;

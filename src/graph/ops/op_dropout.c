@@ -10,7 +10,7 @@ static lcsm_status shape(lcsm_node *n, lcsm_error *err)
 {
     const lcsm_dropout_attr *a = n->attr;
     if (!(a->rate >= 0 && a->rate < 1))
-        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "the rate is %g, want 0 <= rate < 1", a->rate);
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "the rate is %g; expected 0 <= rate < 1", a->rate);
     n->shape[0] = n->in[0]->shape;
     return LCSM_OK;
 }

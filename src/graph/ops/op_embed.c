@@ -8,7 +8,7 @@ static lcsm_status shape(lcsm_node *n, lcsm_error *err)
     const lcsm_tensor     *tokens = n->in[TOKENS], *table = n->in[TABLE];
     const lcsm_embed_attr *a = n->attr;
     if (table->shape.rank != 2)
-        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "the table wants two axes");
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "the table must have two axes");
     if (tokens->shape.rank + 1 > LCSM_MAX_RANK)
         return lcsm_fail(err, LCSM_ERR_ARGUMENT, "tokens have too many axes");
     if (tokens->ld != tokens->cols)
@@ -41,7 +41,8 @@ static void forward(const lcsm_call *c)
     ptrdiff_t       V      = c->in[TABLE].rows;
     for (ptrdiff_t r = 0; r < y->rows; r++)
         if (tokens[r] < 0 || tokens[r] >= V) {
-            lcsm_call_fail(c, "token %d at position %td, want 0..%td", (int)tokens[r], r, V - 1);
+            lcsm_call_fail(c, "token %d at position %td; expected 0 to %td", (int)tokens[r], r,
+                           V - 1);
             return;
         }
     lcsm_parallel_rows(c->run->pool, y->rows, y->cols, forward_rows, c);

@@ -26,14 +26,14 @@ static lcsm_status check_rest(const lcsm_node *n, const lcsm_eos_plan *p, const 
     const lcsm_tensor *m0 = optional(n, M0), *reset = optional(n, RESET), *read = optional(n, READ);
     char               text[LCSM_SHAPE_TEXT];
     if (m0 != NULL && (!lcsm_shape_equal(&m0->shape, memory) || m0->ld != m0->cols))
-        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "m0 wants %s, packed",
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "m0 must be %s, packed",
                          lcsm_shape_text(text, memory));
     lcsm_shape steps = lcsm_dims(p->B, p->T);
     if (reset != NULL && (!lcsm_shape_equal(&reset->shape, &steps) || reset->ld != reset->cols))
-        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "reset wants %s, packed",
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "reset must be %s, packed",
                          lcsm_shape_text(text, &steps));
     if (read != NULL && (read->shape.rank != 2 || read->ld != read->cols))
-        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "read wants two axes, packed");
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "read must have two axes, packed");
     return LCSM_OK;
 }
 

@@ -7,8 +7,8 @@ static lcsm_status shape(lcsm_node *n, lcsm_error *err)
 {
     const lcsm_glu_attr *a = n->attr;
     if ((unsigned)a->act >= LCSM_ACT_COUNT)
-        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "the activation is %d, want 0..%d", (int)a->act,
-                         LCSM_ACT_COUNT - 1);
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "the activation is %d; expected 0 to %d",
+                         (int)a->act, LCSM_ACT_COUNT - 1);
     if (!lcsm_shape_equal(&n->in[A]->shape, &n->in[B]->shape))
         return lcsm_fail(err, LCSM_ERR_ARGUMENT, "a and b must have the same shape");
     n->shape[0] = n->in[A]->shape;

@@ -40,7 +40,7 @@ static lcsm_status shape(lcsm_node *n, lcsm_error *err)
 {
     const lcsm_tensor *u = n->in[U], *k = n->in[KERNEL];
     pieces             p = {0};
-    if (u->shape.rank < 2) return lcsm_fail(err, LCSM_ERR_ARGUMENT, "u wants axes T and D");
+    if (u->shape.rank < 2) return lcsm_fail(err, LCSM_ERR_ARGUMENT, "u must have the axes T and D");
     if (k->shape.rank != 2 || k->cols != u->cols)
         return lcsm_fail(err, LCSM_ERR_ARGUMENT, "the kernel must be [L, %td]", u->cols);
     n->shape[0] = u->shape;

@@ -21,7 +21,7 @@ static lcsm_status check(const lcsm_node *n, lcsm_error *err)
     if ((unsigned)a->kind >= LCSM_NORM_COUNT)
         return lcsm_fail(err, LCSM_ERR_ARGUMENT, "the kind is %d", (int)a->kind);
     if (!(a->eps >= 0 && isfinite(a->eps)))
-        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "eps is %g, want a number >= 0", a->eps);
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "eps is %g; expected a number >= 0", a->eps);
     if (x->shape.rank < 1 || a->heads < 1 || x->cols % a->heads != 0)
         return lcsm_fail(err, LCSM_ERR_ARGUMENT, "%td heads do not divide the last axis", a->heads);
     for (int j = W; j <= B; j++) {

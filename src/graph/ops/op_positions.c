@@ -9,7 +9,7 @@ static lcsm_status shape(lcsm_node *n, lcsm_error *err)
     const lcsm_positions_attr *a = n->attr;
     const lcsm_tensor         *w = n->in[W], *b = n->in[B];
     if (a->count < 0)
-        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "the count is %td, want at least 0", a->count);
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "the count is %td; expected at least 0", a->count);
     if (w->shape.rank != 1) return lcsm_fail(err, LCSM_ERR_ARGUMENT, "w must have one axis");
     if (b != NULL && (b->shape.rank != 1 || b->cols != w->cols))
         return lcsm_fail(err, LCSM_ERR_ARGUMENT, "b must be [%td]", w->cols);

@@ -13,8 +13,8 @@ static lcsm_status shape(lcsm_node *n, lcsm_error *err)
     const lcsm_tensor *x = n->in[0];
     ptrdiff_t          count;
     if (times_of(n) < 1)
-        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "times is %td, want at least 1", times_of(n));
-    if (x->shape.rank < 2) return lcsm_fail(err, LCSM_ERR_ARGUMENT, "x wants two axes");
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "times is %td; expected at least 1", times_of(n));
+    if (x->shape.rank < 2) return lcsm_fail(err, LCSM_ERR_ARGUMENT, "x must have two axes");
     n->shape[0] = x->shape;
     if (__builtin_mul_overflow(times_of(n), lcsm_dim_last(&x->shape, 2), &count))
         return lcsm_fail(err, LCSM_ERR_ARGUMENT, "times the last axis but one of x overflows");

@@ -55,11 +55,12 @@ static lcsm_status check(const lcsm_node *n, lcsm_error *err)
     const lcsm_tensor      *x = n->in[X], *theta = n->in[THETA];
     if ((unsigned)a->kind >= LCSM_ROTATE_COUNT)
         return lcsm_fail(err, LCSM_ERR_ARGUMENT, "the kind is %d", (int)a->kind);
-    if (x->shape.rank < 2) return lcsm_fail(err, LCSM_ERR_ARGUMENT, "x wants axes T and H K");
+    if (x->shape.rank < 2)
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "x must have the axes T and H K");
     if (a->heads < 1 || x->cols % a->heads != 0)
         return lcsm_fail(err, LCSM_ERR_ARGUMENT, "%td heads do not divide the last axis", a->heads);
     if (a->kind != LCSM_ROTATE_DOUBLE && x->cols / a->heads % 2 != 0)
-        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "a head has %td features, want an even number",
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "a head has %td features; expected an even number",
                          x->cols / a->heads);
     ptrdiff_t J = angles_of_head(n);
     if (theta->shape.rank != 1 || (theta->cols != J && theta->cols != J * a->heads))

@@ -7,7 +7,7 @@ static lcsm_status shape(lcsm_node *n, lcsm_error *err)
     if (!isfinite(a->factor))
         return lcsm_fail(err, LCSM_ERR_ARGUMENT, "the factor is %g", a->factor);
     if (!(a->gamma > 0 && a->gamma <= 1))
-        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "gamma is %g, want more than 0 and at most 1",
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "gamma is %g; expected more than 0 and at most 1",
                          a->gamma);
     n->shape[0] = n->in[0]->shape;
     return LCSM_OK;

@@ -5,7 +5,7 @@ static lcsm_status shape(lcsm_node *n, lcsm_error *err)
 {
     const lcsm_sum_attr *a = n->attr;
     if (a->mean && lcsm_tensor_count(n->in[0]) == 0)
-        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "no numbers have no mean");
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "the mean of no numbers is undefined");
     n->shape[0] = lcsm_dims(1);
     return LCSM_OK;
 }

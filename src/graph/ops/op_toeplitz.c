@@ -38,7 +38,7 @@ static lcsm_status shape(lcsm_node *n, lcsm_error *err)
     pieces                    p = {0};
     job                       j = job_of(n);
     if (!(a->gamma > 0 && a->gamma <= 1))
-        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "gamma is %g, want more than 0 and at most 1",
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "gamma is %g; expected more than 0 and at most 1",
                          a->gamma);
     if (n->in[0]->shape.rank != 2) return lcsm_fail(err, LCSM_ERR_ARGUMENT, "t must be [n, D]");
     n->n_out        = 3;

@@ -35,7 +35,7 @@ static inline lcsm_status measured(const pieces *p, size_t *bytes, lcsm_error *e
 {
     *bytes = p->used;
     if (!p->failed) return LCSM_OK;
-    return lcsm_fail(err, LCSM_ERR_MEMORY, "its working memory has too many bytes to count");
+    return lcsm_fail(err, LCSM_ERR_MEMORY, "its working memory is too large");
 }
 
 /* to = the sum of n partial rows, in their order, or to += ...; nothing if the gradient is not

@@ -70,7 +70,7 @@ static inline lcsm_status check_sequences(const lcsm_tensor *x, const lcsm_tenso
                                           lcsm_error *err)
 {
     sequences s = sequences_of(x);
-    if (x->shape.rank < 2) return lcsm_fail(err, LCSM_ERR_ARGUMENT, "x wants axes T and D");
+    if (x->shape.rank < 2) return lcsm_fail(err, LCSM_ERR_ARGUMENT, "x must have the axes T and D");
     if (reset != NULL && (reset->cols != s.T || reset->rows * s.T != x->rows))
         return lcsm_fail(err, LCSM_ERR_ARGUMENT, "the resets must have the axes of x but the last");
     return LCSM_OK;

@@ -53,7 +53,7 @@ lcsm_status lcsm_eos_create(lcsm_eos **out, const lcsm_context *ctx, const lcsm_
     if ((st = plan_step(&step, ctx->pool, desc, err)) != LCSM_OK) return st;
 
     lcsm_eos *op = malloc(sizeof *op);
-    if (op == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "eos: no room for a plan");
+    if (op == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "eos: not enough memory for a plan");
     *op  = (lcsm_eos){.plan = plan, .step = step, .kernels = ctx->f32};
     *out = op;
     return LCSM_OK;
@@ -109,7 +109,8 @@ size_t lcsm_eos_tape(const lcsm_eos *op)
 static lcsm_status check_buffer(const char *name, const void *p, size_t bytes, lcsm_error *err)
 {
     if (bytes > 0 && p == NULL)
-        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "eos: %s is NULL, want %zu bytes", name, bytes);
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "eos: %s is NULL; expected %zu bytes", name,
+                         bytes);
     if ((uintptr_t)p % LCSM_ALIGN != 0)
         return lcsm_fail(err, LCSM_ERR_ARGUMENT, "eos: %s is not aligned to %zu bytes", name,
                          LCSM_ALIGN);
@@ -137,7 +138,7 @@ static lcsm_status take_states(const lcsm_eos_plan *p, const lcsm_eos_states *x,
                              lcsm_eos_operand_name(j));
     if (x->reset != NULL && !p->resets)
         return lcsm_fail(err, LCSM_ERR_ARGUMENT,
-                         "eos: a reset mask was given; say so in the descriptor: resets = true");
+                         "eos: a reset mask was given; set resets = true in the descriptor");
     if ((x->read != NULL) != (p->reads > 0))
         return lcsm_fail(err, LCSM_ERR_ARGUMENT, "eos: %s",
                          p->reads > 0 ? "the list of reads is NULL"
@@ -181,7 +182,7 @@ static lcsm_status take_grads(const lcsm_eos_plan *p, const lcsm_eos_grads *g,
     for (int j = 0; j < EOS_OPERANDS; j++)
         if (!p->operand[j].present && out->operand[j] != NULL)
             return lcsm_fail(err, LCSM_ERR_ARGUMENT,
-                             "eos: a gradient of %s is asked for, but there is no such operand",
+                             "eos: a gradient of %s was requested, but there is no such operand",
                              lcsm_eos_operand_name(j));
     return LCSM_OK;
 }

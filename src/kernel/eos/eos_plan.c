@@ -78,7 +78,7 @@ static lcsm_status check_sizes(const lcsm_eos_desc *desc, lcsm_error *err)
     size_t n  = sizeof(double) * 4;
     for (size_t j = 0; j < COUNT(sizes); j++) {
         if (sizes[j].value < sizes[j].least)
-            return lcsm_fail(err, LCSM_ERR_ARGUMENT, "eos: %s is %td, want at least %td",
+            return lcsm_fail(err, LCSM_ERR_ARGUMENT, "eos: %s is %td; expected at least %td",
                              sizes[j].name, sizes[j].value, sizes[j].least);
         size_t extent = sizes[j].value > 0 ? (size_t)sizes[j].value : 1;
         if (!lcsm_size_mul(n, extent, &n) || n > PTRDIFF_MAX)
@@ -102,7 +102,7 @@ static lcsm_status check_axes(int j, const lcsm_eos_operand *o, lcsm_error *err)
                          r->name, "the oscillation by magnitude and phase");
     for (size_t a = 0; r->axes[a] != END; a++)
         if (r->axes[a] == o->axes) return LCSM_OK;
-    return lcsm_fail(err, LCSM_ERR_ARGUMENT, "eos: %s has the axes %s%s%s%s, want %s", r->name,
+    return lcsm_fail(err, LCSM_ERR_ARGUMENT, "eos: %s has the axes %s%s%s%s; expected %s", r->name,
                      o->axes & T ? "T " : "", o->axes & K ? "K " : "", o->axes & D ? "D " : "",
                      o->axes & KK ? "KK " : (o->axes == 0 ? "none" : ""), r->want);
 }
@@ -145,7 +145,7 @@ static lcsm_status check_overlap(const lcsm_eos_desc *desc, const char *name,
                 return lcsm_fail(err, LCSM_ERR_ARGUMENT, "eos: the strides of %s overflow", name);
         }
         if (axis[a].stride < need)
-            return lcsm_fail(err, LCSM_ERR_ARGUMENT, "eos: %s of %s is %td, want at least %td",
+            return lcsm_fail(err, LCSM_ERR_ARGUMENT, "eos: %s of %s is %td; expected at least %td",
                              axis[a].name, name, axis[a].stride, need);
     }
     return LCSM_OK;
@@ -162,9 +162,10 @@ static lcsm_status lay_outer(const lcsm_eos_desc *desc, const char *name, const 
     } given[] = {{"stride_h", o->stride_h}, {"stride_t", o->stride_t}, {"stride_b", o->stride_b}};
     for (size_t a = 0; a < COUNT(given); a++)
         if (given[a].stride < 0)
-            return lcsm_fail(err, LCSM_ERR_ARGUMENT,
-                             "eos: %s of %s is %td, want at least 0; reverse turns time around",
-                             given[a].name, name, given[a].stride);
+            return lcsm_fail(
+                err, LCSM_ERR_ARGUMENT,
+                "eos: %s of %s is %td; expected at least 0; use reverse to run backwards in time",
+                given[a].name, name, given[a].stride);
     if (!(o->axes & T) && (o->stride_t != 0 || o->stride_b != 0))
         return lcsm_fail(err, LCSM_ERR_ARGUMENT,
                          "eos: %s is static, but has a stride over steps or sequences", name);
@@ -208,7 +209,7 @@ static bool any_factor(const lcsm_eos_plan *p)
 static lcsm_status check_generated(const lcsm_eos_plan *p, lcsm_error *err)
 {
     if ((unsigned)p->gen > LCSM_GEN_COMPLEMENT)
-        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "eos: gen is %d, want 0..%d", (int)p->gen,
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "eos: gen is %d; expected 0 to %d", (int)p->gen,
                          (int)LCSM_GEN_COMPLEMENT);
     bool both = has(p, EOS_u) && has(p, EOS_w), either = has(p, EOS_u) || has(p, EOS_w);
     if (p->gen == LCSM_GEN_NONE ? either : !both)
@@ -217,7 +218,7 @@ static lcsm_status check_generated(const lcsm_eos_plan *p, lcsm_error *err)
                          p->gen != LCSM_GEN_NONE ? "gen " : "", has(p, EOS_u) ? "u " : "",
                          has(p, EOS_w) ? "w" : "");
     if (p->gen == LCSM_GEN_GATE && !(isfinite(p->tau) && p->tau > 0))
-        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "eos: tau is %g, want a finite number above 0",
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "eos: tau is %g; expected a finite number above 0",
                          p->tau);
     return LCSM_OK;
 }
@@ -229,14 +230,14 @@ static lcsm_status check_together(const lcsm_eos_plan *p, lcsm_error *err)
             return lcsm_fail(err, LCSM_ERR_ARGUMENT, "eos: the operand %s is missing",
                              RULES[j].name);
     if (!isfinite(p->scale))
-        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "eos: scale is %g, want a finite number",
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "eos: scale is %g; expected a finite number",
                          p->scale);
     if (has(p, EOS_dense) && (any_factor(p) || any_phase(p) || has(p, EOS_erase)))
         return lcsm_fail(err, LCSM_ERR_UNSUPPORTED,
-                         "eos: dense is the whole oscillation; leave out the other factors");
+                         "eos: dense is the whole oscillation; omit the other factors");
     if (p->is_complex && (has(p, EOS_dense) || has(p, EOS_erase)))
         return lcsm_fail(err, LCSM_ERR_UNSUPPORTED,
-                         "eos: %s needs a real memory; leave out phases and complex e, s",
+                         "eos: %s needs a real memory; omit phases and complex e, s",
                          has(p, EOS_dense) ? "dense" : "erase");
     return check_generated(p, err);
 }
@@ -251,12 +252,12 @@ static lcsm_status check_reads(lcsm_eos_plan *p, lcsm_error *err)
     if (p->reads == 0) return LCSM_OK;
     if (p->reads < 0 || p->reads > steps || steps > INT32_MAX)
         return lcsm_fail(err, LCSM_ERR_ARGUMENT,
-                         "eos: reads is %td of %td steps, want 0 .. all of at most %d", p->reads,
-                         steps, INT32_MAX);
+                         "eos: reads is %td of %td steps; expected 0 to all steps, at most %d",
+                         p->reads, steps, INT32_MAX);
     if (!lcsm_eos_has(p, EOS_s, T) || p->reverse || p->T > SPAN)
         return lcsm_fail(err, LCSM_ERR_UNSUPPORTED,
-                         "eos: reads want an s by token, time that runs forward and at most %d "
-                         "steps; found %s, %s and %td",
+                         "eos: reads need an s per token, forward time and at most %d steps; found "
+                         "%s, %s and %td",
                          SPAN, lcsm_eos_has(p, EOS_s, T) ? "that" : "a static s",
                          p->reverse ? "backward" : "forward", p->T);
     p->operand[EOS_s].by_read = true;
@@ -309,11 +310,11 @@ static void choose_form(lcsm_eos_plan *p)
         const char   *reason;
     } choices[] = {
         {p->reads > 0 && !serves(p, LCSM_FORM_CHUNKED), LCSM_FORM_RECURRENT,
-         "only some steps are read, and o is no outer product, or complex"},
+         "only some steps are read, and o is not an outer product, or is complex"},
         {p->reads > 0, LCSM_FORM_CHUNKED, "only some steps are read: matrix products over chunks"},
         {has(p, EOS_dense), LCSM_FORM_RECURRENT, "a dense K x K product has no faster form"},
         {serves(p, LCSM_FORM_DELTA), LCSM_FORM_DELTA, "the delta rule, as matrix products"},
-        {has(p, EOS_erase), LCSM_FORM_RECURRENT, "erase with an o that is no outer product"},
+        {has(p, EOS_erase), LCSM_FORM_RECURRENT, "erase with an o that is not an outer product"},
         {p->T <= 4, LCSM_FORM_SCAN, "too few steps for matrix products"},
         {convolution_pays(p), LCSM_FORM_CONVOLUTION, "all states static and K large"},
         {p->K < 8, LCSM_FORM_SCAN, "too few memory rows for matrix products"},
@@ -458,13 +459,14 @@ lcsm_status lcsm_eos_plan_make(lcsm_eos_plan *plan, lcsm_pool *pool, const lcsm_
     if ((st = check_reads(&p, err)) != LCSM_OK) return st;
 
     if (desc->chunk < 0 || desc->tile < 0)
-        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "eos: chunk is %td and tile %td, want at least 0",
-                         desc->chunk, desc->tile);
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT,
+                         "eos: chunk is %td and tile %td; expected at least 0", desc->chunk,
+                         desc->tile);
     choose_form(&p);
     if (desc->form != LCSM_FORM_AUTO) {
         if (!serves(&p, desc->form))
             return lcsm_fail(err, LCSM_ERR_UNSUPPORTED,
-                             "eos: the form %s does not serve these operands, %s does",
+                             "eos: the form %s does not support these operands; %s does",
                              lcsm_eos_form_name(desc->form), lcsm_eos_form_name(p.form));
         p.form   = desc->form;
         p.reason = "asked for";

@@ -83,7 +83,8 @@ lcsm_status lcsm_probe_create(lcsm_probe_bench **out, const lcsm_context *ctx, d
     if (p == NULL || x == NULL) {
         free(p);
         free(x);
-        return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for %zu bytes to measure memory with",
+        return lcsm_fail(err, LCSM_ERR_MEMORY,
+                         "not enough memory for %zu bytes to measure memory with",
                          MEMORY * sizeof *x);
     }
     for (size_t j = 0; j < MEMORY; j++) x[j] = -4 + 8 * (float)(j % 1021) / 1021;
