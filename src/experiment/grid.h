@@ -12,7 +12,8 @@
  * A point of an axis, or a rate, is a number for its key, or an object that sets other keys along
  * with it: {"lr": 0.01, "weight_decay": 0.1}. What a variant and the points set wins over that. lr
  * may stand in a variant too; seed and task are no settings of a grid.
- * "tokenizer" is the vocabulary of a BPE tokenizer that is trained on the data.
+ * A variant {"every": "method", KEY: VALUE, ...} stands for one of each method, with its name as
+ * label. "tokenizer" is the vocabulary of a BPE tokenizer that is trained on the data.
  */
 #ifndef LCSM_EXPERIMENT_GRID_H
 #define LCSM_EXPERIMENT_GRID_H

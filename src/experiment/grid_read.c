@@ -2,12 +2,15 @@
 #include "experiment/grid_read.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/folder.h"
 #include "base/strdist.h"
+#include "eos/code.h"
+#include "eos/method.h"
 #include "experiment/catalogue.h"
 #include "model/config.h"
 #include "report/record.h"
@@ -198,12 +201,51 @@ cleanup:
     return st;
 }
 
+/* A variant of each row of the method table, with the settings of this one. */
+static bool add_methods(json_t *list, size_t at, const json_t *settings)
+{
+    bool ok = true;
+    for (size_t j = 0; j < LCSM_METHOD_COUNT && ok; j++) {
+        if (LCSM_METHODS[j].states == lcsm_code_build) continue; /* by a code, or by keys */
+        json_t *one = json_copy((json_t *)(uintptr_t)settings);
+        ok          = json_object_set_new(one, "label", json_string(LCSM_METHODS[j].name)) == 0
+          && json_object_set_new(one, "method", json_string(LCSM_METHODS[j].name)) == 0;
+        ok = json_array_insert_new(list, at++, one) == 0 && ok;
+    }
+    return ok;
+}
+
+/* {"every": "method", KEY: VALUE, ...} stands for a variant of each method. */
+static lcsm_status expand_methods(const lcsm_json *list, json_t *array, lcsm_error *err)
+{
+    static const char *const words[] = {"method"};
+    lcsm_status              st      = LCSM_OK;
+    for (size_t j = 0; j < lcsm_json_count(list); j++) {
+        lcsm_json item  = lcsm_json_item(list, j), object;
+        lcsm_json every = {0};
+        size_t    which;
+        LCSM_TRY(lcsm_json_get_object(&object, item, err));
+        if (!lcsm_json_has(&object, "every")) continue;
+        every = lcsm_json_need(&object, "every");
+        LCSM_TRY(lcsm_json_get_choice(&which, every, words, COUNT(words), err));
+        json_t *settings = json_incref(json_array_get(array, j));
+        bool    ok = json_array_remove(array, j) == 0 && json_object_del(settings, "every") == 0
+               && add_methods(array, j, settings);
+        json_decref(settings);
+        if (!ok)
+            return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for the variants of an experiment");
+    }
+cleanup:
+    return st;
+}
+
 static lcsm_status read_variants(lcsm_grid *g, lcsm_grid_source *out, const lcsm_json *root,
                                  lcsm_error *err)
 {
     lcsm_status st = LCSM_OK;
     lcsm_json   list, scales = lcsm_json_may(root, "scales");
     LCSM_TRY(lcsm_json_get_array(&list, lcsm_json_need(root, "variants"), 1, 1000, err));
+    LCSM_TRY(expand_methods(&list, json_object_get(g->grid.root, "variants"), err));
     g->variants = calloc(lcsm_json_count(&list), sizeof *g->variants);
     if (g->variants == NULL)
         return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for the variants of %s", g->name);

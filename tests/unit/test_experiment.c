@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/file.h"
+#include "eos/method.h"
 #include "experiment/grid.h"
 #include "experiment/run_plan.h"
 #include "near.h"
@@ -54,6 +55,21 @@ static lcsm_grid open_grid(const char *name, const char *scale)
     lcsm_grid               g;
     assert_int_equal(lcsm_grid_open(&g, &o, NULL), LCSM_OK);
     return g;
+}
+
+TEST(every_method_is_a_variant_for_each_row_of_the_table)
+{
+    lcsm_grid g = open_grid("methods", "tiny");
+    size_t    n = 0;
+    for (size_t j = 0; j < LCSM_METHOD_COUNT; j++) {
+        const char *name = LCSM_METHODS[j].name;
+        if (strcmp(name, "code") == 0 || strcmp(name, "custom") == 0) continue;
+        assert_string_equal(g.variants[n], name);
+        assert_string_equal(g.runs[n].model.method, name);
+        n++;
+    }
+    assert_int_equal(g.variant_count, n + 2); /* and two codes */
+    lcsm_grid_free(&g);
 }
 
 TEST(paper_scale_is_the_grid_of_the_paper)
