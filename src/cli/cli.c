@@ -47,7 +47,7 @@ bool cli_isa(const char *command, const char *name, lcsm_isa *isa)
             *isa = (lcsm_isa)j;
             return true;
         }
-    fprintf(stderr, "lcsm %s: --isa is '%s', want", command, name);
+    fprintf(stderr, "lcsm %s: --isa is '%s'; expected", command, name);
     for (int j = 0; (known = lcsm_isa_name((lcsm_isa)j)) != NULL; j++)
         fprintf(stderr, "%s%s", j == 0 ? " one of " : ", ", known);
     fputc('\n', stderr);

@@ -51,9 +51,9 @@ static void print_layer(size_t j, const json_t *layer)
     if (why != NULL) {
         printf("  no half-lives: %-*s", WIDTH - (int)strlen("  no half-lives: "), why);
     } else {
-        print_number(10, 1, number(layer, "half_life_low"), "for ever");
-        print_number(10, 1, number(layer, "half_life_median"), "for ever");
-        print_number(10, 1, number(layer, "half_life_high"), "for ever");
+        print_number(10, 1, number(layer, "half_life_low"), "no decay");
+        print_number(10, 1, number(layer, "half_life_median"), "no decay");
+        print_number(10, 1, number(layer, "half_life_high"), "no decay");
         print_number(9, 0, number(layer, "forever"), "-");
         print_number(9, 3, number(layer, "gate_low"), "-");
         print_number(7, 3, number(layer, "gate_mean"), "-");

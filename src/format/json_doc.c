@@ -203,7 +203,8 @@ lcsm_status lcsm_json_get_int(int64_t *out, lcsm_json v, int64_t min, int64_t ma
     int64_t value = json_integer_value(v.value);
     if (absent(&v)) return LCSM_OK;
     if (!json_is_integer(v.value) || value < min || value > max)
-        return lcsm_json_fail(&v, err, "an integer from %lld to %lld", (long long)min, (long long)max);
+        return lcsm_json_fail(&v, err, "an integer from %lld to %lld", (long long)min,
+                              (long long)max);
     *out = value;
     return LCSM_OK;
 }

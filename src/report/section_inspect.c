@@ -29,7 +29,7 @@ static void put_layer(lcsm_table *t, const json_t *layer)
     for (size_t c = 0; c < COUNT(COLUMNS); c++) {
         const json_t *v = json_object_get(layer, COLUMNS[c].key);
         if (c == 0 && why != NULL) lcsm_table_cell(t, "none: %s", why);
-        else if (json_is_null(v)) lcsm_table_cell(t, "%s", "for ever");
+        else if (json_is_null(v)) lcsm_table_cell(t, "%s", "no decay");
         else lcsm_table_number(t, COLUMNS[c].digits, lcsm_json_number(layer, COLUMNS[c].key));
     }
 }

@@ -263,7 +263,7 @@ static lcsm_status open_one(reader *r, size_t k, lcsm_error *err)
     lcsm_strbuf      s   = {0};
     lcsm_status      st  = open_paths(&j->texts[k], r, j->paths[k], &why);
     if (k == TEST && r->own_test && st == LCSM_ERR_IO) {
-        lcsm_strbuf_printf(&s, "no test at the end: %s; pass --test to name the text anew",
+        lcsm_strbuf_printf(&s, "no test at the end: %s; pass --test to name the text again",
                            why.text);
         tell(r, &s);
         lcsm_strbuf_free(&s);

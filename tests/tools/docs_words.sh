@@ -45,6 +45,10 @@ BANNED = [
 ]
 
 
+COMMANDS = ["help", "bench", "bench decode", "bench methods", "bench tokenizer", "bench train", "check", "describe", "eval",
+            "experiment", "generate", "import", "inspect", "methods", "report", "train", "tokenizer", "version"]
+
+
 def pages():
     yield from root.glob("*.md")
     yield from (p for p in root.glob("docs/**/*.md"))
@@ -54,6 +58,13 @@ def pages():
 def texts():
     for page in pages():
         yield page.relative_to(root), re.sub(r"```text\n.*?```", "", page.read_text(), flags=re.S)
+    for command in COMMANDS:
+        shown = subprocess.run([program, *command.split(), "--help"], capture_output=True, text=True, check=True)
+        yield f"lcsm {command} --help", shown.stdout
+    for source in sorted(root.glob("src/**/*.[ch]")):
+        code = re.sub(r"/\*.*?\*/", "", source.read_text(), flags=re.S)
+        for literal in re.finditer(r'"(?:[^"\\\n]|\\.)*"(?:\s*"(?:[^"\\\n]|\\.)*")*', code):
+            yield source.relative_to(root), re.sub(r'"\s*"|\\n', "", literal.group())
 
 
 found = 0
