@@ -121,7 +121,7 @@ typedef struct {
     const float *i, *e, *s, *row, *col, *full, *row_phase, *col_phase, *full_phase, *u, *w, *dense,
         *erase;
     const float   *m0;    /* (B, H, K, D) or NULL for zeros */
-    const uint8_t *reset; /* (B, T), or NULL without desc.resets: not 0 starts a new sequence */
+    const int32_t *reset; /* (B, T), or NULL without desc.resets: not 0 starts a new sequence */
     const int32_t *read;  /* (reads) rows b T + t, increasing, or NULL without desc.reads */
 } lcsm_eos_states;
 

@@ -183,8 +183,8 @@ lcsm_status lcsm_eos_problem_make(lcsm_eos_problem *out, const lcsm_eos_case *c,
 
     p.y_size     = (size_t)((p.desc.reads > 0 ? p.desc.reads : n.B * n.T) * n.H * n.D);
     p.m_size     = (size_t)(n.B * n.H * n.K * n.D) * (p.plan.is_complex ? 2 : 1);
-    size_t bytes = (size_t)(n.B * n.T) / sizeof(double) + 1;
-    size_t total = p.y_size + 2 * p.m_size + bytes + (size_t)p.desc.reads;
+    size_t steps = (size_t)(n.B * n.T);
+    size_t total = p.y_size + 2 * p.m_size + steps + (size_t)p.desc.reads;
     for (int j = 0; j < EOS_OPERANDS; j++) total += p.size[j] = operand_size(&p.plan, j);
     double *next = p.block = calloc(total, sizeof(double));
     if (next == NULL)
@@ -197,9 +197,9 @@ lcsm_status lcsm_eos_problem_make(lcsm_eos_problem *out, const lcsm_eos_case *c,
         p.m0    = next;
         p.g_m_T = next + p.m_size;
     }
-    if (set->reset) p.reset = (uint8_t *)(next + 2 * p.m_size);
+    if (set->reset) p.reset = (int32_t *)(void *)(next + 2 * p.m_size);
     if (p.desc.reads > 0) {
-        p.read = (int32_t *)(void *)(next + 2 * p.m_size + bytes);
+        p.read = (int32_t *)(void *)(next + 2 * p.m_size + steps);
         list_reads(n, set, p.read);
     }
     fill_problem(&p, set);

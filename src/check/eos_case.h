@@ -39,7 +39,7 @@ typedef struct {
     double       *operand[EOS_OPERANDS];
     size_t        size[EOS_OPERANDS];
     double       *m0, *g_m_T, *g_y;
-    uint8_t      *reset;
+    int32_t      *reset;
     int32_t      *read; /* (desc.reads) */
     size_t        y_size, m_size;
     void         *block; /* owns all arrays */

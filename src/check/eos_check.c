@@ -261,7 +261,8 @@ static lcsm_status part_of(lcsm_eos_problem *part, const lcsm_eos_case *k,
         memcpy(part->g_y + (size_t)(b * T) * row, whole->g_y + (size_t)(b * p->T + t0) * row,
                (size_t)T * row * sizeof(double));
         if (part->reset != NULL)
-            memcpy(part->reset + b * T, whole->reset + b * p->T + t0, (size_t)T);
+            memcpy(part->reset + b * T, whole->reset + b * p->T + t0,
+                   (size_t)T * sizeof *part->reset);
     }
     return LCSM_OK;
 }

@@ -38,7 +38,7 @@ static lcsm_status spread(lcsm_eos_problem *out, const lcsm_eos_case *c, const l
         for (size_t a = 0; a < out->size[j]; a++)
             out->operand[j][a] = p->operand[j][a % p->size[j]];
     memcpy(out->g_y, p->g_y, p->y_size * sizeof(double));
-    if (p->reset != NULL) memcpy(out->reset, p->reset, (size_t)(n.B * n.T));
+    if (p->reset != NULL) memcpy(out->reset, p->reset, (size_t)(n.B * n.T) * sizeof *p->reset);
     if (p->m0 == NULL) return LCSM_OK;
     memcpy(out->m0, p->m0, p->m_size * sizeof(double));
     memcpy(out->g_m_T, p->g_m_T, p->m_size * sizeof(double));

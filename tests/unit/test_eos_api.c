@@ -203,7 +203,7 @@ TEST(eos_missing_arrays_are_named_and_nothing_is_written)
     assert_non_null(strstr(err.text, "aligned"));
     assert_int_equal(lcsm_eos_forward(op, &x, NULL, NULL, NULL, ws, &err), LCSM_ERR_ARGUMENT);
     assert_int_equal(lcsm_eos_forward(NULL, &x, a.y, NULL, NULL, ws, &err), LCSM_ERR_ARGUMENT);
-    uint8_t reset[12] = {0};
+    int32_t reset[12] = {0};
     x.reset           = reset;
     assert_int_equal(lcsm_eos_forward(op, &x, a.y, NULL, NULL, ws, &err), LCSM_ERR_ARGUMENT);
     assert_non_null(strstr(err.text, "resets = true"));

@@ -42,12 +42,7 @@ static size_t aligned(size_t bytes)
     return (bytes + LCSM_ALIGN - 1) / LCSM_ALIGN * LCSM_ALIGN;
 }
 
-/* Scratch begins with the resets as bytes and, where no gradient of y may come, zeros for it. */
-static size_t reset_bytes(const lcsm_node *n, const lcsm_eos_plan *p)
-{
-    return optional(n, RESET) == NULL ? 0 : aligned((size_t)(p->B * p->T));
-}
-
+/* Scratch of backward begins with zeros for the gradient of y where none may come. */
 static size_t zero_bytes(const lcsm_node *n, const lcsm_eos_plan *p)
 {
     return n->n_out < 2 ? 0 : aligned((size_t)(p->B * p->T * p->H * p->D) * sizeof(real));
@@ -69,10 +64,9 @@ static lcsm_status shape(lcsm_node *n, lcsm_error *err)
     }
     n->shape[1]    = memory;
     n->saved       = R_(lcsm_eos_tape_bytes)(&p);
-    n->fwd_scratch = reset_bytes(n, &p) + R_(lcsm_eos_fwd_bytes)(&p, n->kernels);
-    n->bwd_scratch =
-        reset_bytes(n, &p) + zero_bytes(n, &p) + R_(lcsm_eos_bwd_bytes)(&p, n->kernels);
-    n->own = sizeof p;
+    n->fwd_scratch = R_(lcsm_eos_fwd_bytes)(&p, n->kernels);
+    n->bwd_scratch = zero_bytes(n, &p) + R_(lcsm_eos_bwd_bytes)(&p, n->kernels);
+    n->own         = sizeof p;
     if (!p.operand[EOS_col].present) n->bwd_out = 0;
     if (optional(n, M0) == NULL && !p.reverse) {
         n->n_state  = 1;
@@ -90,15 +84,10 @@ static void prepare(const lcsm_call *c)
 
 static R_(lcsm_eos_arrays) arrays_of(const lcsm_call *c, const lcsm_eos_plan *p)
 {
-    R_(lcsm_eos_arrays) x = {.m0 = c->node->n_state > 0 ? c->state_in[0] : c->in[M0].data};
+    R_(lcsm_eos_arrays) x = {.m0    = c->node->n_state > 0 ? c->state_in[0] : c->in[M0].data,
+                             .reset = c->in[RESET].data};
     for (int j = 0; j < EOS_OPERANDS; j++) x.operand[j] = c->in[j].data;
     if (p->reads > 0) x.read = c->in[READ].data;
-    if (c->in[RESET].data != NULL) {
-        uint8_t *reset = c->scratch;
-        for (ptrdiff_t r = 0; r < p->B * p->T; r++)
-            reset[r] = ((const int32_t *)c->in[RESET].data)[r] != 0;
-        x.reset = reset;
-    }
     return x;
 }
 
@@ -107,10 +96,9 @@ static void forward(const lcsm_call *c)
     const lcsm_eos_plan    *p   = c->own;
     R_(lcsm_eos_arrays)     x   = arrays_of(c, p);
     const R_(lcsm_kernels) *k   = kernels_of(c);
-    void                   *ws  = (char *)c->scratch + reset_bytes(c->node, p);
     real                   *m_T = c->node->n_state > 0 ? c->state_out[0] : NULL;
     real                   *out = c->node->n_out > 1 ? c->out[1].data : NULL;
-    R_(lcsm_eos_fwd)(p, k, &x, c->out[0].data, out != NULL ? out : m_T, c->saved, ws);
+    R_(lcsm_eos_fwd)(p, k, &x, c->out[0].data, out != NULL ? out : m_T, c->saved, c->scratch);
     if (out != NULL && m_T != NULL)
         memcpy(m_T, out, (size_t)(c->out[1].rows * c->out[1].cols) * sizeof(real));
 }
@@ -120,7 +108,7 @@ static void backward(const lcsm_call *c)
     const lcsm_eos_plan     *p   = c->own;
     R_(lcsm_eos_arrays)      x   = arrays_of(c, p);
     R_(lcsm_eos_grad_arrays) g   = {.m0 = c->g_in[M0].data};
-    char                    *ws  = (char *)c->scratch + reset_bytes(c->node, p);
+    char                    *ws  = c->scratch;
     const real              *g_y = c->g_out[0].data;
     for (int j = 0; j < EOS_OPERANDS; j++) {
         g.operand[j] = c->g_in[j].data;

@@ -47,14 +47,11 @@ static inline ptrdiff_t step_of(const lcsm_mat *m, bool reverse)
     return reverse ? -m->ld : m->ld;
 }
 
-/* Resets of sequence b as time runs. One that starts at t ends, in reversed time, before the step
- * t - 1, so the mask is read one later and has nothing for the first step. */
+/* Resets of sequence b as time runs. */
 static inline lcsm_resets resets_of(const sequences *s, const lcsm_mat *m, ptrdiff_t b,
                                     bool reverse)
 {
-    const int32_t *p = m->data;
-    return (lcsm_resets){p == NULL ? NULL : p + b * m->ld + (reverse ? s->T : 0), reverse ? -1 : 1,
-                         !reverse};
+    return lcsm_resets_of(m->data, b * m->ld, s->T, reverse);
 }
 
 /* The step of the last reset of sequence b: nothing before it is carried on. */

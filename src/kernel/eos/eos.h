@@ -33,6 +33,7 @@
  */
 #ifndef LCSM_KERNEL_EOS_H
 #define LCSM_KERNEL_EOS_H
+#include "kernel/reset.h"
 #include "kernel/variant.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -70,16 +71,14 @@ typedef struct {
 #define X(name) R_(lcsm_view) name;
     EOS_VIEW_LIST(X)
 #undef X
-    bool           is_complex;           /* the memory has an imaginary plane */
-    bool           complex_e, complex_s; /* the imaginary part follows the real one in memory */
-    int            gen;
-    real           tau, scale;
-    const uint8_t *reset; /* NULL, or: step t starts with an empty memory if reset[t*reset_t] */
-    ptrdiff_t      reset_t;
-    bool           reset_first; /* whether reset[0] may be read and counts */
-    bool           fresh; /* the memory before the first step is empty: forms need not read it */
-    bool           final; /* nobody reads the memory after the last step: its gradient is zero */
-    bool           first; /* nobody asks for the gradient of the memory before the first step */
+    bool        is_complex;           /* the memory has an imaginary plane */
+    bool        complex_e, complex_s; /* the imaginary part follows the real one in memory */
+    int         gen;
+    real        tau, scale;
+    lcsm_resets resets;
+    bool        fresh; /* the memory before the first step is empty: forms need not read it */
+    bool        final; /* nobody reads the memory after the last step: its gradient is zero */
+    bool        first; /* nobody asks for the gradient of the memory before the first step */
     const int32_t
              *read; /* NULL: y_t for every t. Or the steps that are read, increasing, counted */
     ptrdiff_t reads, read_base; /* from read_base on: s, y and their gradients have so many rows */
@@ -102,11 +101,6 @@ typedef struct {
                 const real *tape, real *ws);
     bool in_step, sets;
 } R_(lcsm_eos_kernels);
-
-static inline bool R_(lcsm_eos_resets)(const R_(lcsm_eos_seq) *x, ptrdiff_t t)
-{
-    return x->reset != NULL && (t > 0 || x->reset_first) && x->reset[t * x->reset_t] != 0;
-}
 
 /* The first of the reads at or after step t. */
 static inline ptrdiff_t R_(lcsm_eos_read_from)(const R_(lcsm_eos_seq) *x, ptrdiff_t t)

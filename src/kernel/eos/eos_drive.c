@@ -166,12 +166,7 @@ static seq problem_at(const call *c, place w)
         x.reads     = w.reads;
         x.read_base = w.b * p->T;
     }
-    if (c->x->reset != NULL) {
-        /* A sequence that starts at t ends, in reversed time, before the step t - 1. */
-        x.reset       = c->x->reset + w.b * p->T + (p->reverse ? p->T : 0);
-        x.reset_t     = p->reverse ? -1 : 1;
-        x.reset_first = !p->reverse;
-    }
+    x.resets = lcsm_resets_of(c->x->reset, w.b * p->T, p->T, p->reverse);
     return x;
 }
 
@@ -195,9 +190,7 @@ static void cut_steps(const call *c, seq *x)
         R_(lcsm_view) *v = view_of(x, j);
         if (v->p != NULL) v->p += c->to.first * v->t;
     }
-    if (x->reset == NULL) return;
-    x->reset += c->to.first * x->reset_t;
-    x->reset_first = true;
+    lcsm_resets_skip(&x->resets, c->to.first);
 }
 
 /* ---- the memory: (B, H, K, D) outside, planes of an item's columns inside ------------------ */
@@ -365,7 +358,7 @@ static void step_item(const call *c, place w, const seq *x, real *ws)
     ptrdiff_t            at  = (w.b * p->H + w.h) * p->K * m_k + w.d0 * (p->is_complex ? 2 : 1);
     const real          *m0  = c->x->m0 == NULL ? NULL : c->x->m0 + at;
     real                *m   = c->m_T + at;
-    if (m0 == NULL || R_(lcsm_eos_resets)(x, 0)) {
+    if (m0 == NULL || lcsm_resets_at(&x->resets, 0)) {
         for (ptrdiff_t k = 0; k < p->K; k++)
             memset(m + k * m_k, 0, (size_t)(w.D * (p->is_complex ? 2 : 1)) * sizeof(real));
         m0 = m;

@@ -15,7 +15,7 @@
 typedef struct {
     const real    *operand[EOS_OPERANDS];
     const real    *m0; /* backward does not read it, only whether it is NULL */
-    const uint8_t *reset;
+    const int32_t *reset;
     const int32_t *read; /* (reads) */
 } R_(lcsm_eos_arrays);
 

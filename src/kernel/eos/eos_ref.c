@@ -154,7 +154,7 @@ static real written(const seq *x, ptrdiff_t t, ptrdiff_t d, const real *w)
 static void step(const seq *x, ptrdiff_t t, const real *m_prev, real *w, real *m)
 {
     ptrdiff_t K = x->K, D = x->D, plane = K * D;
-    if (R_(lcsm_eos_resets)(x, t)) memset(w, 0, R_(lcsm_eos_memory)(x) * sizeof(real));
+    if (lcsm_resets_at(&x->resets, t)) memset(w, 0, R_(lcsm_eos_memory)(x) * sizeof(real));
     else oscillate(x, t, m_prev, w);
     for (ptrdiff_t d = 0; d < D; d++) {
         real v = written(x, t, d, w);
@@ -323,7 +323,7 @@ static void bwd_cell(const seq *x, ptrdiff_t t0, ptrdiff_t t1, const real *g_y, 
 
     for (ptrdiff_t t = t1 - 1; t >= t0; t--) {
         const real *m_prev = m + (size_t)(t - t0) * n;
-        bool        empty  = R_(lcsm_eos_resets)(x, t);
+        bool        empty  = lcsm_resets_at(&x->resets, t);
         if (empty) memset(w, 0, n * sizeof(real));
         else oscillate(x, t, m_prev, w);
         ptrdiff_t row = row_of(x, t);

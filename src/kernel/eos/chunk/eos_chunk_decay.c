@@ -262,10 +262,10 @@ void K_(lcsm_chunk_begin)(lcsm_chunk *c, ptrdiff_t t, ptrdiff_t end)
 {
     const seq *x = c->x;
     ptrdiff_t  n = 1;
-    if (x->reset == NULL) n = end - t;
-    while (t + n < end && !R_(lcsm_eos_resets)(x, t + n)) n++;
+    if (x->resets.p == NULL) n = end - t;
+    while (t + n < end && !lcsm_resets_at(&x->resets, t + n)) n++;
     c->t      = t;
-    c->empty  = R_(lcsm_eos_resets)(x, t);
+    c->empty  = lcsm_resets_at(&x->resets, t);
     c->n      = measure(c, t, n, false);
     c->scaled = c->n == 0;
     if (c->scaled) {

@@ -212,7 +212,7 @@ static void fwd(const seq *x, ptrdiff_t C, real *m, real *y, ptrdiff_t y_t, real
         K_(lcsm_scan_block)(&p, t, K_(lcsm_scan_steps)(x, t, end, p.n_max), &b);
         for (ptrdiff_t d0 = 0; d0 < x->D;) {
             group g = K_(lcsm_scan_group)(&p, d0, b.n);
-            fwd_group(&p, &q, &b, &g, R_(lcsm_eos_resets)(x, t), m, y + t * y_t, y_t);
+            fwd_group(&p, &q, &b, &g, lcsm_resets_at(&x->resets, t), m, y + t * y_t, y_t);
             d0 = g.end;
         }
         t += b.n;

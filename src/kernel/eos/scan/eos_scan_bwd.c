@@ -482,8 +482,8 @@ void K_(lcsm_scan_bwd)(const seq *x, ptrdiff_t C, const real *y, ptrdiff_t y_t, 
     clear_lanes(&k);
     for (ptrdiff_t end = x->T; end > 0;) {
         ptrdiff_t cell = (end - 1) / C * C, t = end - 1;
-        while (t > cell && !R_(lcsm_eos_resets)(x, t)) t--;
-        bool  empty = R_(lcsm_eos_resets)(x, t);
+        while (t > cell && !lcsm_resets_at(&x->resets, t)) t--;
+        bool  empty = lcsm_resets_at(&x->resets, t);
         block b;
         pass  a = {&k, g, empty ? NULL : tape + (size_t)(t / C) * size, g_m};
         K_(lcsm_scan_block)(&k.p, t, end - t, &b);

@@ -261,7 +261,7 @@ void K_(lcsm_scan_ahead)(const scan *p, const block *b, const group *g, bool bac
 ptrdiff_t K_(lcsm_scan_steps)(const seq *x, ptrdiff_t t, ptrdiff_t end, ptrdiff_t n_max)
 {
     ptrdiff_t most = end - t < n_max ? end - t : n_max, n = 1;
-    while (n < most && !R_(lcsm_eos_resets)(x, t + n)) n++;
+    while (n < most && !lcsm_resets_at(&x->resets, t + n)) n++;
     return n;
 }
 
