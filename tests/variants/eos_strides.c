@@ -5,20 +5,20 @@
 
 #include <stdlib.h>
 
-enum { STEPS = 21, ROWS = 6, COLUMNS = 37, OPERANDS = 13, CELL = 8 };
+enum { STEPS = 21, ROWS = 6, COLUMNS = 37, OPERANDS = EOS_OPERANDS, CELL = 8 };
 enum { SK = 2 * STEPS + 1, SD = SK * ROWS + 3, ROOM = SD * (COLUMNS + 1) };
 
 /* The axes of i e s row col full row_phase col_phase full_phase u w dense erase. */
 static const struct {
-    const char *axes[OPERANDS];
-    int         gen;
-    bool        is_complex;
+    const char  *axes[OPERANDS];
+    lcsm_eos_gen gen;
+    bool         is_complex;
 } PROBLEMS[] = {
-    {{"TD", "TK", "TK", "K", 0, 0, 0, 0, 0, "TD", "KD"}, EOS_GEN_EXP, false},
-    {{"TD", "KD", "TK", 0, 0, "TKD", 0, 0, 0, "TK", "D"}, EOS_GEN_GATE, false},
-    {{"TD", "K", "KD", "TK", "TD", 0, 0, 0, 0, "TK", "TD"}, EOS_GEN_COMPLEMENT, false},
-    {{"TD", "TK", "TK", "TK", 0, "KD", "TK", "TD", "TKD", "TKD", "KD"}, EOS_GEN_GATE, true},
-    {{"TD", "KD", "KD", 0, "D", "TKD", "K", "D", "KD", "D", "KD"}, EOS_GEN_EXP, true},
+    {{"TD", "TK", "TK", "K", 0, 0, 0, 0, 0, "TD", "KD"}, LCSM_GEN_EXP, false},
+    {{"TD", "KD", "TK", 0, 0, "TKD", 0, 0, 0, "TK", "D"}, LCSM_GEN_GATE, false},
+    {{"TD", "K", "KD", "TK", "TD", 0, 0, 0, 0, "TK", "TD"}, LCSM_GEN_COMPLEMENT, false},
+    {{"TD", "TK", "TK", "TK", 0, "KD", "TK", "TD", "TKD", "TKD", "KD"}, LCSM_GEN_GATE, true},
+    {{"TD", "KD", "KD", 0, "D", "TKD", "K", "D", "KD", "D", "KD"}, LCSM_GEN_EXP, true},
 };
 
 typedef struct {
@@ -33,7 +33,7 @@ static view *view_at(seq *x, int j)
 {
     view *const all[OPERANDS] = {
 #define X(name) &x->name,
-        EOS_VIEW_LIST(X)
+        LCSM_EOS_OPERAND_LIST(X)
 #undef X
     };
     return all[j];
@@ -43,7 +43,7 @@ static out *out_at(grads *g, int j)
 {
     out *const all[OPERANDS] = {
 #define X(name) &g->name,
-        EOS_VIEW_LIST(X)
+        LCSM_EOS_OPERAND_LIST(X)
 #undef X
     };
     return all[j];

@@ -33,26 +33,15 @@
  */
 #ifndef LCSM_KERNEL_EOS_H
 #define LCSM_KERNEL_EOS_H
+#include "kernel/eos/eos_operands.h"
 #include "kernel/reset.h"
 #include "kernel/variant.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#ifndef LCSM_EOS_GEN_DEFINED
-#define LCSM_EOS_GEN_DEFINED
-/* As lcsm_eos_gen of the public header. */
-enum { EOS_GEN_NONE, EOS_GEN_EXP, EOS_GEN_GATE, EOS_GEN_COMPLEMENT };
-#endif
-
-/* clang-format off */
-#define EOS_VIEW_LIST(X)                                                                           \
-    X(i) X(e) X(s) X(row) X(col) X(full) X(row_phase) X(col_phase) X(full_phase) X(u) X(w)         \
-    X(dense) /* k, d are the row and the column of the K x K matrix */                             \
-    X(erase)
-/* clang-format on */
-
-/* Strides count reals. The element of step t, row k, column d is p[t*v.t + k*v.k + d*v.d]. */
+/* Strides count reals. The element of step t, row k, column d is p[t*v.t + k*v.k + d*v.d]; k
+ * and d of dense are the row and the column of its K x K matrix. */
 typedef struct {
     const real *p;
     ptrdiff_t   t, k, d;
@@ -69,16 +58,16 @@ typedef struct {
     ptrdiff_t T, K, D;
     ptrdiff_t heads, y_head, tape_head;
 #define X(name) R_(lcsm_view) name;
-    EOS_VIEW_LIST(X)
+    LCSM_EOS_OPERAND_LIST(X)
 #undef X
-    bool        is_complex;           /* the memory has an imaginary plane */
-    bool        complex_e, complex_s; /* the imaginary part follows the real one in memory */
-    int         gen;
-    real        tau, scale;
-    lcsm_resets resets;
-    bool        fresh; /* the memory before the first step is empty: forms need not read it */
-    bool        final; /* nobody reads the memory after the last step: its gradient is zero */
-    bool        first; /* nobody asks for the gradient of the memory before the first step */
+    bool         is_complex;           /* the memory has an imaginary plane */
+    bool         complex_e, complex_s; /* the imaginary part follows the real one in memory */
+    lcsm_eos_gen gen;
+    real         tau, scale;
+    lcsm_resets  resets;
+    bool         fresh; /* the memory before the first step is empty: forms need not read it */
+    bool         final; /* nobody reads the memory after the last step: its gradient is zero */
+    bool         first; /* nobody asks for the gradient of the memory before the first step */
     const int32_t
              *read; /* NULL: y_t for every t. Or the steps that are read, increasing, counted */
     ptrdiff_t reads, read_base; /* from read_base on: s, y and their gradients have so many rows */
@@ -86,7 +75,7 @@ typedef struct {
 
 typedef struct {
 #define X(name) R_(lcsm_out) name;
-    EOS_VIEW_LIST(X)
+    LCSM_EOS_OPERAND_LIST(X)
 #undef X
 } R_(lcsm_eos_seq_grads);
 

@@ -109,7 +109,7 @@ static R_(lcsm_view) *view_of(seq *x, int operand)
 {
     R_(lcsm_view) *const views[EOS_OPERANDS] = {
 #define X(name) [EOS_##name] = &x->name,
-        EOS_VIEW_LIST(X)
+        LCSM_EOS_OPERAND_LIST(X)
 #undef X
     };
     return views[operand];
@@ -124,7 +124,7 @@ static seq problem(const lcsm_eos_plan *p, place w)
                    .y_head     = p->D,
                    .tape_head  = lcsm_eos_cells(p) * p->K * p->D * (p->is_complex ? 2 : 1),
                    .is_complex = p->is_complex,
-                   .gen        = (int)p->gen,
+                   .gen        = p->gen,
                    .tau        = (real)p->tau,
                    .scale      = (real)p->scale};
     x.complex_e = p->operand[EOS_e].is_complex;

@@ -1,4 +1,10 @@
-/* kernel/eos/eos_operands.h - the names of the operands, in the order of lcsm_eos_desc. */
+/*
+ * kernel/eos/eos_operands.h - the one list of operands, of the public structs and of the kernels.
+ *
+ * lcsm_eos_desc, lcsm_eos_states and lcsm_eos_grads have their fields in this order; eos_plan.c
+ * does not compile otherwise. A new operand is a line here, a field there, and a row of the rules
+ * in eos_plan.c.
+ */
 #ifndef LCSM_KERNEL_EOS_OPERANDS_H
 #define LCSM_KERNEL_EOS_OPERANDS_H
 #include <lcsm/eos.h>
@@ -18,4 +24,11 @@
     X(dense)                                                                                       \
     X(erase)
 
+/* The operands by number. */
+enum {
+#define X(name) EOS_##name,
+    LCSM_EOS_OPERAND_LIST(X)
+#undef X
+        EOS_OPERANDS
+};
 #endif

@@ -35,6 +35,23 @@ static const rule RULES[EOS_OPERANDS] = {
     [EOS_erase] = {"erase", {T | K, END}, "T K", false},
 };
 
+/* The public structs have exactly these operands, in their order. */
+#define IN_ORDER(type, name, size)                                                                 \
+    _Static_assert(offsetof(type, name) == offsetof(type, i) + EOS_##name * (size),                \
+                   #type " has its operands in another order: " #name)
+#define X(name)                                                                                    \
+    IN_ORDER(lcsm_eos_desc, name, sizeof(lcsm_eos_operand));                                       \
+    IN_ORDER(lcsm_eos_states, name, sizeof(float *));                                              \
+    IN_ORDER(lcsm_eos_grads, name, sizeof(float *));
+LCSM_EOS_OPERAND_LIST(X)
+#undef X
+#define NO_MORE(type, next, size)                                                                  \
+    _Static_assert(offsetof(type, next) == offsetof(type, i) + EOS_OPERANDS * (size),              \
+                   #type " has an operand that is not in the list")
+NO_MORE(lcsm_eos_desc, gen, sizeof(lcsm_eos_operand));
+NO_MORE(lcsm_eos_states, m0, sizeof(float *));
+NO_MORE(lcsm_eos_grads, m0, sizeof(float *));
+
 const char *lcsm_eos_operand_name(int operand)
 {
     return RULES[operand].name;

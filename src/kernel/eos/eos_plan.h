@@ -10,14 +10,6 @@
 #include "base/thread.h"
 #include "kernel/eos/eos_operands.h"
 
-/* The operands by number, in the order of LCSM_EOS_OPERAND_LIST. */
-enum {
-#define X(name) EOS_##name,
-    LCSM_EOS_OPERAND_LIST(X)
-#undef X
-        EOS_OPERANDS
-};
-
 typedef struct {
     bool      present, is_complex;
     unsigned  axes;

@@ -83,8 +83,8 @@ static real log_size(const seq *x, ptrdiff_t t, ptrdiff_t k, ptrdiff_t d)
 {
     real a = at(&x->row, t, k, d) + at(&x->col, t, k, d) + at(&x->full, t, k, d);
     real z = at(&x->u, t, k, d) * at(&x->w, t, k, d);
-    if (x->gen == EOS_GEN_EXP) return a + z;
-    if (x->gen == EOS_GEN_GATE) return a + log_sigmoid(z) / x->tau;
+    if (x->gen == LCSM_GEN_EXP) return a + z;
+    if (x->gen == LCSM_GEN_GATE) return a + log_sigmoid(z) / x->tau;
     return a;
 }
 
@@ -101,7 +101,7 @@ static cplx factors(const seq *x, ptrdiff_t t, ptrdiff_t k, ptrdiff_t d)
 /* What a complement takes from 1. */
 static real taken(const seq *x, ptrdiff_t t, ptrdiff_t k, ptrdiff_t d)
 {
-    return x->gen == EOS_GEN_COMPLEMENT ? at(&x->u, t, k, d) * at(&x->w, t, k, d) : 0;
+    return x->gen == LCSM_GEN_COMPLEMENT ? at(&x->u, t, k, d) * at(&x->w, t, k, d) : 0;
 }
 
 /* o m for a real memory. An o near 1 may multiply for thousands of steps, and where it is static
@@ -212,9 +212,9 @@ static void fwd(const seq *x, ptrdiff_t C, real *m, real *y, ptrdiff_t y_t, real
 static real generated_grad(const seq *x, real z, real g_log, real g_o)
 {
     switch (x->gen) {
-    case EOS_GEN_EXP: return g_log;
-    case EOS_GEN_GATE: return g_log * sigmoid(-z) / x->tau;
-    case EOS_GEN_COMPLEMENT: return -g_o;
+    case LCSM_GEN_EXP: return g_log;
+    case LCSM_GEN_GATE: return g_log * sigmoid(-z) / x->tau;
+    case LCSM_GEN_COMPLEMENT: return -g_o;
     default: return 0;
     }
 }
@@ -232,7 +232,7 @@ static cplx oscillation_bwd(const seq *x, const grads *g, ptrdiff_t t, ptrdiff_t
     add(&g->row_phase, t, k, d, c.im * r);
     add(&g->col_phase, t, k, d, c.im * r);
     add(&g->full_phase, t, k, d, c.im * r);
-    if (x->gen != EOS_GEN_NONE) {
+    if (x->gen != LCSM_GEN_NONE) {
         real u = at(&x->u, t, k, d), w = at(&x->w, t, k, d);
         real g_z = generated_grad(x, u * w, c.re * r, c.re);
         add(&g->u, t, k, d, g_z * w);

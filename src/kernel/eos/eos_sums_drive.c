@@ -10,7 +10,7 @@ static R_(lcsm_out) *out_of(seq_grads *g, int operand)
 {
     R_(lcsm_out) *const outs[EOS_OPERANDS] = {
 #define X(name) [EOS_##name] = &g->name,
-        EOS_VIEW_LIST(X)
+        LCSM_EOS_OPERAND_LIST(X)
 #undef X
     };
     return outs[operand];

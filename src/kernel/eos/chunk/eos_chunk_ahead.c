@@ -12,9 +12,6 @@ typedef R_(lcsm_view)          view;
 typedef R_(lcsm_eos_seq)       seq;
 typedef R_(lcsm_eos_seq_grads) grads;
 
-/* X(operand): those of a chunked form. Where only some steps are read, s and y are few. */
-#define OPERANDS(X) X(i) X(e) X(s) X(row) X(row_phase) X(col) X(erase)
-
 void K_(lcsm_chunk_ahead_rows)(lcsm_ahead *a, const real *p, ptrdiff_t t, ptrdiff_t n)
 {
     if (p == NULL || t == 0 || a->views == TILE_AHEAD_VIEWS) return;
@@ -34,17 +31,18 @@ void K_(lcsm_chunk_ahead)(const lcsm_chunk *c, const seq *x, const grads *g, ptr
     a->rows          = t + steps * (h + 1) / x->heads;
     a->next = a->end = NULL;
     a->each          = 0;
+    /* Where only some steps are read, s and y are few. */
 #define WIDTH(v) (1 + (c->K - 1) * (v).k + (c->D - 1) * (v).d)
 #define X(name)                                                                                    \
     if (x->name.p != NULL && !(x->read != NULL && &x->name == &x->s)) K_(lcsm_chunk_ahead_rows)    \
     (a, x->name.p, x->name.t, WIDTH(x->name) + (x[last].name.p - x->name.p));
-    OPERANDS(X)
+    LCSM_EOS_OPERAND_LIST(X)
 #undef X
     if (g == NULL) return;
 #define X(name)                                                                                    \
     if (g->name.p != NULL && !(x->read != NULL && &g->name == &g->s)) K_(lcsm_chunk_ahead_rows)    \
     (a, g->name.p, g->name.t, WIDTH(g->name) + (g[last].name.p - g->name.p));
-    OPERANDS(X)
+    LCSM_EOS_OPERAND_LIST(X)
 #undef X
 #undef WIDTH
 }

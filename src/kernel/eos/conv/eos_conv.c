@@ -263,7 +263,7 @@ static void give_z(const powers *w, const grads *g, ptrdiff_t k, ptrdiff_t d, pa
 {
     const seq *x = w->p.x;
     vec        u = view_load(x, &x->u, 0, k, d), v = view_load(x, &x->w, 0, k, d), g_z;
-    if (x->gen == EOS_GEN_COMPLEMENT)
+    if (x->gen == LCSM_GEN_COMPLEMENT)
         g_z = -pair_mul(pair_conj(K_(lcsm_power_other)(w, k, d)), g_o).re;
     else g_z = g_log * K_(lcsm_scan_slope)(x, u * v);
     out_add(x, &g->u, 0, k, d, g_z * v);
@@ -285,7 +285,7 @@ static void give_all(const work *job, const grads *g)
             out_add(x, mags[f], 0, k, d, turned.re);
             out_add(x, phases[f], 0, k, d, turned.im);
         }
-        if (x->gen != EOS_GEN_NONE) give_z(w, g, k, d, g_o, turned.re);
+        if (x->gen != LCSM_GEN_NONE) give_z(w, g, k, d, g_o, turned.re);
     }
     for (ptrdiff_t t = 0; t < w->T; t++)
         for (ptrdiff_t d = 0; d < w->Dv; d += VW)

@@ -45,8 +45,8 @@ static void add_generated(const powers *w, ptrdiff_t k, ptrdiff_t d, double *to)
     vec        u = view_load(x, &x->u, 0, k, d), v = view_load(x, &x->w, 0, k, d);
     for (int j = 0; j < VW; j++) {
         double z = (double)u[j] * (double)v[j];
-        if (x->gen == EOS_GEN_EXP) to[j] += z;
-        else if (x->gen == EOS_GEN_COMPLEMENT) to[j] += log1p(-z);
+        if (x->gen == LCSM_GEN_EXP) to[j] += z;
+        else if (x->gen == LCSM_GEN_COMPLEMENT) to[j] += log1p(-z);
         else to[j] += (fmin(z, 0) - log1p(exp(-fabs(z)))) / (double)x->tau;
     }
 }
@@ -63,7 +63,7 @@ void K_(lcsm_powers_fill)(const powers *w)
             add_views(w, (sources){{&x->row, &x->col, &x->full}}, k, d, w->log + at);
             add_views(w, (sources){{&x->row_phase, &x->col_phase, &x->full_phase}}, k, d,
                       w->phase + at);
-            if (x->gen != EOS_GEN_NONE && k < x->K) add_generated(w, k, d, w->log + at);
+            if (x->gen != LCSM_GEN_NONE && k < x->K) add_generated(w, k, d, w->log + at);
             pair_store(w->o, at, K_(lcsm_power)(w, k, d, 1));
         }
 }

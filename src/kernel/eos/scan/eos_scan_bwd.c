@@ -286,8 +286,8 @@ static void plan(work *k, const seq *x, ptrdiff_t C, real *ws, size_t *used)
     const scan *p    = &k->p;
     size_t      tile = (size_t)(p->R * p->NV * VW), planes = (size_t)p->planes, steps = (size_t)n;
     size_t      line = steps * SCAN_COLUMNS, lane = steps * (size_t)(p->R * VW);
-    bool        complement = p->z != Z_NONE && x->gen == EOS_GEN_COMPLEMENT;
-    bool        gate       = p->z > Z_STILL && x->gen == EOS_GEN_GATE;
+    bool        complement = p->z != Z_NONE && x->gen == LCSM_GEN_COMPLEMENT;
+    bool        gate       = p->z > Z_STILL && x->gen == LCSM_GEN_GATE;
     bool        cols       = p->z == Z_BC || p->z == Z_AB;
 
     k->m  = carve(&c, (steps + 1) * planes * tile);

@@ -215,8 +215,8 @@ static void chain_z(const unit *u, track g, const grads *all, real *lane)
 static track gradient_of_z(const unit *u, track g, real *dz)
 {
     ptrdiff_t size = u->p->R * u->cut.W;
-    if (u->p->x->gen == EOS_GEN_EXP) return g;
-    if (u->p->x->gen == EOS_GEN_GATE)
+    if (u->p->x->gen == LCSM_GEN_EXP) return g;
+    if (u->p->x->gen == LCSM_GEN_GATE)
         for (ptrdiff_t t = 0; t < u->at->n; t++)
             for (ptrdiff_t j = 0; j < size; j += VW) {
                 real *q = dz + t * size + j;

@@ -27,7 +27,7 @@ VEC_INLINE vec gate_slope(vec z, vec a, real inv_tau)
 
 vec K_(lcsm_scan_slope)(const seq *x, vec z)
 {
-    return x->gen == EOS_GEN_GATE ? gate_slope(z, vexp(-vabs(z)), 1 / x->tau) : vset1(1);
+    return x->gen == LCSM_GEN_GATE ? gate_slope(z, vexp(-vabs(z)), 1 / x->tau) : vset1(1);
 }
 
 /* What a pass does with z and with the number that the buffer holds. */
@@ -121,9 +121,9 @@ static void generated(const unit *u, real *dz)
 {
     const scan *p = u->p;
     if (p->z == Z_ANY) any_z(u, p->z_any);
-    if (p->x->gen == EOS_GEN_EXP) {
+    if (p->x->gen == LCSM_GEN_EXP) {
         PASS_OF[EXP][p->z](u, p->z_any, dz);
-    } else if (p->x->gen == EOS_GEN_COMPLEMENT) {
+    } else if (p->x->gen == LCSM_GEN_COMPLEMENT) {
         PASS_OF[COMPLEMENT][p->z](u, p->z_any, dz);
     } else {
         PASS_OF[GATE_EXP][p->z](u, p->z_any, dz);

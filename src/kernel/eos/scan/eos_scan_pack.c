@@ -17,12 +17,12 @@ static void plan_z(scan *p)
 {
     const view *u = &p->x->u, *w = &p->x->w;
     p->z        = Z_NONE;
-    p->z_factor = p->x->gen == EOS_GEN_COMPLEMENT ? 1 : (real)1.4426950408889634;
-    if (p->x->gen == EOS_GEN_NONE) return;
+    p->z_factor = p->x->gen == LCSM_GEN_COMPLEMENT ? 1 : (real)1.4426950408889634;
+    if (p->x->gen == LCSM_GEN_NONE) return;
     bool        both = is_still(u) && is_still(w), one = is_still(u) != is_still(w);
     const view *still = is_still(u) ? u : w, *token = is_still(u) ? w : u;
     p->z = Z_ANY;
-    if (both && p->x->gen != EOS_GEN_COMPLEMENT) p->z = Z_STILL;
+    if (both && p->x->gen != LCSM_GEN_COMPLEMENT) p->z = Z_STILL;
     else if (one && has_row_axis_only(token)) p->z = Z_AC, p->a = token, p->c = still;
     else if (one && has_col_axis_only(token)) p->z = Z_BC, p->b = token, p->c = still;
     else if (both || one) return;
@@ -45,7 +45,7 @@ static void plan_factors(scan *p)
 static bool is_fused(const scan *p)
 {
     const seq *x = p->x;
-    return x->gen == EOS_GEN_EXP && p->z == Z_BC && p->planes == 1 && p->R > 1 && !p->e_matrix
+    return x->gen == LCSM_GEN_EXP && p->z == Z_BC && p->planes == 1 && p->R > 1 && !p->e_matrix
         && !p->s_matrix && !p->still_factor && x->row.p == NULL && x->col.p == NULL
         && x->full.p == NULL;
 }

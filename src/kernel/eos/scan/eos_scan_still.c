@@ -73,7 +73,7 @@ static void log_still(const scan *p, ptrdiff_t k, ptrdiff_t d, vec *log, vec *ph
            + load_still(p, &x->full_phase, k, d);
     if (p->z != Z_STILL) return;
     vec z = view_load(x, &x->u, 0, k, d) * view_load(x, &x->w, 0, k, d);
-    *log += x->gen == EOS_GEN_EXP ? z : vlog_sigmoid(z) / x->tau;
+    *log += x->gen == LCSM_GEN_EXP ? z : vlog_sigmoid(z) / x->tau;
 }
 
 #if LCSM_REAL_IS_DOUBLE
