@@ -13,6 +13,12 @@ VEC_INLINE pair pair_mul(pair a, pair b)
     return (pair){a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
 }
 
+/* conj(a) b */
+VEC_INLINE pair pair_conj_mul(pair a, pair b)
+{
+    return (pair){a.re * b.re + a.im * b.im, a.re * b.im - a.im * b.re};
+}
+
 VEC_INLINE pair pair_add(pair a, pair b)
 {
     return (pair){a.re + b.re, a.im + b.im};

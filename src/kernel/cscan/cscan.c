@@ -1,36 +1,23 @@
 /* cscan.c - vectors of channels; what does not depend on the step is computed before. */
 #include "kernel/cscan/cscan.h"
 #include "kernel/vecmath.h"
+#include "kernel/vecpair.h"
 
 typedef R_(lcsm_cscan)       cscan;
 typedef R_(lcsm_cscan_grads) grads;
 typedef R_(lcsm_cscan_array) array;
 
-typedef struct {
-    vec re, im;
-} cplx;
-
-VEC_INLINE cplx at(const array *a, ptrdiff_t t, ptrdiff_t d, ptrdiff_t n)
+VEC_INLINE pair at(const array *a, ptrdiff_t t, ptrdiff_t d, ptrdiff_t n)
 {
     const real *p = a->p + t * a->t + d;
-    return (cplx){vload_m(p, n), vload_m(p + a->im, n)};
+    return (pair){vload_m(p, n), vload_m(p + a->im, n)};
 }
 
-VEC_INLINE void put(const array *a, ptrdiff_t t, ptrdiff_t d, cplx v, ptrdiff_t n, bool add)
+VEC_INLINE void put(const array *a, ptrdiff_t t, ptrdiff_t d, pair v, ptrdiff_t n, bool add)
 {
     real *p = a->p + t * a->t + d;
     vput_m(p, v.re, n, add);
     vput_m(p + a->im, v.im, n, add);
-}
-
-VEC_INLINE cplx mul(cplx a, cplx b)
-{
-    return (cplx){a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
-}
-
-VEC_INLINE cplx conj_mul(cplx a, cplx b)
-{
-    return (cplx){a.re * b.re + a.im * b.im, a.re * b.im - a.im * b.re};
 }
 
 /* The magnitudes, cosines and sines of static factors: three rows of D. */
@@ -47,7 +34,7 @@ static void prepare(const cscan *x, real *fixed)
     }
 }
 
-VEC_INLINE cplx oscillation(const cscan *x, const real *fixed, ptrdiff_t t, ptrdiff_t d,
+VEC_INLINE pair oscillation(const cscan *x, const real *fixed, ptrdiff_t t, ptrdiff_t d,
                             ptrdiff_t n)
 {
     vec mag, c, s;
@@ -59,7 +46,7 @@ VEC_INLINE cplx oscillation(const cscan *x, const real *fixed, ptrdiff_t t, ptrd
     } else {
         vsincos(vload_m(x->phase.p + t * x->phase.t + d, n), &s, &c);
     }
-    return (cplx){mag * c, mag * s};
+    return (pair){mag * c, mag * s};
 }
 
 static void clear(real *p, ptrdiff_t n)
@@ -75,8 +62,8 @@ static void forward(const cscan *x, real *m, array h, real *ws)
         if (lcsm_resets_at(&x->resets, t)) clear(m, 2 * x->D);
         for (ptrdiff_t d = 0; d < x->D; d += VW) {
             ptrdiff_t n = x->D - d;
-            cplx      s = mul(oscillation(x, ws, t, d, n), at(&memory, 0, d, n));
-            cplx      i = at(&x->x, t, d, n);
+            pair      s = pair_mul(oscillation(x, ws, t, d, n), at(&memory, 0, d, n));
+            pair      i = at(&x->x, t, d, n);
             s.re += i.re;
             s.im += i.im;
             put(&memory, 0, d, s, n, false);
@@ -90,15 +77,15 @@ static void backward_step(const cscan *x, const array *before, ptrdiff_t b, cons
 {
     for (ptrdiff_t d = 0; d < x->D; d += VW) {
         ptrdiff_t n = x->D - d;
-        cplx      o = oscillation(x, fixed, t, d, n), g_h = at(&g->g_h, t, d, n);
-        cplx      v = at(G, 0, d, n);
+        pair      o = oscillation(x, fixed, t, d, n), g_h = at(&g->g_h, t, d, n);
+        pair      v = at(G, 0, d, n);
         v.re += g_h.re;
         v.im += g_h.im;
-        cplx c = conj_mul(mul(o, at(before, b, d, n)), v);
+        pair c = pair_conj_mul(pair_mul(o, at(before, b, d, n)), v);
         if (g->g_x.p != NULL) put(&g->g_x, t, d, v, n, g->add);
         if (g->g_log.p != NULL) vput_m(g->g_log.p + t * g->g_log.t + d, c.re, n, true);
         if (g->g_phase.p != NULL) vput_m(g->g_phase.p + t * g->g_phase.t + d, c.im, n, true);
-        put(G, 0, d, conj_mul(o, v), n, false);
+        put(G, 0, d, pair_conj_mul(o, v), n, false);
     }
 }
 
@@ -107,8 +94,8 @@ static void backward_start(const cscan *x, const grads *g, const array *G, ptrdi
 {
     for (ptrdiff_t d = 0; d < x->D && g->g_x.p != NULL; d += VW) {
         ptrdiff_t n = x->D - d;
-        cplx      v = at(G, 0, d, n), g_h = at(&g->g_h, t, d, n);
-        put(&g->g_x, t, d, (cplx){v.re + g_h.re, v.im + g_h.im}, n, g->add);
+        pair      v = at(G, 0, d, n), g_h = at(&g->g_h, t, d, n);
+        put(&g->g_x, t, d, (pair){v.re + g_h.re, v.im + g_h.im}, n, g->add);
     }
     clear(G->p, 2 * x->D);
 }

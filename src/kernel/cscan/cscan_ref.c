@@ -1,23 +1,10 @@
 /* cscan_ref.c - the definition: one channel after the other. */
+#include "kernel/complex.h"
 #include "kernel/cscan/cscan.h"
 
 typedef R_(lcsm_cscan)       cscan;
 typedef R_(lcsm_cscan_grads) grads;
 typedef R_(lcsm_cscan_array) array;
-
-typedef struct {
-    real re, im;
-} cplx;
-
-static cplx mul(cplx a, cplx b)
-{
-    return (cplx){a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
-}
-
-static cplx conj_mul(cplx a, cplx b)
-{
-    return mul((cplx){a.re, -a.im}, b);
-}
 
 static cplx at(const array *a, ptrdiff_t t, ptrdiff_t d)
 {
@@ -39,7 +26,7 @@ static void forward(const cscan *x, real *m, array h, real *ws)
         for (ptrdiff_t t = 0; t < x->T; t++) {
             cplx in = at(&x->x, t, d);
             if (lcsm_resets_at(&x->resets, t)) s = (cplx){0, 0};
-            s = mul(oscillation(x, t, d), s);
+            s = cplx_mul(oscillation(x, t, d), s);
             s = (cplx){s.re + in.re, s.im + in.im};
 
             real *out = h.p + t * h.t + d;
@@ -62,7 +49,7 @@ static void backward(const cscan *x, real *m, const grads *g, real *ws)
             cplx o = oscillation(x, t, d), g_h = at(&g->g_h, t, d);
             if (empty) o = (cplx){0, 0};
             G      = (cplx){G.re + g_h.re, G.im + g_h.im};
-            cplx c = conj_mul(mul(o, before), G);
+            cplx c = cplx_conj_mul(cplx_mul(o, before), G);
             if (g->g_x.p != NULL) {
                 real *to      = g->g_x.p + t * g->g_x.t + d;
                 to[0]         = G.re + (g->add ? to[0] : 0);
@@ -70,7 +57,7 @@ static void backward(const cscan *x, real *m, const grads *g, real *ws)
             }
             if (g->g_log.p != NULL) g->g_log.p[t * g->g_log.t + d] += c.re;
             if (g->g_phase.p != NULL) g->g_phase.p[t * g->g_phase.t + d] += c.im;
-            G = conj_mul(o, G);
+            G = cplx_conj_mul(o, G);
         }
     }
 }

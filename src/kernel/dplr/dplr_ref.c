@@ -1,24 +1,11 @@
 /* dplr_ref.c - the definition: one channel after the other. */
+#include "kernel/complex.h"
 #include "kernel/dplr/dplr.h"
 
 typedef R_(lcsm_dplr)       dplr;
 typedef R_(lcsm_dplr_grads) grads;
 
 enum { LANES = LCSM_DPLR_LANES, CELL = LCSM_DPLR_CELL };
-
-typedef struct {
-    real re, im;
-} cplx;
-
-static cplx mul(cplx a, cplx b)
-{
-    return (cplx){a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
-}
-
-static cplx conjugate(cplx a)
-{
-    return (cplx){a.re, -a.im};
-}
 
 /* a + f b */
 static cplx add(cplx a, real f, cplx b)
@@ -56,9 +43,10 @@ static void coef_add(real *p, int row, ptrdiff_t j, real f, cplx v)
 static real step(const dplr *x, const real *c, const real *before, real u, real *m)
 {
     real S = c[x->M * LCSM_DPLR_ROWS * LANES] * u;
-    for (ptrdiff_t j = 0; j < x->M; j++) S += 2 * mul(coef(c, LCSM_DPLR_V, j), get(before, j)).re;
+    for (ptrdiff_t j = 0; j < x->M; j++)
+        S += 2 * cplx_mul(coef(c, LCSM_DPLR_V, j), get(before, j)).re;
     for (ptrdiff_t j = 0; j < x->M; j++) {
-        cplx v = mul(coef(c, LCSM_DPLR_A, j), get(before, j));
+        cplx v = cplx_mul(coef(c, LCSM_DPLR_A, j), get(before, j));
         v      = add(v, -S, coef(c, LCSM_DPLR_W, j));
         set(m, j, add(v, u, coef(c, LCSM_DPLR_B, j)));
     }
@@ -84,7 +72,8 @@ static void forward_lane(const dplr *x, ptrdiff_t lane, real *m, real *y, ptrdif
         if (lcsm_resets_at(&x->resets, t)) clear(x->M, m);
         step(x, c, m, x->u[t * x->u_t + lane], m);
         real sum = 0;
-        for (ptrdiff_t j = 0; j < x->M; j++) sum += 2 * mul(coef(c, LCSM_DPLR_C, j), get(m, j)).re;
+        for (ptrdiff_t j = 0; j < x->M; j++)
+            sum += 2 * cplx_mul(coef(c, LCSM_DPLR_C, j), get(m, j)).re;
         y[t * y_t + lane] = sum;
     }
 }
@@ -104,23 +93,23 @@ static void step_back(const dplr *x, const grads *g, ptrdiff_t lane, ptrdiff_t t
     real        u = x->u[t * x->u_t + lane], g_y = g->g_y[t * g->g_y_t + lane];
     real        g_S = 0, g_u = 0;
     for (ptrdiff_t j = 0; j < x->M; j++) {
-        cplx Gj = add(get(G, j), 2 * g_y, conjugate(coef(c, LCSM_DPLR_C, j)));
+        cplx Gj = add(get(G, j), 2 * g_y, cplx_conj(coef(c, LCSM_DPLR_C, j)));
         set(G, j, Gj);
-        g_S -= mul(conjugate(coef(c, LCSM_DPLR_W, j)), Gj).re;
-        g_u += mul(conjugate(coef(c, LCSM_DPLR_B, j)), Gj).re;
-        coef_add(gc, LCSM_DPLR_C, j, 2 * g_y, conjugate(get(m, j)));
+        g_S -= cplx_mul(cplx_conj(coef(c, LCSM_DPLR_W, j)), Gj).re;
+        g_u += cplx_mul(cplx_conj(coef(c, LCSM_DPLR_B, j)), Gj).re;
+        coef_add(gc, LCSM_DPLR_C, j, 2 * g_y, cplx_conj(get(m, j)));
         coef_add(gc, LCSM_DPLR_W, j, -S, Gj);
         coef_add(gc, LCSM_DPLR_B, j, u, Gj);
     }
     g_u += c[x->M * LCSM_DPLR_ROWS * LANES] * g_S;
     *g_beta += u * g_S;
     for (ptrdiff_t j = 0; j < x->M; j++) {
-        cplx mj = conjugate(get(before, j));
-        coef_add(gc, LCSM_DPLR_A, j, 1, mul(get(G, j), mj));
+        cplx mj = cplx_conj(get(before, j));
+        coef_add(gc, LCSM_DPLR_A, j, 1, cplx_mul(get(G, j), mj));
         coef_add(gc, LCSM_DPLR_V, j, 2 * g_S, mj);
         set(G, j,
-            add(mul(conjugate(coef(c, LCSM_DPLR_A, j)), get(G, j)), 2 * g_S,
-                conjugate(coef(c, LCSM_DPLR_V, j))));
+            add(cplx_mul(cplx_conj(coef(c, LCSM_DPLR_A, j)), get(G, j)), 2 * g_S,
+                cplx_conj(coef(c, LCSM_DPLR_V, j))));
     }
     if (g->g_u != NULL) {
         real *to = &g->g_u[t * g->g_u_t + lane];

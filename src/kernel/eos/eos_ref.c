@@ -13,6 +13,7 @@
  *     g_log|o| = Re(conj(w_t) G'_t),  g_phase = Im(conj(w_t) G'_t),  G_{t-1} = conj(o_t) G'_t
  */
 #include "kernel/eos/eos_ref.h"
+#include "kernel/complex.h"
 #include <math.h>
 #include <string.h>
 
@@ -20,20 +21,6 @@ typedef R_(lcsm_view)          view;
 typedef R_(lcsm_out)           out;
 typedef R_(lcsm_eos_seq)       seq;
 typedef R_(lcsm_eos_seq_grads) grads;
-
-typedef struct {
-    real re, im;
-} cplx;
-
-static inline cplx mul(cplx a, cplx b)
-{
-    return (cplx){a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
-}
-
-static inline cplx conj_mul(cplx a, cplx b)
-{
-    return mul((cplx){a.re, -a.im}, b);
-}
 
 /* An absent operand reads as 0. */
 static inline real at(const view *v, ptrdiff_t t, ptrdiff_t k, ptrdiff_t d)
@@ -118,7 +105,7 @@ static cplx turned(const seq *x, ptrdiff_t t, ptrdiff_t k, ptrdiff_t d, real sig
 {
     cplx f = factors(x, t, k, d);
     real r = 1 - taken(x, t, k, d);
-    return mul((cplx){f.re * r, sign * f.im * r}, m);
+    return cplx_mul((cplx){f.re * r, sign * f.im * r}, m);
 }
 
 /* w = psi without the erased part: o_t * m, or O_t m. Planes of K x D. */
@@ -225,7 +212,7 @@ static cplx oscillation_bwd(const seq *x, const grads *g, ptrdiff_t t, ptrdiff_t
 {
     cplx f = factors(x, t, k, d);
     real r = 1 - taken(x, t, k, d);
-    cplx c = conj_mul(mul(f, m_prev), G);
+    cplx c = cplx_conj_mul(cplx_mul(f, m_prev), G);
     add(&g->row, t, k, d, c.re * r);
     add(&g->col, t, k, d, c.re * r);
     add(&g->full, t, k, d, c.re * r);

@@ -26,6 +26,7 @@
  * comes next.
  */
 #include "kernel/eos/chunk/eos_chunk_bwd.h"
+#include "kernel/vecpair.h"
 
 typedef R_(lcsm_out)     out;
 typedef R_(lcsm_eos_seq) seq;
@@ -227,22 +228,17 @@ VEC_INLINE void real_lanes(back *b, const lanes *l, bool decays, bool logs, bool
     if (erase) add_target(b, &b->g->erase, all, l, &n, b->strip[S_IM]);
 }
 
-/* A complex number of vectors. */
-typedef struct {
-    vec re, im;
-} cvec;
-
-VEC_INLINE cvec cload(const real *re, ptrdiff_t half)
+VEC_INLINE pair cload(const real *re, ptrdiff_t half)
 {
-    return (cvec){vload(re), vload(re + half)};
+    return (pair){vload(re), vload(re + half)};
 }
 
-VEC_INLINE vec dot(cvec a, cvec b)
+VEC_INLINE vec dot(pair a, pair b)
 {
     return a.re * b.re + a.im * b.im;
 }
 
-VEC_INLINE vec cross(cvec a, cvec b)
+VEC_INLINE vec cross(pair a, pair b)
 {
     return a.re * b.im - a.im * b.re;
 }
@@ -259,8 +255,8 @@ static void complex_lanes(back *b, const lanes *l)
     turn.carry             = l->carry[1];
     wvec before = vwiden(sum.carry), turned = vwiden(turn.carry);
     for (ptrdiff_t r = 0; r < c->n; r++) {
-        cvec e   = cload(l->e + r * Rp, Kp);
-        cvec end = {vload(b->strip[END] + r * VW), vload(b->strip[END_IM] + r * VW)};
+        pair e   = cload(l->e + r * Rp, Kp);
+        pair end = {vload(b->strip[END] + r * VW), vload(b->strip[END_IM] + r * VW)};
         if (!sum.still) add(b->strip[LOG] + r * VW, vnarrow(before), false);
         if (!turn.still) add(b->strip[PHASE] + r * VW, vnarrow(turned), false);
         before += vwiden(dot(e, end));
@@ -268,16 +264,16 @@ static void complex_lanes(back *b, const lanes *l)
     }
     for (ptrdiff_t r = c->n - 1; r >= 0; r--) {
         ptrdiff_t at = r * VW;
-        cvec      q = cload(l->q + r * Rp, Kp), e = cload(l->e + r * Rp, Kp);
-        cvec      g_q = cload(gq_ + r * Rp, Kp), g_e = cload(l->g_e + r * Rp, Kp);
+        pair      q = cload(l->q + r * Rp, Kp), e = cload(l->e + r * Rp, Kp);
+        pair      g_q = cload(gq_ + r * Rp, Kp), g_e = cload(l->g_e + r * Rp, Kp);
         vec       cs = vload(c->cos + r * Kp + k), sn = vload(c->sin + r * Kp + k);
         vec       up = vset1(c->x->scale), down = vset1(1);
         if (l->up != NULL) {
             up *= vload(l->up + r * Kp);
             down = vload(l->down + r * Kp);
         }
-        cvec g_M = {vload(b->strip[Q_M] + at), vload(b->strip[Q_M_IM] + at)};
-        cvec end = {vload(b->strip[END] + at), vload(b->strip[END_IM] + at)};
+        pair g_M = {vload(b->strip[Q_M] + at), vload(b->strip[Q_M_IM] + at)};
+        pair end = {vload(b->strip[END] + at), vload(b->strip[END_IM] + at)};
         add(b->strip[LOG] + at,
             crossing_at(&sum, r, dot(q, g_q) - dot(e, g_e), dot(q, g_M), dot(e, end)), false);
         add(b->strip[PHASE] + at,
