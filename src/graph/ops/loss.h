@@ -25,8 +25,8 @@ typedef struct {
 
 static inline void kept_layout(pieces *a, ptrdiff_t rows, kept *k)
 {
-    k->count = take(a, 1, 1, sizeof *k->count);
-    k->row   = take(a, rows, 1, sizeof *k->row);
+    k->count = lcsm_take(a, 1, 1, sizeof *k->count);
+    k->row   = lcsm_take(a, rows, 1, sizeof *k->row);
     k->lse   = take_reals(a, rows, 1);
     k->from  = take_reals(a, rows, 1);
 }
@@ -35,7 +35,7 @@ static inline void kept_scratch(pieces *a, ptrdiff_t rows, kept *k)
 {
     kept_layout(a, rows, k);
     k->at_target = take_reals(a, rows, 1);
-    k->best      = take(a, rows, 1, sizeof *k->best);
+    k->best      = lcsm_take(a, rows, 1, sizeof *k->best);
 }
 
 /* One target for each row of x. Fills all of the node but the scratch sizes. */

@@ -33,9 +33,9 @@ static job job_of(const lcsm_node *n)
 
 static void layout_saved(pieces *p, job *j)
 {
-    j->lo  = take(p, j->B, j->T, sizeof(int32_t));
-    j->hi  = take(p, j->B, j->T, sizeof(int32_t));
-    j->lse = take(p, j->B * j->H, j->T, sizeof(real));
+    j->lo  = lcsm_take(p, j->B, j->T, sizeof(int32_t));
+    j->hi  = lcsm_take(p, j->B, j->T, sizeof(int32_t));
+    j->lse = lcsm_take(p, j->B * j->H, j->T, sizeof(real));
 }
 
 static void layout_scratch(pieces *p, const lcsm_node *n, job *j)

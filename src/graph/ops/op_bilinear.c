@@ -49,10 +49,10 @@ static ptrdiff_t work_size(const job *j)
 
 static void layout(pieces *p, const lcsm_node *n, bool backward, job *j)
 {
-    j->work     = take(p, n->threads, work_size(j), sizeof(double));
-    j->pivot    = take(p, n->threads, j->N, sizeof(size_t));
-    j->partial  = take(p, backward ? j->blocks : 0, j->N * (j->N + 1), sizeof(double));
-    j->singular = take(p, 1, j->D, sizeof(bool));
+    j->work     = lcsm_take(p, n->threads, work_size(j), sizeof(double));
+    j->pivot    = lcsm_take(p, n->threads, j->N, sizeof(size_t));
+    j->partial  = lcsm_take(p, backward ? j->blocks : 0, j->N * (j->N + 1), sizeof(double));
+    j->singular = lcsm_take(p, 1, j->D, sizeof(bool));
 }
 
 static lcsm_status shape(lcsm_node *n, lcsm_error *err)

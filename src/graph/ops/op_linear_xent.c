@@ -82,7 +82,7 @@ static void layout_common(pieces *p, const lcsm_node *n, job *j)
     j->ws          = take_reals(p, n->threads, (ptrdiff_t)j->ws_size);
     j->x           = take_reals(p, j->stage, j->D);
     j->x_classes   = take_reals(p, 1, (ptrdiff_t)lcsm_gemm_packed(j->stage, j->D));
-    j->part        = take(p, j->blocks, j->stage, sizeof *j->part);
+    j->part        = lcsm_take(p, j->blocks, j->stage, sizeof *j->part);
 }
 
 static void layout_forward(pieces *p, const lcsm_node *n, job *j)

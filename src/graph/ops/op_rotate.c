@@ -31,7 +31,7 @@ static void layout(pieces *a, const lcsm_node *n, bool backward, job *j)
 {
     ptrdiff_t sums = backward ? j->ranges : 0;
     j->cs          = take_reals(a, n->threads, 4 * j->angles);
-    j->g_theta     = take(a, sums, j->angles, sizeof(double));
+    j->g_theta     = lcsm_take(a, sums, j->angles, sizeof(double));
 }
 
 static lcsm_status measure(const lcsm_node *n, bool backward, size_t *bytes, lcsm_error *err)

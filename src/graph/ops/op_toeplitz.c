@@ -26,10 +26,10 @@ static job job_of(const lcsm_node *node)
 
 static void layout(pieces *p, const lcsm_node *n, job *j)
 {
-    j->roots = take(p, 1, j->n + 1, sizeof *j->roots);
-    j->work  = take(p, n->threads, 3 * (j->n + 1), sizeof *j->work);
-    j->rows  = take(p, n->threads, j->K, sizeof *j->rows);
-    j->lags  = take(p, n->threads, j->n, sizeof *j->lags);
+    j->roots = lcsm_take(p, 1, j->n + 1, sizeof *j->roots);
+    j->work  = lcsm_take(p, n->threads, 3 * (j->n + 1), sizeof *j->work);
+    j->rows  = lcsm_take(p, n->threads, j->K, sizeof *j->rows);
+    j->lags  = lcsm_take(p, n->threads, j->n, sizeof *j->lags);
 }
 
 static lcsm_status shape(lcsm_node *n, lcsm_error *err)

@@ -1,34 +1,8 @@
-/* graph/ops/pieces.h - scratch and saved memory of an op, cut into pieces by one layout function
- * that first measures and later carves. */
+/* graph/ops/pieces.h - scratch and saved memory of an op, and rows of its matrices. */
 #ifndef LCSM_GRAPH_OPS_PIECES_H
 #define LCSM_GRAPH_OPS_PIECES_H
-#include "base/size.h"
 #include "graph/ops/reduce.h"
-
-/* With base NULL it only counts. */
-typedef struct {
-    unsigned char *base;
-    size_t         used;
-    bool           failed; /* sticky: asked once, at the end of a measurement */
-} pieces;
-
-/* rows x cols elements of size bytes, aligned. */
-static inline void *take(pieces *p, ptrdiff_t rows, ptrdiff_t cols, size_t size)
-{
-    size_t bytes, end, begin = p->used;
-    if (!lcsm_size_mul((size_t)rows, (size_t)cols, &bytes) || !lcsm_size_mul(bytes, size, &bytes)
-        || !lcsm_round_up(bytes, LCSM_ALIGN, &bytes) || !lcsm_size_add(begin, bytes, &end)) {
-        p->failed = true;
-        return NULL;
-    }
-    p->used = end;
-    return p->base == NULL ? NULL : p->base + begin;
-}
-
-static inline real *take_reals(pieces *p, ptrdiff_t rows, ptrdiff_t cols)
-{
-    return take(p, rows, cols, sizeof(real));
-}
+#include "kernel/scratch.h"
 
 /* Ends a measurement in a shape rule. */
 static inline lcsm_status measured(const pieces *p, size_t *bytes, lcsm_error *err)

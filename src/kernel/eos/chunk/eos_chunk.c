@@ -20,17 +20,17 @@ typedef struct {
     bool       stream; /* the tape is too large for the cache */
 } pass;
 
-static pass pass_open(const seq *x, ptrdiff_t C, lcsm_chunk_arena *a)
+static pass pass_open(const seq *x, ptrdiff_t C, pieces *a)
 {
     pass f;
     for (ptrdiff_t h = 0; h < x->heads; h++) {
         lcsm_chunk *c = &f.c[h];
         *c            = K_(lcsm_chunk_open)(x + h, C, false, a);
-        c->M          = K_(lcsm_chunk_take)(a, c->panels * c->R, EOS_PANEL);
+        c->M          = lcsm_chunk_take(a, c->panels * c->R, EOS_PANEL);
     }
-    f.V         = K_(lcsm_chunk_take)(a, f.c[0].C, EOS_PANEL);
-    f.Y         = K_(lcsm_chunk_take)(a, f.c[0].C, EOS_PANEL);
-    f.B         = x->read == NULL ? NULL : K_(lcsm_chunk_take)(a, f.c[0].C, EOS_PANEL);
+    f.V         = lcsm_chunk_take(a, f.c[0].C, EOS_PANEL);
+    f.Y         = lcsm_chunk_take(a, f.c[0].C, EOS_PANEL);
+    f.B         = x->read == NULL ? NULL : lcsm_chunk_take(a, f.c[0].C, EOS_PANEL);
     size_t kept = a->used;
     for (ptrdiff_t h = 0; h < x->heads; h++) {
         a->used = kept;
@@ -102,11 +102,11 @@ static void cell(const pass *f, lcsm_chunk *c, ptrdiff_t t, ptrdiff_t end, real 
 
 static void fwd(const seq *x, ptrdiff_t C, real *m, real *y, ptrdiff_t y_t, real *tape, real *ws)
 {
-    lcsm_chunk_arena a    = {.base = ws};
-    pass             f    = pass_open(x, C, &a);
-    size_t           n    = R_(lcsm_eos_memory)(x);
-    unsigned         mode = vflush_begin();
-    f.stream              = (x->T / C) * x->heads * (ptrdiff_t)n > TAPE_IN_CACHE;
+    pieces   a    = {.base = ws};
+    pass     f    = pass_open(x, C, &a);
+    size_t   n    = R_(lcsm_eos_memory)(x);
+    unsigned mode = vflush_begin();
+    f.stream      = (x->T / C) * x->heads * (ptrdiff_t)n > TAPE_IN_CACHE;
     for (ptrdiff_t h = 0; h < x->heads; h++) {
         lcsm_chunk *c = &f.c[h];
         if (x->fresh) continue;
@@ -133,9 +133,9 @@ static void fwd(const seq *x, ptrdiff_t C, real *m, real *y, ptrdiff_t y_t, real
 
 static size_t fwd_scratch(const seq *x, ptrdiff_t C)
 {
-    lcsm_chunk_arena a = {0};
+    pieces a = {0};
     pass_open(x, C, &a);
-    return a.used;
+    return taken_reals(&a);
 }
 
 const R_(lcsm_eos_kernels) K_(lcsm_eos_chunk) = {

@@ -37,6 +37,7 @@
 #include "kernel/eos/eos.h"
 #include "kernel/gemm/tile.h"
 #include "kernel/kinds.h"
+#include "kernel/scratch.h"
 
 #define EOS_CHUNK_LIMIT 40
 
@@ -89,22 +90,20 @@ typedef struct {
     lcsm_ahead             *ahead;     /* what the next cells need, or NULL */
 } lcsm_chunk;
 
-/* A bump allocator that only counts while base is NULL. */
-typedef struct {
-    real  *base;
-    size_t used;
-} lcsm_chunk_arena;
-
-real *K_(lcsm_chunk_take)(lcsm_chunk_arena *a, ptrdiff_t rows, ptrdiff_t cols);
+/* Whole lines, and one more: arrays that are whole pages apart would be taken for each other while
+ * one is written and another read (base/block.h). */
+static inline real *lcsm_chunk_take(pieces *a, ptrdiff_t rows, ptrdiff_t cols)
+{
+    return take_reals(a, rows * cols / 16 + 2, 16);
+}
 
 /* Sizes, and what a head keeps from one cell to the next; M apart. */
-lcsm_chunk K_(lcsm_chunk_open)(const R_(lcsm_eos_seq) *x, ptrdiff_t C, bool back,
-                               lcsm_chunk_arena *a);
-void       K_(lcsm_chunk_decays_kept)(lcsm_chunk *c, lcsm_chunk_arena *a);
+lcsm_chunk K_(lcsm_chunk_open)(const R_(lcsm_eos_seq) *x, ptrdiff_t C, bool back, pieces *a);
+void       K_(lcsm_chunk_decays_kept)(lcsm_chunk *c, pieces *a);
 
 /* The arrays that forward and backward both need within a cell, and that heads share. */
-void K_(lcsm_chunk_share)(lcsm_chunk *c, lcsm_chunk_arena *a);
-void K_(lcsm_chunk_decays_shared)(lcsm_chunk *c, lcsm_chunk_arena *a);
+void K_(lcsm_chunk_share)(lcsm_chunk *c, pieces *a);
+void K_(lcsm_chunk_decays_shared)(lcsm_chunk *c, pieces *a);
 
 /* Requests for the turn of head h, of all heads x: its part of the C steps from t on, of the
  * operands and, unless g is NULL, of their gradients. Other rows of those steps may be added, n

@@ -43,42 +43,42 @@ typedef struct {
 
 /* ---- scratch ---------------------------------------------------------------------------- */
 
-static starts take_starts(lcsm_chunk_arena *a, ptrdiff_t n, size_t memory)
+static starts take_starts(pieces *a, ptrdiff_t n, size_t memory)
 {
     ptrdiff_t reals = (ptrdiff_t)(sizeof(ptrdiff_t) / sizeof(real)) * n;
-    starts    s     = {.t = (ptrdiff_t *)(void *)K_(lcsm_chunk_take)(a, 1, reals)};
-    s.M             = K_(lcsm_chunk_take)(a, n, (ptrdiff_t)memory);
+    starts    s     = {.t = (ptrdiff_t *)(void *)lcsm_chunk_take(a, 1, reals)};
+    s.M             = lcsm_chunk_take(a, n, (ptrdiff_t)memory);
     return s;
 }
 
-static void take_reader(lcsm_chunk_reader *r, const lcsm_chunk *c, lcsm_chunk_arena *a)
+static void take_reader(lcsm_chunk_reader *r, const lcsm_chunk *c, pieces *a)
 {
-    r->zT     = K_(lcsm_chunk_take)(a, c->Dp, c->Cp);
-    r->g_p    = K_(lcsm_chunk_take)(a, c->C, c->Cp);
-    r->g_diag = K_(lcsm_chunk_take)(a, 1, c->C);
-    r->g_q    = K_(lcsm_chunk_take)(a, c->C, c->Rp);
-    r->g_q_M  = K_(lcsm_chunk_take)(a, c->Rp, c->Cp);
+    r->zT     = lcsm_chunk_take(a, c->Dp, c->Cp);
+    r->g_p    = lcsm_chunk_take(a, c->C, c->Cp);
+    r->g_diag = lcsm_chunk_take(a, 1, c->C);
+    r->g_q    = lcsm_chunk_take(a, c->C, c->Rp);
+    r->g_q_M  = lcsm_chunk_take(a, c->Rp, c->Cp);
     if (a->base != NULL) memset(r->g_p, 0, (size_t)(c->C * c->Cp) * sizeof(real));
 }
 
-static void take_back(back *b, lcsm_chunk_arena *a)
+static void take_back(back *b, pieces *a)
 {
     const lcsm_chunk *c     = &b->c;
     bool              erase = c->x->erase.p != NULL;
-    b->V                    = K_(lcsm_chunk_take)(a, c->C, c->Dp);
-    b->Z                    = K_(lcsm_chunk_take)(a, c->C, c->Dp);
-    b->X                    = K_(lcsm_chunk_take)(a, c->C, erase ? c->Dp : EOS_PANEL);
-    b->VT                   = K_(lcsm_chunk_take)(a, c->Dp, c->Cp);
-    b->diag                 = K_(lcsm_chunk_take)(a, 1, c->C);
-    b->g_E_end              = K_(lcsm_chunk_take)(a, c->Rp, c->Cp);
-    b->g_E                  = K_(lcsm_chunk_take)(a, c->C, c->Rp);
-    for (int j = 0; j < 10; j++) b->strip[j] = K_(lcsm_chunk_take)(a, c->Cp, VW);
-    b->v_end   = K_(lcsm_chunk_take)(a, c->C, EOS_PANEL);
-    b->v_in    = K_(lcsm_chunk_take)(a, c->C, EOS_PANEL);
-    b->flow    = K_(lcsm_chunk_take)(a, c->C, EOS_PANEL);
-    b->seen    = K_(lcsm_chunk_take)(a, c->C, EOS_PANEL);
-    b->carry_k = K_(lcsm_chunk_take)(a, 2, c->Kp);
-    b->carry_d = K_(lcsm_chunk_take)(a, 1, EOS_PANEL);
+    b->V                    = lcsm_chunk_take(a, c->C, c->Dp);
+    b->Z                    = lcsm_chunk_take(a, c->C, c->Dp);
+    b->X                    = lcsm_chunk_take(a, c->C, erase ? c->Dp : EOS_PANEL);
+    b->VT                   = lcsm_chunk_take(a, c->Dp, c->Cp);
+    b->diag                 = lcsm_chunk_take(a, 1, c->C);
+    b->g_E_end              = lcsm_chunk_take(a, c->Rp, c->Cp);
+    b->g_E                  = lcsm_chunk_take(a, c->C, c->Rp);
+    for (int j = 0; j < 10; j++) b->strip[j] = lcsm_chunk_take(a, c->Cp, VW);
+    b->v_end   = lcsm_chunk_take(a, c->C, EOS_PANEL);
+    b->v_in    = lcsm_chunk_take(a, c->C, EOS_PANEL);
+    b->flow    = lcsm_chunk_take(a, c->C, EOS_PANEL);
+    b->seen    = lcsm_chunk_take(a, c->C, EOS_PANEL);
+    b->carry_k = lcsm_chunk_take(a, 2, c->Kp);
+    b->carry_d = lcsm_chunk_take(a, 1, EOS_PANEL);
 
     b->read[0] = (lcsm_chunk_reader){.q = c->Q, .z = b->Z, .p = c->P};
     b->read[1] = (lcsm_chunk_reader){.q = c->N, .z = b->X, .p = c->L};
@@ -87,13 +87,13 @@ static void take_back(back *b, lcsm_chunk_arena *a)
 }
 
 /* What head h keeps from one cell to the next, then what all heads share. */
-static void pass_open(pass *f, const seq *x, ptrdiff_t C, lcsm_chunk_arena *a)
+static void pass_open(pass *f, const seq *x, ptrdiff_t C, pieces *a)
 {
     for (ptrdiff_t h = 0; h < x->heads; h++) {
         lcsm_chunk *c = &f[h].b.c;
         f[h]          = (pass){.b = {.c = K_(lcsm_chunk_open)(x + h, C, true, a)}};
         f[h].memory   = (size_t)c->panels * lcsm_chunk_panel_size(c);
-        f[h].b.G      = K_(lcsm_chunk_take)(a, 1, (ptrdiff_t)f[h].memory);
+        f[h].b.G      = lcsm_chunk_take(a, 1, (ptrdiff_t)f[h].memory);
     }
     size_t kept = a->used;
     for (ptrdiff_t h = 0; h < x->heads; h++) {
@@ -103,17 +103,17 @@ static void pass_open(pass *f, const seq *x, ptrdiff_t C, lcsm_chunk_arena *a)
         for (f[h].group = 1; f[h].group * f[h].group < c->C; f[h].group++) {}
         f[h].groups = take_starts(a, (c->C + f[h].group - 1) / f[h].group, f[h].memory);
         f[h].chunks = take_starts(a, f[h].group, f[h].memory);
-        c->M        = K_(lcsm_chunk_take)(a, 1, (ptrdiff_t)f[h].memory);
+        c->M        = lcsm_chunk_take(a, 1, (ptrdiff_t)f[h].memory);
         take_back(&f[h].b, a);
     }
 }
 
 size_t K_(lcsm_chunk_bwd_scratch)(const seq *x, ptrdiff_t C)
 {
-    lcsm_chunk_arena a = {0};
-    pass             f[LCSM_EOS_HEADS];
+    pieces a = {0};
+    pass   f[LCSM_EOS_HEADS];
     pass_open(f, x, C, &a);
-    return a.used;
+    return taken_reals(&a);
 }
 
 /* ---- one chunk -------------------------------------------------------------------------- */
@@ -443,10 +443,10 @@ static void ahead(const pass *f, const seq *x, const grads *g, ptrdiff_t h, ptrd
 void K_(lcsm_chunk_bwd)(const seq *x, ptrdiff_t C, const real *y, ptrdiff_t y_t, const real *g_y,
                         ptrdiff_t g_y_t, real *g_m, const grads *g, const real *tape, real *ws)
 {
-    lcsm_chunk_arena a = {.base = ws};
-    pass             f[LCSM_EOS_HEADS];
-    size_t           n    = R_(lcsm_eos_memory)(x);
-    unsigned         mode = vflush_begin();
+    pieces   a = {.base = ws};
+    pass     f[LCSM_EOS_HEADS];
+    size_t   n    = R_(lcsm_eos_memory)(x);
+    unsigned mode = vflush_begin();
     pass_open(f, x, C, &a);
     for (ptrdiff_t h = 0; h < x->heads; h++) {
         back *b  = &f[h].b;

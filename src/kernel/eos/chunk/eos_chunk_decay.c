@@ -46,38 +46,38 @@ static bool by_token(const factor *f)
 }
 
 static factor factor_open(const view *v, ptrdiff_t stride, ptrdiff_t width, ptrdiff_t pad,
-                          ptrdiff_t C, lcsm_chunk_arena *a)
+                          ptrdiff_t C, pieces *a)
 {
     factor f = {.log = v->p, .t = v->t, .stride = stride, .width = width, .pad = pad, .r = pad};
     if (f.log == NULL) return f;
-    f.first = K_(lcsm_chunk_take)(a, 1, pad);
+    f.first = lcsm_chunk_take(a, 1, pad);
     if (by_token(&f)) {
-        f.sum = K_(lcsm_chunk_take)(a, 1, pad);
+        f.sum = lcsm_chunk_take(a, 1, pad);
     } else {
-        f.table   = K_(lcsm_chunk_take)(a, C + 1, pad);
-        f.inverse = K_(lcsm_chunk_take)(a, C + 1, pad);
+        f.table   = lcsm_chunk_take(a, C + 1, pad);
+        f.inverse = lcsm_chunk_take(a, C + 1, pad);
         if (a->base != NULL) fill_table(&f, C);
     }
     return f;
 }
 
-void K_(lcsm_chunk_decays_kept)(lcsm_chunk *c, lcsm_chunk_arena *a)
+void K_(lcsm_chunk_decays_kept)(lcsm_chunk *c, pieces *a)
 {
     const seq *x = c->x;
     c->row       = factor_open(&x->row, x->row.k, c->K, c->Kp, c->C, a);
     c->col       = factor_open(&x->col, x->col.d, c->D, c->Dp, c->C, a);
 }
 
-void K_(lcsm_chunk_decays_shared)(lcsm_chunk *c, lcsm_chunk_arena *a)
+void K_(lcsm_chunk_decays_shared)(lcsm_chunk *c, pieces *a)
 {
     if (by_token(&c->row) && (c->back || c->x->is_complex || c->x->read != NULL)) {
-        c->row.up   = K_(lcsm_chunk_take)(a, c->C, c->Kp);
-        c->row.down = K_(lcsm_chunk_take)(a, c->C, c->Kp);
+        c->row.up   = lcsm_chunk_take(a, c->C, c->Kp);
+        c->row.down = lcsm_chunk_take(a, c->C, c->Kp);
     }
     if (by_token(&c->col)) {
         c->col.r    = EOS_PANEL;
-        c->col.up   = K_(lcsm_chunk_take)(a, c->C, EOS_PANEL);
-        c->col.down = K_(lcsm_chunk_take)(a, c->C, EOS_PANEL);
+        c->col.up   = lcsm_chunk_take(a, c->C, EOS_PANEL);
+        c->col.down = lcsm_chunk_take(a, c->C, EOS_PANEL);
     }
 }
 

@@ -9,24 +9,15 @@ typedef R_(lcsm_eos_seq) seq;
 
 enum { ONES, STATIC, TOKEN }; /* kinds of a factor */
 
-/* Whole lines, and one more: arrays that are whole pages apart would be taken for each other while
- * one is written and another read (base/block.h). */
-real *K_(lcsm_chunk_take)(lcsm_chunk_arena *a, ptrdiff_t rows, ptrdiff_t cols)
-{
-    real *p = a->base == NULL ? NULL : a->base + a->used;
-    a->used += ((size_t)rows * (size_t)cols / 16 + 2) * 16;
-    return p;
-}
-
 /* A triangle, zeros above its diagonal. */
-static real *take_lower(lcsm_chunk_arena *a, const lcsm_chunk *c)
+static real *take_lower(pieces *a, const lcsm_chunk *c)
 {
-    real *p = K_(lcsm_chunk_take)(a, c->C, c->Cp);
+    real *p = lcsm_chunk_take(a, c->C, c->Cp);
     if (p != NULL) memset(p, 0, (size_t)(c->C * c->Cp) * sizeof(real));
     return p;
 }
 
-lcsm_chunk K_(lcsm_chunk_open)(const seq *x, ptrdiff_t C, bool back, lcsm_chunk_arena *a)
+lcsm_chunk K_(lcsm_chunk_open)(const seq *x, ptrdiff_t C, bool back, pieces *a)
 {
     lcsm_chunk c = {.x = x, .C = C < x->T ? C : x->T, .K = x->K, .D = x->D, .back = back};
     c.Cp         = lcsm_vec_pad(c.C);
@@ -37,27 +28,27 @@ lcsm_chunk K_(lcsm_chunk_open)(const seq *x, ptrdiff_t C, bool back, lcsm_chunk_
     c.Dp         = c.panels * EOS_PANEL;
     if (x->read != NULL) {
         ptrdiff_t reals = (ptrdiff_t)(sizeof(ptrdiff_t) / sizeof(real)) * c.C;
-        c.at            = (ptrdiff_t *)(void *)K_(lcsm_chunk_take)(a, 1, reals);
+        c.at            = (ptrdiff_t *)(void *)lcsm_chunk_take(a, 1, reals);
     }
     K_(lcsm_chunk_decays_kept)(&c, a);
     if (x->is_complex) {
-        c.cos = K_(lcsm_chunk_take)(a, c.C, c.Kp);
-        c.sin = K_(lcsm_chunk_take)(a, c.C, c.Kp);
+        c.cos = lcsm_chunk_take(a, c.C, c.Kp);
+        c.sin = lcsm_chunk_take(a, c.C, c.Kp);
     }
     return c;
 }
 
-void K_(lcsm_chunk_share)(lcsm_chunk *c, lcsm_chunk_arena *a)
+void K_(lcsm_chunk_share)(lcsm_chunk *c, pieces *a)
 {
     K_(lcsm_chunk_decays_shared)(c, a);
-    c->Q     = K_(lcsm_chunk_take)(a, c->C, c->Rp);
-    c->E     = K_(lcsm_chunk_take)(a, c->C, c->Rp);
+    c->Q     = lcsm_chunk_take(a, c->C, c->Rp);
+    c->E     = lcsm_chunk_take(a, c->C, c->Rp);
     c->P     = take_lower(a, c);
-    c->decay = K_(lcsm_chunk_take)(a, 1, c->Rp);
+    c->decay = lcsm_chunk_take(a, 1, c->Rp);
     if (c->x->erase.p != NULL) {
-        c->N    = K_(lcsm_chunk_take)(a, c->C, c->Rp);
+        c->N    = lcsm_chunk_take(a, c->C, c->Rp);
         c->L    = take_lower(a, c);
-        c->junk = K_(lcsm_chunk_take)(a, 1, c->C);
+        c->junk = lcsm_chunk_take(a, 1, c->C);
     }
 }
 

@@ -20,7 +20,7 @@ typedef struct {
     real  *convolution; /* its scratch */
 } work;
 
-static void carve_pair(carver *c, size_t size, bool is_complex, real *to[2])
+static void carve_pair(pieces *c, size_t size, bool is_complex, real *to[2])
 {
     to[RE] = carve(c, size);
     to[IM] = is_complex ? carve(c, size) : NULL;
@@ -28,7 +28,7 @@ static void carve_pair(carver *c, size_t size, bool is_complex, real *to[2])
 
 static size_t plan(work *job, const seq *x, bool backward, real *ws)
 {
-    carver c = {ws, 0};
+    pieces c = {.base = ws};
     K_(lcsm_powers_plan)(&job->w, x, &c);
     size_t size = (size_t)(job->w.Kp * job->w.Dv), line = (size_t)(x->T * job->w.Dv);
     job->kernel = carve(&c, line);
@@ -45,7 +45,7 @@ static size_t plan(work *job, const seq *x, bool backward, real *ws)
         carve_pair(&c, size, x->is_complex, job->g_o);
     }
     job->convolution = carve(&c, K_(lcsm_longconv_channels).scratch(x->T, x->T, x->D));
-    return c.used;
+    return taken_reals(&c);
 }
 
 static size_t fwd_scratch(const seq *x, ptrdiff_t C)

@@ -10,9 +10,9 @@
 
 enum { ROWS = 4, STEPS = 32 };
 
-void K_(lcsm_powers_plan)(powers *w, const seq *x, carver *c)
+void K_(lcsm_powers_plan)(powers *w, const seq *x, pieces *c)
 {
-    carver none = {NULL, 0};
+    pieces none = {0};
     *w          = (powers){.T = x->T};
     K_(lcsm_scan_plan)(&w->p, x, 1, 1, 1, 1, 1, &none);
     w->Kp       = (x->K + ROWS - 1) / ROWS * ROWS;

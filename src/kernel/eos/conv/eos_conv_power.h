@@ -28,7 +28,7 @@ VEC_INLINE void pair_store(real *const plane[2], ptrdiff_t at, pair a)
 }
 
 /* Takes scratch, and fills it when there is some. */
-void K_(lcsm_powers_plan)(powers *w, const seq *x, carver *c);
+void K_(lcsm_powers_plan)(powers *w, const seq *x, pieces *c);
 void K_(lcsm_powers_fill)(const powers *w);
 /* o^l at row k and the VW columns from d on. */
 pair K_(lcsm_power)(const powers *w, ptrdiff_t k, ptrdiff_t d, ptrdiff_t l);

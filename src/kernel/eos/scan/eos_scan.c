@@ -102,7 +102,7 @@ typedef struct {
 
 static void plan(scan *p, cols *q, const seq *x, real *ws, size_t *used)
 {
-    carver          c  = {ws, 0};
+    pieces          c  = {.base = ws};
     const ptrdiff_t NV = VW == 16 ? 4 : 2;
     K_(lcsm_scan_plan)
     (p, x, SCAN_BLOCK, is_token(&x->full) ? SCAN_BLOCK_FULL : SCAN_BLOCK_TOKEN, NV, NV, 1, &c);
@@ -111,7 +111,7 @@ static void plan(scan *p, cols *q, const seq *x, real *ws, size_t *used)
     q->b        = p->b != NULL ? carve(&c, line) : NULL;
     q->f        = is_token(&x->col) ? carve(&c, line) : NULL;
     q->y        = carve(&c, line);
-    *used       = c.used;
+    *used       = taken_reals(&c);
 }
 
 static size_t fwd_scratch(const seq *x, ptrdiff_t C)

@@ -280,7 +280,7 @@ typedef struct {
 
 static void plan(work *k, const seq *x, ptrdiff_t C, real *ws, size_t *used)
 {
-    carver    c = {ws, 0};
+    pieces    c = {.base = ws};
     ptrdiff_t n = C < x->T || x->T == 0 ? C : x->T;
     K_(lcsm_scan_plan)(&k->p, x, n, n, VW == 16 ? 4 : 2, 2, 2, &c);
     const scan *p    = &k->p;
@@ -311,7 +311,7 @@ static void plan(work *k, const seq *x, ptrdiff_t C, real *ws, size_t *used)
     k->l.row       = is_token(&x->row) ? carve(&c, lane) : NULL;
     k->l.row_phase = is_token(&x->row_phase) ? carve(&c, lane) : NULL;
     k->l.a         = p->z == Z_AC || p->z == Z_AB ? carve(&c, lane) : NULL;
-    *used          = c.used;
+    *used          = taken_reals(&c);
 }
 
 size_t K_(lcsm_scan_bwd_scratch)(const seq *x, ptrdiff_t C)

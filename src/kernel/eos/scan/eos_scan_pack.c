@@ -61,14 +61,14 @@ static void plan_sizes(scan *p)
     p->s_matrix  = x->s.d != 0;
 }
 
-static void carve_planes(const scan *p, carver *c, size_t reals, real *to[2])
+static void carve_planes(const scan *p, pieces *c, size_t reals, real *to[2])
 {
     to[RE] = carve(c, reals);
     to[IM] = p->planes == 2 ? carve(c, reals) : NULL;
 }
 
 void K_(lcsm_scan_plan)(scan *p, const seq *x, ptrdiff_t n, ptrdiff_t n_token, ptrdiff_t NV,
-                        ptrdiff_t fused_NV, ptrdiff_t tall_NV, carver *c)
+                        ptrdiff_t fused_NV, ptrdiff_t tall_NV, pieces *c)
 {
     *p = (scan){.x = x, .NV = x->is_complex ? 1 : x->K == 1 ? 4 : NV};
     plan_sizes(p);

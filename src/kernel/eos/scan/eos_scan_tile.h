@@ -24,6 +24,7 @@
 #define LCSM_KERNEL_EOS_SCAN_TILE_H
 #include "kernel/eos/eos_still.h"
 #include "kernel/eos/scan/eos_scan.h"
+#include "kernel/scratch.h"
 #include "kernel/vec.h"
 
 /* A loop over a small constant count. */
@@ -135,17 +136,9 @@ typedef struct {
     ahead       *next;
 } unit;
 
-/* A piece of scratch; while base is NULL this only counts. */
-typedef struct {
-    real  *base;
-    size_t used;
-} carver;
-
-VEC_INLINE real *carve(carver *c, size_t reals)
+VEC_INLINE real *carve(pieces *c, size_t reals)
 {
-    real *p = c->base == NULL ? NULL : c->base + c->used;
-    c->used += (reals + 15) / 16 * 16;
-    return p;
+    return take_reals(c, 1, (ptrdiff_t)reals);
 }
 
 VEC_INLINE bool is_still(const view *v)
@@ -290,7 +283,7 @@ VEC_INLINE void unit_down(unit *u)
  * its buffer, and tiles of NV vectors in a row (a complex memory takes 1, a single row 4). Where o
  * is fused it is fused_NV, or tall_NV in a tall tile if K and the registers allow one. */
 void K_(lcsm_scan_plan)(scan *p, const seq *x, ptrdiff_t n, ptrdiff_t n_token, ptrdiff_t NV,
-                        ptrdiff_t fused_NV, ptrdiff_t tall_NV, carver *c);
+                        ptrdiff_t fused_NV, ptrdiff_t tall_NV, pieces *c);
 /* Fills the tiles. */
 void K_(lcsm_scan_pack)(const scan *p);
 void K_(lcsm_scan_block)(const scan *p, ptrdiff_t t0, ptrdiff_t n, block *b);
