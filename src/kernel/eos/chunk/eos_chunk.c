@@ -26,11 +26,11 @@ static pass pass_open(const seq *x, ptrdiff_t C, pieces *a)
     for (ptrdiff_t h = 0; h < x->heads; h++) {
         lcsm_chunk *c = &f.c[h];
         *c            = K_(lcsm_chunk_open)(x + h, C, false, a);
-        c->M          = lcsm_chunk_take(a, c->panels * c->R, EOS_PANEL);
+        c->op.M       = lcsm_chunk_take(a, c->size.panels * c->size.R, EOS_PANEL);
     }
-    f.V         = lcsm_chunk_take(a, f.c[0].C, EOS_PANEL);
-    f.Y         = lcsm_chunk_take(a, f.c[0].C, EOS_PANEL);
-    f.B         = x->read == NULL ? NULL : lcsm_chunk_take(a, f.c[0].C, EOS_PANEL);
+    f.V         = lcsm_chunk_take(a, f.c[0].size.C, EOS_PANEL);
+    f.Y         = lcsm_chunk_take(a, f.c[0].size.C, EOS_PANEL);
+    f.B         = x->read == NULL ? NULL : lcsm_chunk_take(a, f.c[0].size.C, EOS_PANEL);
     size_t kept = a->used;
     for (ptrdiff_t h = 0; h < x->heads; h++) {
         a->used = kept;
@@ -44,28 +44,28 @@ static void output(const pass *f, const lcsm_chunk *c, ptrdiff_t panel, const re
                    ptrdiff_t y_t)
 {
     ptrdiff_t    cols = lcsm_chunk_cols(c, panel), d = panel * EOS_PANEL;
-    bool         whole = cols % VW == 0 && !c->unread;
+    bool         whole = cols % VW == 0 && !c->now.unread;
     lcsm_product p[]   = {
-          {.a = c->q, .ar = c->qr, .ad = 1, .b = M, .bd = EOS_PANEL, .depth = c->R},
-          {.a     = c->P,
-           .ar    = c->Cp,
+          {.a = c->op.q, .ar = c->op.qr, .ad = 1, .b = M, .bd = EOS_PANEL, .depth = c->size.R},
+          {.a     = c->op.P,
+           .ar    = c->size.Cp,
            .ad    = 1,
            .b     = f->V,
            .bd    = EOS_PANEL,
-           .depth = lcsm_chunk_at(c, c->rn - 1) + 1,
+           .depth = lcsm_chunk_at(c, c->now.rn - 1) + 1,
            .part  = lcsm_chunk_part(c, TILE_LOWER)},
     };
     lcsm_target t = {.c = whole ? y + d : f->Y, .cr = whole ? y_t : EOS_PANEL, .op = TILE_SET};
-    if (c->col.log != NULL) {
+    if (c->op.col.log != NULL) {
         t.op    = TILE_SCALE;
-        t.col   = c->at == NULL ? c->col.up : f->B;
-        t.col_r = c->at == NULL ? c->col.r : EOS_PANEL;
-        if (c->at != NULL) K_(lcsm_chunk_read_scales)(c, f->B);
+        t.col   = c->now.at == NULL ? c->op.col.up : f->B;
+        t.col_r = c->now.at == NULL ? c->op.col.r : EOS_PANEL;
+        if (c->now.at != NULL) K_(lcsm_chunk_read_scales)(c, f->B);
     }
-    int first = c->blank; /* Q M is zero */
-    K_(lcsm_chunk_tiles)(c, c->rn, lcsm_chunk_vecs(c, panel), p + first, 2 - first, &t);
-    if (whole || c->unread) return;
-    for (ptrdiff_t r = 0; r < c->rn; r++)
+    int first = c->now.blank; /* Q M is zero */
+    K_(lcsm_chunk_tiles)(c, c->now.rn, lcsm_chunk_vecs(c, panel), p + first, 2 - first, &t);
+    if (whole || c->now.unread) return;
+    for (ptrdiff_t r = 0; r < c->now.rn; r++)
         memcpy(y + r * y_t + d, f->Y + r * EOS_PANEL, (size_t)cols * sizeof(real));
 }
 
@@ -73,12 +73,12 @@ static void output(const pass *f, const lcsm_chunk *c, ptrdiff_t panel, const re
 static void chunk(const pass *f, lcsm_chunk *c, real *y, ptrdiff_t y_t, real *m, real *tape)
 {
     K_(lcsm_chunk_operands)(c, NULL);
-    for (ptrdiff_t p = 0; p < c->panels; p++) {
-        real *M = c->M + p * c->R * EOS_PANEL;
+    for (ptrdiff_t p = 0; p < c->size.panels; p++) {
+        real *M = c->op.M + p * c->size.R * EOS_PANEL;
         K_(lcsm_chunk_input)(c, p, f->V, NULL, 0, NULL);
-        if (c->N != NULL) K_(lcsm_delta_solve)(c, M, f->V);
+        if (c->op.N != NULL) K_(lcsm_delta_solve)(c, M, f->V);
         output(f, c, p, M, y, y_t);
-        if (c->final) continue;
+        if (c->now.final) continue;
         K_(lcsm_chunk_advance)(c, p, f->V, M);
         if (m != NULL) K_(lcsm_chunk_unpack)(c, p, M, m);
         if (tape != NULL)
@@ -91,12 +91,12 @@ static void chunk(const pass *f, lcsm_chunk *c, real *y, ptrdiff_t y_t, real *m,
 static void cell(const pass *f, lcsm_chunk *c, ptrdiff_t t, ptrdiff_t end, real *m, real *y,
                  ptrdiff_t y_t, real *tape)
 {
-    for (; t < end; t += c->n) {
+    for (; t < end; t += c->now.n) {
         K_(lcsm_chunk_begin)(c, t, end);
-        K_(lcsm_chunk_enter)(c, c->M);
-        ptrdiff_t next = t + c->n;
+        K_(lcsm_chunk_enter)(c, c->op.M);
+        ptrdiff_t next = t + c->now.n;
         bool      last = next == c->x->T;
-        chunk(f, c, y + c->r * y_t, y_t, last ? m : NULL, next == end && !last ? tape : NULL);
+        chunk(f, c, y + c->now.r * y_t, y_t, last ? m : NULL, next == end && !last ? tape : NULL);
     }
 }
 
@@ -111,8 +111,8 @@ static void fwd(const seq *x, ptrdiff_t C, real *m, real *y, ptrdiff_t y_t, real
         lcsm_chunk *c = &f.c[h];
         if (x->fresh) continue;
         if (tape != NULL) memcpy(tape + h * x->tape_head, m + (size_t)h * n, n * sizeof(real));
-        for (ptrdiff_t p = 0; p < c->panels; p++)
-            K_(lcsm_chunk_pack)(c, p, m + (size_t)h * n, c->M + p * c->R * EOS_PANEL);
+        for (ptrdiff_t p = 0; p < c->size.panels; p++)
+            K_(lcsm_chunk_pack)(c, p, m + (size_t)h * n, c->op.M + p * c->size.R * EOS_PANEL);
     }
     for (ptrdiff_t j = 0; j * C < x->T; j++) {
         ptrdiff_t  t = j * C, end = t + C < x->T ? t + C : x->T;

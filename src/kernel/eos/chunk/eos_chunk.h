@@ -59,35 +59,50 @@ typedef struct {
     ptrdiff_t   r;               /* ... that many reals apart */
 } lcsm_chunk_factor;
 
-/* A pass over one sequence. Arrays of steps have C rows. */
+/* The sizes of a pass. */
+typedef struct {
+    ptrdiff_t C, Cp; /* steps of a cell, padded to vectors */
+    ptrdiff_t K, Kp; /* Kp: K padded to vectors */
+    ptrdiff_t R, Rp; /* rows of the memory, K or Kp + K; Rp = Kp or 2 Kp */
+    ptrdiff_t D, Dp; /* Dp: D padded to panels */
+    ptrdiff_t panels;
+    bool      back; /* a backward pass, which needs row.up and row.down */
+} lcsm_chunk_size;
+
+/* Where the pass is. */
+typedef struct {
+    ptrdiff_t  t, n;   /* the chunk: its first step and its steps */
+    ptrdiff_t  r, rn;  /* its readers: their first row of s and y, and how many */
+    ptrdiff_t *at;     /* (C) their steps in the chunk, or NULL: every step */
+    bool       unread; /* the one reader is none */
+    bool       scaled; /* M has been scaled by the first step's decay */
+    bool       empty;  /* the chunk starts with a reset */
+    bool       blank;  /* M is zero: the chunk is empty or the first of all */
+    bool       final;  /* nobody reads M' */
+} lcsm_chunk_cursor;
+
+/* The operands of the chunk's products. Arrays of steps have C rows. */
+typedef struct {
+    lcsm_chunk_factor row, col;  /* up is NULL without decays; col: of one panel */
+    real             *cos, *sin; /* (C, Kp) of F, complex memory only */
+    ptrdiff_t         phases;    /* their valid rows if the phase is static */
+    real             *Q, *N;     /* (C, Rp) q and -b; N is NULL without erase */
+    real             *E;         /* (C, Rp) k */
+    const real       *q, *k;     /* Q and E, or s and e themselves when that is the same */
+    ptrdiff_t         qr, kr;    /* reals from row to row */
+    real             *P, *L;     /* (C, Cp), zeros above the diagonal */
+    real             *junk;      /* (C) */
+    real             *decay;     /* (Rp) exp(A) of the last step, for both planes */
+    real             *M;         /* (panels, R, EOS_PANEL) */
+} lcsm_chunk_terms;
+
+/* A pass over one sequence. */
 typedef struct {
     const R_(lcsm_eos_seq) *x;
-    ptrdiff_t               C, Cp; /* steps of a cell, padded to vectors */
-    ptrdiff_t               K, Kp; /* Kp: K padded to vectors */
-    ptrdiff_t               R, Rp; /* rows of the memory, K or Kp + K; Rp = Kp or 2 Kp */
-    ptrdiff_t               D, Dp; /* Dp: D padded to panels */
-    ptrdiff_t               panels;
-    bool                    back;      /* a backward pass, which needs row.up and row.down */
-    ptrdiff_t               t, n;      /* the chunk: its first step and its steps */
-    ptrdiff_t               r, rn;     /* its readers: their first row of s and y, and how many */
-    ptrdiff_t              *at;        /* (C) their steps in the chunk, or NULL: every step */
-    bool                    unread;    /* the one reader is none */
-    bool                    scaled;    /* M has been scaled by the first step's decay */
-    bool                    empty;     /* the chunk starts with a reset */
-    bool                    blank;     /* M is zero: the chunk is empty or the first of all */
-    bool                    final;     /* nobody reads M' */
-    lcsm_chunk_factor       row, col;  /* up is NULL without decays; col: of one panel */
-    real                   *cos, *sin; /* (C, Kp) of F, complex memory only */
-    ptrdiff_t               phases;    /* their valid rows if the phase is static */
-    real                   *Q, *N;     /* (C, Rp) q and -b; N is NULL without erase */
-    real                   *E;         /* (C, Rp) k */
-    const real             *q, *k;     /* Q and E, or s and e themselves when that is the same */
-    ptrdiff_t               qr, kr;    /* reals from row to row */
-    real                   *P, *L;     /* (C, Cp), zeros above the diagonal */
-    real                   *junk;      /* (C) */
-    real                   *decay;     /* (Rp) exp(A) of the last step, for both planes */
-    real                   *M;         /* (panels, R, EOS_PANEL) */
-    lcsm_ahead             *ahead;     /* what the next cells need, or NULL */
+    lcsm_chunk_size         size;
+    lcsm_chunk_cursor       now;
+    lcsm_chunk_terms        op;
+    lcsm_ahead             *ahead; /* what the next cells need, or NULL */
 } lcsm_chunk;
 
 /* Whole lines, and one more: arrays that are whole pages apart would be taken for each other while
@@ -118,16 +133,16 @@ void K_(lcsm_chunk_ahead_spread)(const lcsm_chunk *c, lcsm_ahead *a);
 void K_(lcsm_chunk_tiles)(const lcsm_chunk *c, ptrdiff_t rows, int vecs, const lcsm_product *p,
                           int count, const lcsm_target *t);
 
-/* The chunk that starts at step t, before step `end`: c->n and what its first step does. */
+/* The chunk that starts at step t, before step `end`: c->now.n and what its first step does. */
 void K_(lcsm_chunk_begin)(lcsm_chunk *c, ptrdiff_t t, ptrdiff_t end);
 
-/* The memory before the chunk becomes M: zeros if it is blank, scaled if c->scaled says so. */
+/* The memory before the chunk becomes M: zeros if it is blank, scaled if c->now.scaled says so. */
 void K_(lcsm_chunk_enter)(const lcsm_chunk *c, real *M);
 
 /* q, k, N, P and L of the chunk. diag NULL: P has its diagonal, else that is moved there. */
 void K_(lcsm_chunk_operands)(lcsm_chunk *c, real *diag);
 
-/* V of one panel, (C, EOS_PANEL), and with it c->col of that panel. In a backward pass also
+/* V of one panel, (C, EOS_PANEL), and with it c->op.col of that panel. In a backward pass also
  * Z = exp(B) * g_y, g_y from the chunk's first reader on. Then U in V's place. */
 void K_(lcsm_chunk_input)(lcsm_chunk *c, ptrdiff_t panel, real *V, const real *g_y, ptrdiff_t g_y_t,
                           real *Z);
@@ -143,7 +158,7 @@ void K_(lcsm_chunk_scale)(const lcsm_chunk *c, const real *row, const real *col,
 /* Rows of exp(B) for the readers of one panel, that of the last input. */
 void K_(lcsm_chunk_read_scales)(const lcsm_chunk *c, real *to);
 
-/* All panels by the first step's decay, as c->scaled says. */
+/* All panels by the first step's decay, as c->now.scaled says. */
 void K_(lcsm_chunk_scale_first)(const lcsm_chunk *c, real *M);
 
 /* Rows k and Kp + k of one panel turn by the phase of the chunk's last step, or back (-1). */
@@ -158,30 +173,30 @@ void K_(lcsm_chunk_stream)(const lcsm_chunk *c, ptrdiff_t panel, const real *M, 
 /* The step of a reader. */
 static inline ptrdiff_t lcsm_chunk_at(const lcsm_chunk *c, ptrdiff_t reader)
 {
-    return c->at == NULL ? reader : c->at[reader];
+    return c->now.at == NULL ? reader : c->now.at[reader];
 }
 
 /* How a product takes P or its like: rows of readers, or of steps. */
 static inline lcsm_tile_part lcsm_chunk_part(const lcsm_chunk *c, lcsm_tile_part triangle)
 {
-    return c->at == NULL ? triangle : TILE_FULL;
+    return c->now.at == NULL ? triangle : TILE_FULL;
 }
 
 static inline size_t lcsm_chunk_panel_size(const lcsm_chunk *c)
 {
-    return (size_t)(c->R * EOS_PANEL);
+    return (size_t)(c->size.R * EOS_PANEL);
 }
 
 /* Columns of a panel that exist, and the vectors that hold them. */
 static inline ptrdiff_t lcsm_chunk_cols(const lcsm_chunk *c, ptrdiff_t panel)
 {
-    ptrdiff_t left = c->D - panel * EOS_PANEL;
+    ptrdiff_t left = c->size.D - panel * EOS_PANEL;
     return left < EOS_PANEL ? left : EOS_PANEL;
 }
 
 static inline int lcsm_chunk_vecs(const lcsm_chunk *c, ptrdiff_t panel)
 {
-    return lcsm_tile_vecs(c->D - panel * EOS_PANEL);
+    return lcsm_tile_vecs(c->size.D - panel * EOS_PANEL);
 }
 
 /* n lanes at a stride, as many as a vector holds; the others are 0. */

@@ -25,14 +25,14 @@ void K_(lcsm_chunk_ahead)(const lcsm_chunk *c, const seq *x, const grads *g, ptr
                           ptrdiff_t t, lcsm_ahead *a)
 {
     ptrdiff_t left  = t < x->T ? x->T - t : 2 * x->T - t;
-    ptrdiff_t steps = left < c->C ? left : c->C, last = x->heads - 1;
+    ptrdiff_t steps = left < c->size.C ? left : c->size.C, last = x->heads - 1;
     a->views = a->at = 0;
     a->row           = t + steps * h / x->heads;
     a->rows          = t + steps * (h + 1) / x->heads;
     a->next = a->end = NULL;
     a->each          = 0;
     /* Where only some steps are read, s and y are few. */
-#define WIDTH(v) (1 + (c->K - 1) * (v).k + (c->D - 1) * (v).d)
+#define WIDTH(v) (1 + (c->size.K - 1) * (v).k + (c->size.D - 1) * (v).d)
 #define X(name)                                                                                    \
     if (x->name.p != NULL && !(x->read != NULL && &x->name == &x->s)) K_(lcsm_chunk_ahead_rows)    \
     (a, x->name.p, x->name.t, WIDTH(x->name) + (x[last].name.p - x->name.p));
@@ -51,12 +51,13 @@ void K_(lcsm_chunk_ahead)(const lcsm_chunk *c, const seq *x, const grads *g, ptr
  * one chunk may have nothing to do with the memory. */
 static ptrdiff_t depth_of(const lcsm_chunk *c)
 {
-    ptrdiff_t steps = lcsm_tile_count(c->C, TILE_VECS), rows = lcsm_tile_count(c->R, TILE_VECS);
-    bool      alone = c->x->T <= c->C && c->x->fresh && c->x->final;
-    ptrdiff_t few   = c->at == NULL ? c->C / 2 : c->x->reads;
-    ptrdiff_t depth = c->panels * steps * (few < c->C / 2 ? few : c->C / 2);
-    if (!alone) depth += c->panels * (steps * c->R + rows * c->C);
-    return c->back ? 2 * depth : depth;
+    ptrdiff_t steps = lcsm_tile_count(c->size.C, TILE_VECS),
+              rows  = lcsm_tile_count(c->size.R, TILE_VECS);
+    bool      alone = c->x->T <= c->size.C && c->x->fresh && c->x->final;
+    ptrdiff_t few   = c->now.at == NULL ? c->size.C / 2 : c->x->reads;
+    ptrdiff_t depth = c->size.panels * steps * (few < c->size.C / 2 ? few : c->size.C / 2);
+    if (!alone) depth += c->size.panels * (steps * c->size.R + rows * c->size.C);
+    return c->size.back ? 2 * depth : depth;
 }
 
 void K_(lcsm_chunk_ahead_spread)(const lcsm_chunk *c, lcsm_ahead *a)

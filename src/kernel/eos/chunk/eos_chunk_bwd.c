@@ -53,35 +53,35 @@ static starts take_starts(pieces *a, ptrdiff_t n, size_t memory)
 
 static void take_reader(lcsm_chunk_reader *r, const lcsm_chunk *c, pieces *a)
 {
-    r->zT     = lcsm_chunk_take(a, c->Dp, c->Cp);
-    r->g_p    = lcsm_chunk_take(a, c->C, c->Cp);
-    r->g_diag = lcsm_chunk_take(a, 1, c->C);
-    r->g_q    = lcsm_chunk_take(a, c->C, c->Rp);
-    r->g_q_M  = lcsm_chunk_take(a, c->Rp, c->Cp);
-    if (a->base != NULL) memset(r->g_p, 0, (size_t)(c->C * c->Cp) * sizeof(real));
+    r->zT     = lcsm_chunk_take(a, c->size.Dp, c->size.Cp);
+    r->g_p    = lcsm_chunk_take(a, c->size.C, c->size.Cp);
+    r->g_diag = lcsm_chunk_take(a, 1, c->size.C);
+    r->g_q    = lcsm_chunk_take(a, c->size.C, c->size.Rp);
+    r->g_q_M  = lcsm_chunk_take(a, c->size.Rp, c->size.Cp);
+    if (a->base != NULL) memset(r->g_p, 0, (size_t)(c->size.C * c->size.Cp) * sizeof(real));
 }
 
 static void take_back(back *b, pieces *a)
 {
     const lcsm_chunk *c     = &b->c;
     bool              erase = c->x->erase.p != NULL;
-    b->V                    = lcsm_chunk_take(a, c->C, c->Dp);
-    b->Z                    = lcsm_chunk_take(a, c->C, c->Dp);
-    b->X                    = lcsm_chunk_take(a, c->C, erase ? c->Dp : EOS_PANEL);
-    b->VT                   = lcsm_chunk_take(a, c->Dp, c->Cp);
-    b->diag                 = lcsm_chunk_take(a, 1, c->C);
-    b->g_E_end              = lcsm_chunk_take(a, c->Rp, c->Cp);
-    b->g_E                  = lcsm_chunk_take(a, c->C, c->Rp);
-    for (int j = 0; j < 10; j++) b->strip[j] = lcsm_chunk_take(a, c->Cp, VW);
-    b->v_end   = lcsm_chunk_take(a, c->C, EOS_PANEL);
-    b->v_in    = lcsm_chunk_take(a, c->C, EOS_PANEL);
-    b->flow    = lcsm_chunk_take(a, c->C, EOS_PANEL);
-    b->seen    = lcsm_chunk_take(a, c->C, EOS_PANEL);
-    b->carry_k = lcsm_chunk_take(a, 2, c->Kp);
+    b->V                    = lcsm_chunk_take(a, c->size.C, c->size.Dp);
+    b->Z                    = lcsm_chunk_take(a, c->size.C, c->size.Dp);
+    b->X                    = lcsm_chunk_take(a, c->size.C, erase ? c->size.Dp : EOS_PANEL);
+    b->VT                   = lcsm_chunk_take(a, c->size.Dp, c->size.Cp);
+    b->diag                 = lcsm_chunk_take(a, 1, c->size.C);
+    b->g_E_end              = lcsm_chunk_take(a, c->size.Rp, c->size.Cp);
+    b->g_E                  = lcsm_chunk_take(a, c->size.C, c->size.Rp);
+    for (int j = 0; j < 10; j++) b->strip[j] = lcsm_chunk_take(a, c->size.Cp, VW);
+    b->v_end   = lcsm_chunk_take(a, c->size.C, EOS_PANEL);
+    b->v_in    = lcsm_chunk_take(a, c->size.C, EOS_PANEL);
+    b->flow    = lcsm_chunk_take(a, c->size.C, EOS_PANEL);
+    b->seen    = lcsm_chunk_take(a, c->size.C, EOS_PANEL);
+    b->carry_k = lcsm_chunk_take(a, 2, c->size.Kp);
     b->carry_d = lcsm_chunk_take(a, 1, EOS_PANEL);
 
-    b->read[0] = (lcsm_chunk_reader){.q = c->Q, .z = b->Z, .p = c->P};
-    b->read[1] = (lcsm_chunk_reader){.q = c->N, .z = b->X, .p = c->L};
+    b->read[0] = (lcsm_chunk_reader){.q = c->op.Q, .z = b->Z, .p = c->op.P};
+    b->read[1] = (lcsm_chunk_reader){.q = c->op.N, .z = b->X, .p = c->op.L};
     b->readers = erase ? 2 : 1;
     for (int j = 0; j < b->readers; j++) take_reader(&b->read[j], c, a);
 }
@@ -92,7 +92,7 @@ static void pass_open(pass *f, const seq *x, ptrdiff_t C, pieces *a)
     for (ptrdiff_t h = 0; h < x->heads; h++) {
         lcsm_chunk *c = &f[h].b.c;
         f[h]          = (pass){.b = {.c = K_(lcsm_chunk_open)(x + h, C, true, a)}};
-        f[h].memory   = (size_t)c->panels * lcsm_chunk_panel_size(c);
+        f[h].memory   = (size_t)c->size.panels * lcsm_chunk_panel_size(c);
         f[h].b.G      = lcsm_chunk_take(a, 1, (ptrdiff_t)f[h].memory);
     }
     size_t kept = a->used;
@@ -100,10 +100,10 @@ static void pass_open(pass *f, const seq *x, ptrdiff_t C, pieces *a)
         lcsm_chunk *c = &f[h].b.c;
         a->used       = kept;
         K_(lcsm_chunk_share)(c, a);
-        for (f[h].group = 1; f[h].group * f[h].group < c->C; f[h].group++) {}
-        f[h].groups = take_starts(a, (c->C + f[h].group - 1) / f[h].group, f[h].memory);
+        for (f[h].group = 1; f[h].group * f[h].group < c->size.C; f[h].group++) {}
+        f[h].groups = take_starts(a, (c->size.C + f[h].group - 1) / f[h].group, f[h].memory);
         f[h].chunks = take_starts(a, f[h].group, f[h].memory);
-        c->M        = lcsm_chunk_take(a, 1, (ptrdiff_t)f[h].memory);
+        c->op.M     = lcsm_chunk_take(a, 1, (ptrdiff_t)f[h].memory);
         take_back(&f[h].b, a);
     }
 }
@@ -125,35 +125,35 @@ static void input_grad(const back *b, const real *G, const real *Z, real *X)
     const lcsm_chunk *c     = &b->c;
     bool              parts = b->g->col.p != NULL;
     lcsm_product      p[]   = {
-               {.a = c->E, .ar = c->Rp, .ad = 1, .b = G, .bd = EOS_PANEL, .depth = c->R},
-               {.a     = c->P,
+               {.a = c->op.E, .ar = c->size.Rp, .ad = 1, .b = G, .bd = EOS_PANEL, .depth = c->size.R},
+               {.a     = c->op.P,
                 .ar    = 1,
-                .ad    = c->Cp,
+                .ad    = c->size.Cp,
                 .b     = Z,
                 .bd    = EOS_PANEL,
-                .depth = c->rn,
+                .depth = c->now.rn,
                 .part  = lcsm_chunk_part(c, TILE_UPPER)},
     };
     lcsm_target t     = {.c = X, .cr = EOS_PANEL, .op = TILE_SET};
-    int         first = c->final; /* G is zero */
+    int         first = c->now.final; /* G is zero */
     if (!parts) {
-        K_(lcsm_chunk_tiles)(c, c->n, TILE_VECS, p + first, 2 - first, &t);
+        K_(lcsm_chunk_tiles)(c, c->now.n, TILE_VECS, p + first, 2 - first, &t);
         return;
     }
     t.c = b->v_end;
-    if (c->final) memset(b->v_end, 0, (size_t)(c->n * EOS_PANEL) * sizeof(real));
-    else K_(lcsm_chunk_tiles)(c, c->n, TILE_VECS, &p[0], 1, &t);
+    if (c->now.final) memset(b->v_end, 0, (size_t)(c->now.n * EOS_PANEL) * sizeof(real));
+    else K_(lcsm_chunk_tiles)(c, c->now.n, TILE_VECS, &p[0], 1, &t);
     if (!b->exact) {
         lcsm_target sum = {
             .c = X, .cr = EOS_PANEL, .op = TILE_SUM, .col = b->v_end, .col_r = EOS_PANEL};
-        K_(lcsm_chunk_tiles)(c, c->n, TILE_VECS, &p[1], 1, &sum);
+        K_(lcsm_chunk_tiles)(c, c->now.n, TILE_VECS, &p[1], 1, &sum);
         return;
     }
     t.c = b->v_in;
-    K_(lcsm_chunk_tiles)(c, c->n, TILE_VECS, &p[1], 1, &t);
-    for (ptrdiff_t j = 0; j < c->n * EOS_PANEL; j += VW)
+    K_(lcsm_chunk_tiles)(c, c->now.n, TILE_VECS, &p[1], 1, &t);
+    for (ptrdiff_t j = 0; j < c->now.n * EOS_PANEL; j += VW)
         vstore(X + j, vload(b->v_end + j) + vload(b->v_in + j));
-    for (ptrdiff_t r = 0; r < c->rn; r++) {
+    for (ptrdiff_t r = 0; r < c->now.rn; r++) {
         real *x = X + lcsm_chunk_at(c, r) * EOS_PANEL;
         for (ptrdiff_t j = 0; j < EOS_PANEL; j += VW)
             vstore(x + j, vload(x + j) + vload(Z + r * EOS_PANEL + j) * b->diag[r]);
@@ -165,25 +165,25 @@ static void input_grad(const back *b, const real *G, const real *Z, real *X)
 static void column_flows(const back *b, ptrdiff_t panel)
 {
     const lcsm_chunk *c  = &b->c;
-    ptrdiff_t         at = panel * c->C * EOS_PANEL;
-    const real       *M = c->M + panel * c->R * EOS_PANEL, *V = b->V + at;
+    ptrdiff_t         at = panel * c->size.C * EOS_PANEL;
+    const real       *M = c->op.M + panel * c->size.R * EOS_PANEL, *V = b->V + at;
     for (int j = 0; j < b->readers; j++) {
         const lcsm_chunk_reader *r   = &b->read[j];
         lcsm_product             p[] = {
-                        {.a = r->q, .ar = c->Rp, .ad = 1, .b = M, .bd = EOS_PANEL, .depth = c->R},
+                        {.a = r->q, .ar = c->size.Rp, .ad = 1, .b = M, .bd = EOS_PANEL, .depth = c->size.R},
                         {.a     = r->p,
-                         .ar    = c->Cp,
+                         .ar    = c->size.Cp,
                          .ad    = 1,
                          .b     = V,
                          .bd    = EOS_PANEL,
-                         .depth = lcsm_chunk_at(c, c->rn - 1) + 1,
+                         .depth = lcsm_chunk_at(c, c->now.rn - 1) + 1,
                          .part  = lcsm_chunk_part(c, TILE_LOWER)},
         };
         lcsm_target t     = {.c = b->seen, .cr = EOS_PANEL, .op = TILE_SET};
-        int         first = c->blank; /* q M is zero */
-        K_(lcsm_chunk_tiles)(c, c->rn, TILE_VECS, p + first, 2 - first, &t);
-        if (j == 0) memset(b->flow, 0, (size_t)(c->n * EOS_PANEL) * sizeof(real));
-        for (ptrdiff_t k = 0; k < c->rn; k++) {
+        int         first = c->now.blank; /* q M is zero */
+        K_(lcsm_chunk_tiles)(c, c->now.rn, TILE_VECS, p + first, 2 - first, &t);
+        if (j == 0) memset(b->flow, 0, (size_t)(c->now.n * EOS_PANEL) * sizeof(real));
+        for (ptrdiff_t k = 0; k < c->now.rn; k++) {
             const real *seen = b->seen + k * EOS_PANEL, *z = r->z + at + k * EOS_PANEL;
             real       *flow = b->flow + lcsm_chunk_at(c, k) * EOS_PANEL;
             for (ptrdiff_t l = 0; l < EOS_PANEL; l += VW)
@@ -191,41 +191,42 @@ static void column_flows(const back *b, ptrdiff_t panel)
         }
     }
     if (b->readers < 2) return;
-    lcsm_product p = {.a     = c->L,
+    lcsm_product p = {.a     = c->op.L,
                       .ar    = 1,
-                      .ad    = c->Cp,
+                      .ad    = c->size.Cp,
                       .b     = b->X + at,
                       .bd    = EOS_PANEL,
-                      .depth = c->n,
+                      .depth = c->now.n,
                       .part  = TILE_UPPER};
     lcsm_target  t = {.c = b->v_in, .cr = EOS_PANEL, .op = TILE_ADD};
-    K_(lcsm_chunk_tiles)(c, c->n, TILE_VECS, &p, 1, &t);
+    K_(lcsm_chunk_tiles)(c, c->now.n, TILE_VECS, &p, 1, &t);
 }
 
 static void transpose_panel(const lcsm_chunk *c, ptrdiff_t rows, ptrdiff_t panel, const real *from,
                             real *to)
 {
-    K_(lcsm_transpose)(rows, EOS_PANEL, from, EOS_PANEL, to + panel * EOS_PANEL * c->Cp, c->Cp);
+    K_(lcsm_transpose)
+    (rows, EOS_PANEL, from, EOS_PANEL, to + panel * EOS_PANEL * c->size.Cp, c->size.Cp);
 }
 
 /* One panel: V, Z, X, the gradients of i and col, and V, Z, X transposed. */
 static void columns(back *b, ptrdiff_t p)
 {
     lcsm_chunk *c = &b->c;
-    const real *M = c->M + p * c->R * EOS_PANEL;
-    real       *G = b->G + p * c->R * EOS_PANEL;
-    real       *V = b->V + p * c->C * EOS_PANEL, *Z = b->Z + p * c->C * EOS_PANEL;
-    real       *X = c->N == NULL ? b->X : b->X + p * c->C * EOS_PANEL;
-    K_(lcsm_chunk_input)(c, p, V, b->g_y + c->r * b->g_y_t, b->g_y_t, Z);
-    if (c->N != NULL) K_(lcsm_delta_solve)(c, M, V);
-    if (!c->final) transpose_panel(c, c->n, p, V, b->VT);
-    if (!c->blank) transpose_panel(c, c->rn, p, Z, b->read[0].zT);
+    const real *M = c->op.M + p * c->size.R * EOS_PANEL;
+    real       *G = b->G + p * c->size.R * EOS_PANEL;
+    real       *V = b->V + p * c->size.C * EOS_PANEL, *Z = b->Z + p * c->size.C * EOS_PANEL;
+    real       *X = c->op.N == NULL ? b->X : b->X + p * c->size.C * EOS_PANEL;
+    K_(lcsm_chunk_input)(c, p, V, b->g_y + c->now.r * b->g_y_t, b->g_y_t, Z);
+    if (c->op.N != NULL) K_(lcsm_delta_solve)(c, M, V);
+    if (!c->now.final) transpose_panel(c, c->now.n, p, V, b->VT);
+    if (!c->now.blank) transpose_panel(c, c->now.rn, p, Z, b->read[0].zT);
 
     K_(lcsm_chunk_grad_end)(b, p, G);
     input_grad(b, G, Z, X);
-    if (c->N != NULL) {
+    if (c->op.N != NULL) {
         K_(lcsm_delta_solve_back)(c, X);
-        if (!c->blank) transpose_panel(c, c->n, p, X, b->read[1].zT);
+        if (!c->now.blank) transpose_panel(c, c->now.n, p, X, b->read[1].zT);
     }
     if (b->exact) column_flows(b, p);
     K_(lcsm_chunk_grad_cols)(b, p, X);
@@ -241,12 +242,12 @@ static void rows_by_columns(const lcsm_chunk *c, const real *a, ptrdiff_t panel,
                           .ar      = row,
                           .ad      = 1,
                           .b       = B + lane,
-                          .bd      = c->Cp,
+                          .bd      = c->size.Cp,
                           .depth   = EOS_PANEL,
-                          .blocks  = c->panels,
+                          .blocks  = c->size.panels,
                           .a_block = panel};
-        lcsm_target  t = {.c = to + lane, .cr = c->Cp, .op = TILE_SET};
-        K_(lcsm_chunk_tiles)(c, c->R, lcsm_tile_vecs(lanes - lane), &p, 1, &t);
+        lcsm_target  t = {.c = to + lane, .cr = c->size.Cp, .op = TILE_SET};
+        K_(lcsm_chunk_tiles)(c, c->size.R, lcsm_tile_vecs(lanes - lane), &p, 1, &t);
     }
 }
 
@@ -259,33 +260,33 @@ static void reader_grad(back *b, lcsm_chunk_reader *r)
                            .ar      = EOS_PANEL,
                            .br      = EOS_PANEL,
                            .depth   = EOS_PANEL,
-                           .blocks  = c->panels,
-                           .a_block = c->C * EOS_PANEL,
-                           .b_block = c->C * EOS_PANEL};
-    if (c->at == NULL) K_(lcsm_dots_lower)(c->n, &p, r->g_p, c->Cp, r->g_diag);
-    else K_(lcsm_dots_until)(c->rn, c->at, &p, r->g_p, c->Cp, c->n, r->g_diag);
-    if (!c->blank) rows_by_columns(c, b->M, b->M_panel, b->M_row, r->zT, c->rn, r->g_q_M);
-    for (ptrdiff_t lane = 0; lane < c->R; lane += TILE_COLS) {
-        int          vecs = lcsm_tile_vecs(c->R - lane);
+                           .blocks  = c->size.panels,
+                           .a_block = c->size.C * EOS_PANEL,
+                           .b_block = c->size.C * EOS_PANEL};
+    if (c->now.at == NULL) K_(lcsm_dots_lower)(c->now.n, &p, r->g_p, c->size.Cp, r->g_diag);
+    else K_(lcsm_dots_until)(c->now.rn, c->now.at, &p, r->g_p, c->size.Cp, c->now.n, r->g_diag);
+    if (!c->now.blank) rows_by_columns(c, b->M, b->M_panel, b->M_row, r->zT, c->now.rn, r->g_q_M);
+    for (ptrdiff_t lane = 0; lane < c->size.R; lane += TILE_COLS) {
+        int          vecs = lcsm_tile_vecs(c->size.R - lane);
         lcsm_product to_q = {.a     = r->g_p,
-                             .ar    = c->Cp,
+                             .ar    = c->size.Cp,
                              .ad    = 1,
-                             .b     = c->E + lane,
-                             .bd    = c->Rp,
-                             .depth = lcsm_chunk_at(c, c->rn - 1) + 1,
+                             .b     = c->op.E + lane,
+                             .bd    = c->size.Rp,
+                             .depth = lcsm_chunk_at(c, c->now.rn - 1) + 1,
                              .part  = lcsm_chunk_part(c, TILE_LOWER)};
         lcsm_product to_k = {.a     = r->g_p,
                              .ar    = 1,
-                             .ad    = c->Cp,
+                             .ad    = c->size.Cp,
                              .b     = r->q + lane,
-                             .bd    = c->Rp,
-                             .depth = c->rn,
+                             .bd    = c->size.Rp,
+                             .depth = c->now.rn,
                              .part  = lcsm_chunk_part(c, TILE_UPPER)};
-        lcsm_target  t    = {.c = r->g_q + lane, .cr = c->Rp, .op = TILE_SET};
-        K_(lcsm_chunk_tiles)(c, c->rn, vecs, &to_q, 1, &t);
+        lcsm_target  t    = {.c = r->g_q + lane, .cr = c->size.Rp, .op = TILE_SET};
+        K_(lcsm_chunk_tiles)(c, c->now.rn, vecs, &to_q, 1, &t);
         t.c  = b->g_E + lane;
         t.op = r == b->read ? TILE_SET : TILE_ADD;
-        K_(lcsm_chunk_tiles)(c, c->n, vecs, &to_k, 1, &t);
+        K_(lcsm_chunk_tiles)(c, c->now.n, vecs, &to_k, 1, &t);
     }
 }
 
@@ -297,19 +298,19 @@ static void memory_grad(back *b, ptrdiff_t panel)
     for (int j = 0; j < b->readers; j++)
         q[j] = (lcsm_product){.a     = b->read[j].q,
                               .ar    = 1,
-                              .ad    = c->Rp,
-                              .b     = b->read[j].z + panel * c->C * EOS_PANEL,
+                              .ad    = c->size.Rp,
+                              .b     = b->read[j].z + panel * c->size.C * EOS_PANEL,
                               .bd    = EOS_PANEL,
-                              .depth = c->rn};
-    lcsm_target t = {.c = b->G + panel * c->R * EOS_PANEL, .cr = EOS_PANEL, .op = TILE_ADD};
-    if (c->final) t.op = TILE_SET; /* G is zero, and not there */
-    K_(lcsm_chunk_tiles)(c, c->R, TILE_VECS, q, b->readers, &t);
+                              .depth = c->now.rn};
+    lcsm_target t = {.c = b->G + panel * c->size.R * EOS_PANEL, .cr = EOS_PANEL, .op = TILE_ADD};
+    if (c->now.final) t.op = TILE_SET; /* G is zero, and not there */
+    K_(lcsm_chunk_tiles)(c, c->size.R, TILE_VECS, q, b->readers, &t);
 }
 
 static void pack(const lcsm_chunk *c, const real *m, real *M)
 {
-    for (ptrdiff_t p = 0; p < c->panels; p++)
-        K_(lcsm_chunk_pack)(c, p, m, M + p * c->R * EOS_PANEL);
+    for (ptrdiff_t p = 0; p < c->size.panels; p++)
+        K_(lcsm_chunk_pack)(c, p, m, M + p * c->size.R * EOS_PANEL);
 }
 
 /* Whether the tape can be read as it lies: no reset, no decay before the first step, whole panels,
@@ -317,8 +318,8 @@ static void pack(const lcsm_chunk *c, const real *m, real *M)
 static bool tape_serves(const back *b)
 {
     const lcsm_chunk *c = &b->c;
-    return !c->blank && !c->scaled && !b->exact && c->N == NULL && c->D == c->Dp
-        && (!c->x->is_complex || c->K == c->Kp);
+    return !c->now.blank && !c->now.scaled && !b->exact && c->op.N == NULL
+        && c->size.D == c->size.Dp && (!c->x->is_complex || c->size.K == c->size.Kp);
 }
 
 static void start_from(pass *f, const real *tape)
@@ -328,39 +329,40 @@ static void start_from(pass *f, const real *tape)
     if (tape != NULL && tape_serves(b)) {
         b->M       = tape;
         b->M_panel = EOS_PANEL;
-        b->M_row   = c->D;
+        b->M_row   = c->size.D;
         return;
     }
-    if (tape != NULL && !c->blank) pack(c, tape, c->M);
-    K_(lcsm_chunk_enter)(c, c->M);
-    b->M       = c->M;
-    b->M_panel = c->R * EOS_PANEL;
+    if (tape != NULL && !c->now.blank) pack(c, tape, c->op.M);
+    K_(lcsm_chunk_enter)(c, c->op.M);
+    b->M       = c->op.M;
+    b->M_panel = c->size.R * EOS_PANEL;
     b->M_row   = EOS_PANEL;
 }
 
 /* The chunk that has just begun: gradients, and G from its end to before its first step. `tape`
- * has the memory before the chunk, or it is NULL and c->M has. */
+ * has the memory before the chunk, or it is NULL and c->op.M has. */
 static void chunk(pass *f, const real *tape)
 {
     back       *b = &f->b;
     lcsm_chunk *c = &b->c;
-    b->exact =
-        b->g->col.p != NULL && (c->n == 1 || c->scaled || !(c->row.least + c->col.least >= STRONG));
+    b->exact      = b->g->col.p != NULL
+            && (c->now.n == 1 || c->now.scaled || !(c->op.row.least + c->op.col.least >= STRONG));
     start_from(f, tape);
     K_(lcsm_chunk_operands)(c, b->exact ? b->diag : NULL);
-    for (ptrdiff_t p = 0; p < c->panels; p++) columns(b, p);
-    b->from_M = c->blank || lcsm_chunk_finds_M(c) ? 0 : (double)(c->n + 1) / 2;
-    if (!c->final) rows_by_columns(c, b->G, c->R * EOS_PANEL, EOS_PANEL, b->VT, c->n, b->g_E_end);
+    for (ptrdiff_t p = 0; p < c->size.panels; p++) columns(b, p);
+    b->from_M = c->now.blank || lcsm_chunk_finds_M(c) ? 0 : (double)(c->now.n + 1) / 2;
+    if (!c->now.final)
+        rows_by_columns(c, b->G, c->size.R * EOS_PANEL, EOS_PANEL, b->VT, c->now.n, b->g_E_end);
     for (int j = 0; j < b->readers; j++) reader_grad(b, &b->read[j]);
     K_(lcsm_chunk_grad_rows)(b);
 
-    if (c->t == 0 && c->x->first) return;
-    if (c->empty) {
+    if (c->now.t == 0 && c->x->first) return;
+    if (c->now.empty) {
         memset(b->G, 0, f->memory * sizeof(real));
         return;
     }
-    for (ptrdiff_t p = 0; p < c->panels; p++) memory_grad(b, p);
-    if (c->scaled) K_(lcsm_chunk_scale_first)(c, b->G);
+    for (ptrdiff_t p = 0; p < c->size.panels; p++) memory_grad(b, p);
+    if (c->now.scaled) K_(lcsm_chunk_scale_first)(c, b->G);
 }
 
 /* ---- cells ------------------------------------------------------------------------------ */
@@ -369,12 +371,12 @@ static void chunk(pass *f, const real *tape)
 static void advance(pass *f)
 {
     lcsm_chunk *c = &f->b.c;
-    K_(lcsm_chunk_enter)(c, c->M);
+    K_(lcsm_chunk_enter)(c, c->op.M);
     K_(lcsm_chunk_operands)(c, NULL);
-    for (ptrdiff_t p = 0; p < c->panels; p++) {
-        real *M = c->M + p * c->R * EOS_PANEL;
+    for (ptrdiff_t p = 0; p < c->size.panels; p++) {
+        real *M = c->op.M + p * c->size.R * EOS_PANEL;
         K_(lcsm_chunk_input)(c, p, f->b.V, NULL, 0, NULL);
-        if (c->N != NULL) K_(lcsm_delta_solve)(c, M, f->b.V);
+        if (c->op.N != NULL) K_(lcsm_delta_solve)(c, M, f->b.V);
         K_(lcsm_chunk_advance)(c, p, f->b.V, M);
     }
 }
@@ -386,13 +388,13 @@ static void keep(const pass *f, starts *s, ptrdiff_t t, const real *M)
     s->count++;
 }
 
-/* From t to `end`, at most `limit` chunks, keeping every `every`-th start. c->M moves along. */
+/* From t to `end`, at most `limit` chunks, keeping every `every`-th start. c->op.M moves along. */
 static void walk(pass *f, starts *s, ptrdiff_t t, ptrdiff_t end, ptrdiff_t every, ptrdiff_t limit)
 {
     lcsm_chunk *c = &f->b.c;
     s->count      = 0;
-    for (ptrdiff_t j = 0; t < end && j < limit; j++, t += c->n) {
-        if (j % every == 0) keep(f, s, t, c->M);
+    for (ptrdiff_t j = 0; t < end && j < limit; j++, t += c->now.n) {
+        if (j % every == 0) keep(f, s, t, c->op.M);
         K_(lcsm_chunk_begin)(c, t, end);
         advance(f);
     }
@@ -401,23 +403,23 @@ static void walk(pass *f, starts *s, ptrdiff_t t, ptrdiff_t end, ptrdiff_t every
 static void cell(pass *f, ptrdiff_t t0, ptrdiff_t t1, const real *tape)
 {
     lcsm_chunk *c = &f->b.c;
-    real       *M = c->M;
+    real       *M = c->op.M;
     K_(lcsm_chunk_begin)(c, t0, t1);
-    if (c->n == t1 - t0) {
+    if (c->now.n == t1 - t0) {
         chunk(f, tape);
         return;
     }
-    if (!c->blank) pack(c, tape, M);
-    walk(f, &f->groups, t0, t1, f->group, c->C);
+    if (!c->now.blank) pack(c, tape, M);
+    walk(f, &f->groups, t0, t1, f->group, c->size.C);
     for (ptrdiff_t g = f->groups.count - 1; g >= 0; g--) {
         memcpy(M, f->groups.M + (size_t)g * f->memory, f->memory * sizeof(real));
         walk(f, &f->chunks, f->groups.t[g], t1, 1, f->group);
         for (ptrdiff_t j = f->chunks.count - 1; j >= 0; j--) {
-            c->M = f->chunks.M + (size_t)j * f->memory;
+            c->op.M = f->chunks.M + (size_t)j * f->memory;
             K_(lcsm_chunk_begin)(c, f->chunks.t[j], t1);
             chunk(f, NULL);
         }
-        c->M = M;
+        c->op.M = M;
     }
 }
 
@@ -428,7 +430,7 @@ static void ahead(const pass *f, const seq *x, const grads *g, ptrdiff_t h, ptrd
 {
     const back *b     = &f->b;
     ptrdiff_t   width = (x->heads - 1) * x->y_head + x->D;
-    t                 = t < b->c.C ? x->T + (x->T - 1) / b->c.C * b->c.C : t - b->c.C;
+    t = t < b->c.size.C ? x->T + (x->T - 1) / b->c.size.C * b->c.size.C : t - b->c.size.C;
     K_(lcsm_chunk_ahead)(&b->c, x, g, h, t, a);
     if (x->read == NULL) K_(lcsm_chunk_ahead_rows)(a, b->g_y - h * x->y_head, b->g_y_t, width);
     if (g->col.p != NULL && x->read == NULL)
@@ -468,7 +470,7 @@ void K_(lcsm_chunk_bwd)(const seq *x, ptrdiff_t C, const real *y, ptrdiff_t y_t,
         }
     }
     for (ptrdiff_t h = 0; h < x->heads && !x->first; h++)
-        for (ptrdiff_t p = 0; p < f[h].b.c.panels; p++) K_(lcsm_chunk_unpack)
-    (&f[h].b.c, p, f[h].b.G + p * f[h].b.c.R * EOS_PANEL, g_m + (size_t)h * n);
+        for (ptrdiff_t p = 0; p < f[h].b.c.size.panels; p++) K_(lcsm_chunk_unpack)
+    (&f[h].b.c, p, f[h].b.G + p * f[h].b.c.size.R * EOS_PANEL, g_m + (size_t)h * n);
     vflush_end(mode);
 }

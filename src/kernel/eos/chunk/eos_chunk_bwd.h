@@ -43,7 +43,7 @@ typedef struct {
 /* Whether a chunk finds the flows from M by itself: nobody gives them, or nothing is gained. */
 static inline bool lcsm_chunk_finds_M(const lcsm_chunk *c)
 {
-    return !c->blank && (c->t == 0 || c->n == 1);
+    return !c->now.blank && (c->now.t == 0 || c->now.n == 1);
 }
 
 /* G of one panel: from the gradient of M' to that of M + K^T U, and the flows from M to there. */

@@ -64,20 +64,20 @@ static factor factor_open(const view *v, ptrdiff_t stride, ptrdiff_t width, ptrd
 void K_(lcsm_chunk_decays_kept)(lcsm_chunk *c, pieces *a)
 {
     const seq *x = c->x;
-    c->row       = factor_open(&x->row, x->row.k, c->K, c->Kp, c->C, a);
-    c->col       = factor_open(&x->col, x->col.d, c->D, c->Dp, c->C, a);
+    c->op.row    = factor_open(&x->row, x->row.k, c->size.K, c->size.Kp, c->size.C, a);
+    c->op.col    = factor_open(&x->col, x->col.d, c->size.D, c->size.Dp, c->size.C, a);
 }
 
 void K_(lcsm_chunk_decays_shared)(lcsm_chunk *c, pieces *a)
 {
-    if (by_token(&c->row) && (c->back || c->x->is_complex || c->x->read != NULL)) {
-        c->row.up   = lcsm_chunk_take(a, c->C, c->Kp);
-        c->row.down = lcsm_chunk_take(a, c->C, c->Kp);
+    if (by_token(&c->op.row) && (c->size.back || c->x->is_complex || c->x->read != NULL)) {
+        c->op.row.up   = lcsm_chunk_take(a, c->size.C, c->size.Kp);
+        c->op.row.down = lcsm_chunk_take(a, c->size.C, c->size.Kp);
     }
-    if (by_token(&c->col)) {
-        c->col.r    = EOS_PANEL;
-        c->col.up   = lcsm_chunk_take(a, c->C, EOS_PANEL);
-        c->col.down = lcsm_chunk_take(a, c->C, EOS_PANEL);
+    if (by_token(&c->op.col)) {
+        c->op.col.r    = EOS_PANEL;
+        c->op.col.up   = lcsm_chunk_take(a, c->size.C, EOS_PANEL);
+        c->op.col.down = lcsm_chunk_take(a, c->size.C, EOS_PANEL);
     }
 }
 
@@ -166,7 +166,8 @@ static real farthest(factor *f, ptrdiff_t t, ptrdiff_t from, ptrdiff_t to, bool 
 
 static bool within(lcsm_chunk *c, ptrdiff_t t, ptrdiff_t from, ptrdiff_t to, bool skip, real limit)
 {
-    return farthest(&c->row, t, from, to, skip) + farthest(&c->col, t, from, to, skip) <= limit;
+    return farthest(&c->op.row, t, from, to, skip) + farthest(&c->op.col, t, from, to, skip)
+        <= limit;
 }
 
 /* How many of the n steps from t stay within the limit: all of them, as a rule. Where no log is
@@ -176,7 +177,7 @@ static ptrdiff_t measure(lcsm_chunk *c, ptrdiff_t t, ptrdiff_t n, bool skip)
 {
     real limit = EOS_CHUNK_LIMIT;
     bool all   = within(c, t, 0, n, skip, limit);
-    if (c->row.most > 0 || c->col.most > 0) limit = c->N == NULL ? limit / 2 : 1;
+    if (c->op.row.most > 0 || c->op.col.most > 0) limit = c->op.N == NULL ? limit / 2 : 1;
     else if (all) return n;
     for (ptrdiff_t r = 0; r < n; r++)
         if (!within(c, t, r, r + 1, skip, limit)) return r;
@@ -195,16 +196,17 @@ static void keep_first(factor *f, ptrdiff_t t)
 
 void K_(lcsm_chunk_scale_first)(const lcsm_chunk *c, real *M)
 {
-    for (ptrdiff_t p = 0; p < c->panels; p++) K_(lcsm_chunk_scale)
-    (c, c->row.first, c->col.first == NULL ? NULL : c->col.first + p * EOS_PANEL,
+    for (ptrdiff_t p = 0; p < c->size.panels; p++) K_(lcsm_chunk_scale)
+    (c, c->op.row.first, c->op.col.first == NULL ? NULL : c->op.col.first + p * EOS_PANEL,
      M + (size_t)p * lcsm_chunk_panel_size(c));
 }
 
 void K_(lcsm_chunk_enter)(const lcsm_chunk *c, real *M)
 {
-    if (c->blank && c->final && c->N == NULL) return; /* nobody reads it */
-    if (c->blank) memset(M, 0, (size_t)c->panels * lcsm_chunk_panel_size(c) * sizeof(real));
-    else if (c->scaled) K_(lcsm_chunk_scale_first)(c, M);
+    if (c->now.blank && c->now.final && c->op.N == NULL) return; /* nobody reads it */
+    if (c->now.blank)
+        memset(M, 0, (size_t)c->size.panels * lcsm_chunk_panel_size(c) * sizeof(real));
+    else if (c->now.scaled) K_(lcsm_chunk_scale_first)(c, M);
 }
 
 /* cos and sin of r + 1 static phases. */
@@ -223,14 +225,15 @@ static void phase_row(lcsm_chunk *c, ptrdiff_t r)
 {
     const view *v     = &c->x->row_phase;
     bool        still = v->t == 0;
-    for (ptrdiff_t k = 0; k < c->Kp; k += VW) {
+    for (ptrdiff_t k = 0; k < c->size.Kp; k += VW) {
         vec   re = vset1(1), im = vzero(), phase = im;
-        real *cs = c->cos + r * c->Kp + k, *sn = c->sin + r * c->Kp + k;
-        if (v->p != NULL) phase = lcsm_lanes(v->p + (c->t + r) * v->t + k * v->k, v->k, c->K - k);
+        real *cs = c->op.cos + r * c->size.Kp + k, *sn = c->op.sin + r * c->size.Kp + k;
+        if (v->p != NULL)
+            phase = lcsm_lanes(v->p + (c->now.t + r) * v->t + k * v->k, v->k, c->size.K - k);
         if (v->p != NULL && still) still_turn(phase, r, &re, &im);
         else if (v->p != NULL) vsincos(phase, &im, &re);
         if (r > 0 && !still) {
-            vec a = vload(cs - c->Kp), b = vload(sn - c->Kp), x = re;
+            vec a = vload(cs - c->size.Kp), b = vload(sn - c->size.Kp), x = re;
             re = x * a - im * b;
             im = x * b + im * a;
         }
@@ -243,19 +246,20 @@ static void phase_row(lcsm_chunk *c, ptrdiff_t r)
 static void find_readers(lcsm_chunk *c)
 {
     const seq *x = c->x;
-    if (c->at == NULL) {
-        c->r  = c->t;
-        c->rn = c->n;
+    if (c->now.at == NULL) {
+        c->now.r  = c->now.t;
+        c->now.rn = c->now.n;
         return;
     }
-    ptrdiff_t next = R_(lcsm_eos_read_from)(x, c->t + c->n);
-    c->r           = R_(lcsm_eos_read_from)(x, c->t);
-    c->rn          = next - c->r;
-    for (ptrdiff_t j = 0; j < c->rn; j++) c->at[j] = x->read[c->r + j] - x->read_base - c->t;
-    c->unread = c->rn == 0;
-    if (!c->unread) return;
-    c->rn    = 1;
-    c->at[0] = c->n - 1;
+    ptrdiff_t next = R_(lcsm_eos_read_from)(x, c->now.t + c->now.n);
+    c->now.r       = R_(lcsm_eos_read_from)(x, c->now.t);
+    c->now.rn      = next - c->now.r;
+    for (ptrdiff_t j = 0; j < c->now.rn; j++)
+        c->now.at[j] = x->read[c->now.r + j] - x->read_base - c->now.t;
+    c->now.unread = c->now.rn == 0;
+    if (!c->now.unread) return;
+    c->now.rn    = 1;
+    c->now.at[0] = c->now.n - 1;
 }
 
 void K_(lcsm_chunk_begin)(lcsm_chunk *c, ptrdiff_t t, ptrdiff_t end)
@@ -264,24 +268,24 @@ void K_(lcsm_chunk_begin)(lcsm_chunk *c, ptrdiff_t t, ptrdiff_t end)
     ptrdiff_t  n = 1;
     if (x->resets.p == NULL) n = end - t;
     while (t + n < end && !lcsm_resets_at(&x->resets, t + n)) n++;
-    c->t      = t;
-    c->empty  = lcsm_resets_at(&x->resets, t);
-    c->n      = measure(c, t, n, false);
-    c->scaled = c->n == 0;
-    if (c->scaled) {
-        keep_first(&c->row, t);
-        keep_first(&c->col, t);
-        c->n = measure(c, t, n, true);
+    c->now.t      = t;
+    c->now.empty  = lcsm_resets_at(&x->resets, t);
+    c->now.n      = measure(c, t, n, false);
+    c->now.scaled = c->now.n == 0;
+    if (c->now.scaled) {
+        keep_first(&c->op.row, t);
+        keep_first(&c->op.col, t);
+        c->now.n = measure(c, t, n, true);
     }
     find_readers(c);
-    c->blank = c->empty || (t == 0 && x->fresh);
-    c->final = t + c->n == x->T && x->final;
-    if (c->row.table != NULL) {
-        ptrdiff_t at = c->scaled ? 0 : c->row.pad;
-        c->row.up    = c->row.table + at;
-        c->row.down  = c->row.inverse + at;
+    c->now.blank = c->now.empty || (t == 0 && x->fresh);
+    c->now.final = t + c->now.n == x->T && x->final;
+    if (c->op.row.table != NULL) {
+        ptrdiff_t at   = c->now.scaled ? 0 : c->op.row.pad;
+        c->op.row.up   = c->op.row.table + at;
+        c->op.row.down = c->op.row.inverse + at;
     }
     if (!x->is_complex) return;
-    if (x->row_phase.p != NULL && x->row_phase.t != 0) c->phases = 0;
-    for (; c->phases < c->n; c->phases++) phase_row(c, c->phases);
+    if (x->row_phase.p != NULL && x->row_phase.t != 0) c->op.phases = 0;
+    for (; c->op.phases < c->now.n; c->op.phases++) phase_row(c, c->op.phases);
 }

@@ -59,12 +59,12 @@ typedef struct {
 
 static span steps_of(const lcsm_chunk *c)
 {
-    return (span){c->t, c->n};
+    return (span){c->now.t, c->now.n};
 }
 
 static span reads_of(const lcsm_chunk *c)
 {
-    return (span){c->r, c->unread ? 0 : c->rn};
+    return (span){c->now.r, c->now.unread ? 0 : c->now.rn};
 }
 
 /* The sum over rows of one vector of lanes, n of which exist, to sums at a stride. */
@@ -113,7 +113,8 @@ static void strip_of(const back *b, const real *from, bool zero, ptrdiff_t steps
                      ptrdiff_t n, real *to)
 {
     if (zero) memset(to, 0, (size_t)(steps * VW) * sizeof(real));
-    else K_(lcsm_transpose)(n < VW ? n : VW, steps, from + row * b->c.Cp, b->c.Cp, to, VW);
+    else
+        K_(lcsm_transpose)(n < VW ? n : VW, steps, from + row * b->c.size.Cp, b->c.size.Cp, to, VW);
 }
 
 /* Where the gradients of an operand's lanes are added, rows t apart: in its array, or in a strip
@@ -129,7 +130,7 @@ static target target_of(const back *b, const out *o, span rows, const lanes *l, 
 {
     if (o->p != NULL && o->t != 0 && o->k == 1 && l->n >= VW && rows.count > 0)
         return (target){o->p + rows.first * o->t + l->k, o->t, o->set, NULL};
-    if (o->k != 0 || l->k == 0) memset(strip, 0, (size_t)(b->c.n * VW) * sizeof(real));
+    if (o->k != 0 || l->k == 0) memset(strip, 0, (size_t)(b->c.now.n * VW) * sizeof(real));
     return (target){strip, VW, false, NULL};
 }
 
@@ -137,7 +138,7 @@ static target target_of(const back *b, const out *o, span rows, const lanes *l, 
 static void add_target(const back *b, const out *o, span rows, const lanes *l, const target *to,
                        const real *strip)
 {
-    bool last = l->k + VW >= b->c.K;
+    bool last = l->k + VW >= b->c.size.K;
     if (o->p == NULL || to->p != strip || (o->k == 0 && !last)) return;
     add_strip(o, l->k * o->k, o->k, rows, o->k == 0 ? VW : l->n, strip, VW);
 }
@@ -167,10 +168,10 @@ VEC_INLINE vec crossing_at(crossing *f, ptrdiff_t r, vec steps, vec from_M, vec 
 VEC_INLINE void real_lanes(back *b, const lanes *l, bool decays, bool logs, bool erase, bool reads)
 {
     const lcsm_chunk *c  = &b->c;
-    const ptrdiff_t   Rp = c->Rp, Kp = c->Kp, k = l->k, steps = c->n;
+    const ptrdiff_t   Rp = c->size.Rp, Kp = c->size.Kp, k = l->k, steps = c->now.n;
     const real       *q_ = l->q, *e_ = l->e, *in_ = l->g_e, *up_ = l->up, *down_ = l->down;
     const real       *gq_ = b->read[0].g_q + k, *diag = b->read[0].g_diag;
-    const real       *nb_ = erase ? c->N + k : NULL, *gn_ = erase ? b->read[1].g_q + k : NULL;
+    const real       *nb_ = erase ? c->op.N + k : NULL, *gn_ = erase ? b->read[1].g_q + k : NULL;
     const real       *qM_ = b->strip[Q_M], *end_ = b->strip[END], *nM_ = b->strip[N_M];
     real             *pre_ = b->strip[PREFIX];
     const span        all = steps_of(c), read = reads_of(c);
@@ -180,7 +181,7 @@ VEC_INLINE void real_lanes(back *b, const lanes *l, bool decays, bool logs, bool
     target            n     = {0};
     const real        scale = c->x->scale;
     crossing          sum   = {.steps = steps, .still = b->g->row.sum != NULL};
-    ptrdiff_t         last  = c->rn - 1; /* the last reader that is left */
+    ptrdiff_t         last  = c->now.rn - 1; /* the last reader that is left */
     if (erase) n = target_of(b, &b->g->erase, all, l, b->strip[S_IM]);
     sum.carry = l->carry[0];
     if (logs && !sum.still) {
@@ -199,7 +200,7 @@ VEC_INLINE void real_lanes(back *b, const lanes *l, bool decays, bool logs, bool
     for (ptrdiff_t r = steps - 1; r >= 0; r--) {
         vec e = vload(e_ + r * Rp), g_e = vload(in_ + r * Rp), end = vload(end_ + r * VW);
         vec own = vzero(), steps_ = -(e * g_e), from_M = vzero();
-        if (!reads || (last >= 0 && c->at[last] == r)) {
+        if (!reads || (last >= 0 && c->now.at[last] == r)) {
             ptrdiff_t j = reads ? last-- : r;
             vec       q = vload(q_ + j * Rp), g_q = vload(gq_ + j * Rp), g_M = vload(qM_ + j * VW);
             vec       up = decays ? vload(up_ + r * Kp) * scale : vset1(scale);
@@ -247,14 +248,14 @@ VEC_INLINE vec cross(pair a, pair b)
 static void complex_lanes(back *b, const lanes *l)
 {
     const lcsm_chunk *c  = &b->c;
-    const ptrdiff_t   Rp = c->Rp, Kp = c->Kp, k = l->k;
+    const ptrdiff_t   Rp = c->size.Rp, Kp = c->size.Kp, k = l->k;
     const real       *gq_ = b->read[0].g_q + k, *diag = b->read[0].g_diag;
-    crossing          sum  = {.steps = c->n, .still = b->g->row.sum != NULL};
-    crossing          turn = {.steps = c->n, .still = b->g->row_phase.sum != NULL};
+    crossing          sum  = {.steps = c->now.n, .still = b->g->row.sum != NULL};
+    crossing          turn = {.steps = c->now.n, .still = b->g->row_phase.sum != NULL};
     sum.carry              = l->carry[0];
     turn.carry             = l->carry[1];
     wvec before = vwiden(sum.carry), turned = vwiden(turn.carry);
-    for (ptrdiff_t r = 0; r < c->n; r++) {
+    for (ptrdiff_t r = 0; r < c->now.n; r++) {
         pair e   = cload(l->e + r * Rp, Kp);
         pair end = {vload(b->strip[END] + r * VW), vload(b->strip[END_IM] + r * VW)};
         if (!sum.still) add(b->strip[LOG] + r * VW, vnarrow(before), false);
@@ -262,11 +263,11 @@ static void complex_lanes(back *b, const lanes *l)
         before += vwiden(dot(e, end));
         turned += vwiden(cross(e, end));
     }
-    for (ptrdiff_t r = c->n - 1; r >= 0; r--) {
+    for (ptrdiff_t r = c->now.n - 1; r >= 0; r--) {
         ptrdiff_t at = r * VW;
         pair      q = cload(l->q + r * Rp, Kp), e = cload(l->e + r * Rp, Kp);
         pair      g_q = cload(gq_ + r * Rp, Kp), g_e = cload(l->g_e + r * Rp, Kp);
-        vec       cs = vload(c->cos + r * Kp + k), sn = vload(c->sin + r * Kp + k);
+        vec       cs = vload(c->op.cos + r * Kp + k), sn = vload(c->op.sin + r * Kp + k);
         vec       up = vset1(c->x->scale), down = vset1(1);
         if (l->up != NULL) {
             up *= vload(l->up + r * Kp);
@@ -297,7 +298,7 @@ static void complex_rows(back *b, const lanes *l)
 {
     const lcsm_chunk             *c    = &b->c;
     const R_(lcsm_eos_seq_grads) *g    = b->g;
-    const bool                    last = l->k + VW >= c->K;
+    const bool                    last = l->k + VW >= c->size.K;
     const struct {
         const out *o;
         int        strip;
@@ -313,7 +314,7 @@ static void complex_rows(back *b, const lanes *l)
     };
     for (int j = 0; j < 2; j++) /* a scalar's strip goes on from one vector of lanes to the next */
         if (adds[j].o->k != 0 || l->k == 0)
-            memset(b->strip[adds[j].strip], 0, (size_t)(c->n * VW) * sizeof(real));
+            memset(b->strip[adds[j].strip], 0, (size_t)(c->now.n * VW) * sizeof(real));
     complex_lanes(b, l);
     for (size_t j = 0; j < sizeof adds / sizeof *adds; j++) {
         const out *o = adds[j].o;
@@ -327,24 +328,26 @@ void K_(lcsm_chunk_grad_rows)(back *b)
 {
     const lcsm_chunk *c    = &b->c;
     bool              logs = b->g->row.p != NULL;
-    for (ptrdiff_t k = 0; k < c->K; k += VW) {
-        lanes l = {.k = k, .n = c->K - k, .q = c->Q + k, .e = c->E + k, .g_e = b->g_E + k};
-        if (c->row.log != NULL) {
-            l.up   = c->row.up + k;
-            l.down = c->row.down + k;
+    for (ptrdiff_t k = 0; k < c->size.K; k += VW) {
+        lanes l = {
+            .k = k, .n = c->size.K - k, .q = c->op.Q + k, .e = c->op.E + k, .g_e = b->g_E + k};
+        if (c->op.row.log != NULL) {
+            l.up   = c->op.row.up + k;
+            l.down = c->op.row.down + k;
         }
         l.carry[0] = vload(b->carry_k + k);
-        l.carry[1] = vload(b->carry_k + c->Kp + k);
-        strip_of(b, b->g_E_end, c->final, c->n, k, l.n, b->strip[END]);
-        strip_of(b, b->read[0].g_q_M, c->blank, c->rn, k, l.n, b->strip[Q_M]);
+        l.carry[1] = vload(b->carry_k + c->size.Kp + k);
+        strip_of(b, b->g_E_end, c->now.final, c->now.n, k, l.n, b->strip[END]);
+        strip_of(b, b->read[0].g_q_M, c->now.blank, c->now.rn, k, l.n, b->strip[Q_M]);
         if (c->x->is_complex) {
-            strip_of(b, b->g_E_end, c->final, c->n, c->Kp + k, l.n, b->strip[END_IM]);
-            strip_of(b, b->read[0].g_q_M, c->blank, c->n, c->Kp + k, l.n, b->strip[Q_M_IM]);
+            strip_of(b, b->g_E_end, c->now.final, c->now.n, c->size.Kp + k, l.n, b->strip[END_IM]);
+            strip_of(b, b->read[0].g_q_M, c->now.blank, c->now.n, c->size.Kp + k, l.n,
+                     b->strip[Q_M_IM]);
             complex_rows(b, &l);
         } else if (b->readers > 1) {
-            strip_of(b, b->read[1].g_q_M, c->blank, c->n, k, l.n, b->strip[N_M]);
+            strip_of(b, b->read[1].g_q_M, c->now.blank, c->now.n, k, l.n, b->strip[N_M]);
             real_lanes(b, &l, l.up != NULL, logs, true, false);
-        } else if (c->at != NULL) {
+        } else if (c->now.at != NULL) {
             real_lanes(b, &l, l.up != NULL, logs, false, true);
         } else if (l.up == NULL) {
             real_lanes(b, &l, false, false, false, false);
@@ -364,14 +367,14 @@ VEC_INLINE void column_close(const back *b, const wvec *sum, const wvec *total, 
 {
     const lcsm_chunk *c   = &b->c;
     wvec              all = *total;
-    if (lcsm_chunk_finds_M(c)) all += *sum * ((double)(c->n + 1) / 2);
+    if (lcsm_chunk_finds_M(c)) all += *sum * ((double)(c->now.n + 1) / 2);
     for (ptrdiff_t j = 0; j < n && j < VW; j++) to[j] += all[j];
 }
 
 /* Exact column gradients of one vector of lanes, in place of the flows in b->flow or to `to`. */
 static void exact_lanes(back *b, ptrdiff_t j, ptrdiff_t cols, const real *U, double *to)
 {
-    const ptrdiff_t n      = b->c.n;
+    const ptrdiff_t n      = b->c.now.n;
     const double    middle = (double)(n - 1) / 2;
     const wvec      carry  = vwiden(vload(b->carry_d + j));
     wvec            sum = carry * 0.0, before = carry, total = carry * middle;
@@ -405,14 +408,15 @@ VEC_INLINE void mild_lanes(const back *b, ptrdiff_t panel, ptrdiff_t j, ptrdiff_
                            target to_i)
 {
     const lcsm_chunk *c     = &b->c;
-    const ptrdiff_t   steps = c->n, it = c->x->i.t, cr = c->col.r, y_t = b->y_t, g_t = b->g_y_t;
-    const ptrdiff_t   d = panel * EOS_PANEL + j;
-    const real       *y = b->y + c->r * y_t + d, *g = b->g_y + c->r * g_t + d;
-    ptrdiff_t         last = c->unread ? -1 : c->rn - 1; /* the last reader that is left */
-    const real       *i = c->x->i.p + c->t * it + d, *down = c->col.down + j, *end = b->v_end + j;
-    const double      middle = (double)(steps - 1) / 2;
-    const bool        first  = lcsm_chunk_finds_M(c);
-    wvec              sum[TILE_VECS], total[TILE_VECS];
+    const ptrdiff_t   steps = c->now.n, it = c->x->i.t, cr = c->op.col.r, y_t = b->y_t,
+                    g_t = b->g_y_t;
+    const ptrdiff_t d   = panel * EOS_PANEL + j;
+    const real     *y = b->y + c->now.r * y_t + d, *g = b->g_y + c->now.r * g_t + d;
+    ptrdiff_t       last = c->now.unread ? -1 : c->now.rn - 1; /* the last reader that is left */
+    const real  *i = c->x->i.p + c->now.t * it + d, *down = c->op.col.down + j, *end = b->v_end + j;
+    const double middle = (double)(steps - 1) / 2;
+    const bool   first  = lcsm_chunk_finds_M(c);
+    wvec         sum[TILE_VECS], total[TILE_VECS];
     SIDE(v, vecs) sum[v] = vwiden(vload(b->carry_d + j + v * VW));
     U += j;
     X += j;
@@ -420,7 +424,7 @@ VEC_INLINE void mild_lanes(const back *b, ptrdiff_t panel, ptrdiff_t j, ptrdiff_
         SIDE(v, vecs) sum[v] += vwiden(vload(U + r + v * VW) * vload(end + r + v * VW));
     SIDE(v, vecs) total[v] = sum[v] * (middle + b->from_M);
     for (ptrdiff_t r = steps - 1; r >= 0; r--) {
-        bool        here = !reads || (last >= 0 && c->at[last] == r);
+        bool        here = !reads || (last >= 0 && c->now.at[last] == r);
         ptrdiff_t   row  = !reads ? r : here ? last-- : 0;
         const real *y_r = y + row * y_t, *g_r = g + row * g_t;
         SIDE(v, vecs)
@@ -442,8 +446,8 @@ VEC_INLINE void input_lanes(const back *b, ptrdiff_t j, ptrdiff_t vecs, ptrdiff_
                             target to)
 {
     const lcsm_chunk *c  = &b->c;
-    const ptrdiff_t   cr = c->col.r, steps = c->n;
-    const real       *down = c->col.log == NULL ? NULL : c->col.down + j;
+    const ptrdiff_t   cr = c->op.col.r, steps = c->now.n;
+    const real       *down = c->op.col.log == NULL ? NULL : c->op.col.down + j;
     for (ptrdiff_t r = 0; r < steps; r++) SIDE(v, vecs)
         {
             vec g_v = vload(X + r * EOS_PANEL + j + v * VW);
@@ -457,13 +461,14 @@ VEC_INLINE void cols_lanes(back *b, ptrdiff_t panel, ptrdiff_t j, ptrdiff_t vecs
                            const real *X)
 {
     const lcsm_chunk *c = &b->c;
-    const real       *U = b->V + panel * c->C * EOS_PANEL;
+    const real       *U = b->V + panel * c->size.C * EOS_PANEL;
     const out        *o = &b->g->col, *oi = &b->g->i;
     ptrdiff_t         d = panel * EOS_PANEL + j;
-    target to_i         = {oi->p == NULL ? NULL : oi->p + c->t * oi->t + d, oi->t, oi->set, NULL};
+    target to_i = {oi->p == NULL ? NULL : oi->p + c->now.t * oi->t + d, oi->t, oi->set, NULL};
     if (o->p != NULL && !b->exact) {
-        target to = {o->p + c->t * o->t + d, o->t, o->set, o->sum == NULL ? NULL : o->sum + d};
-        if (c->at != NULL) mild_lanes(b, panel, j, vecs, n, true, o->sum != NULL, U, X, to, to_i);
+        target to = {o->p + c->now.t * o->t + d, o->t, o->set, o->sum == NULL ? NULL : o->sum + d};
+        if (c->now.at != NULL)
+            mild_lanes(b, panel, j, vecs, n, true, o->sum != NULL, U, X, to, to_i);
         else if (o->sum != NULL) mild_lanes(b, panel, j, vecs, n, false, true, U, X, to, to_i);
         else mild_lanes(b, panel, j, vecs, n, false, false, U, X, to, to_i);
         return;
@@ -510,35 +515,35 @@ VEC_INLINE vec end_row(const real *M, real *G, real by, const real *col, bool fl
 static void turn_flows(back *b, const real *M, const real *G)
 {
     const lcsm_chunk *c = &b->c;
-    for (ptrdiff_t k = 0; k < c->K; k++) {
+    for (ptrdiff_t k = 0; k < c->size.K; k++) {
         const real *m = M + k * b->M_row, *g = G + k * EOS_PANEL;
         vec         sum = vzero();
         for (ptrdiff_t j = 0; j < EOS_PANEL; j += VW)
-            sum += cross(cload(m + j, c->Kp * b->M_row), cload(g + j, c->Kp * EOS_PANEL));
-        b->carry_k[c->Kp + k] += vsum(sum);
+            sum += cross(cload(m + j, c->size.Kp * b->M_row), cload(g + j, c->size.Kp * EOS_PANEL));
+        b->carry_k[c->size.Kp + k] += vsum(sum);
     }
 }
 
 void K_(lcsm_chunk_grad_end)(back *b, ptrdiff_t panel, real *G)
 {
-    const lcsm_chunk *c   = &b->c;
-    const real       *M   = b->M + panel * b->M_panel;
-    const real       *col = c->col.log == NULL ? NULL : c->col.up + (c->n - 1) * c->col.r;
+    const lcsm_chunk *c = &b->c;
+    const real       *M = b->M + panel * b->M_panel;
+    const real *col = c->op.col.log == NULL ? NULL : c->op.col.up + (c->now.n - 1) * c->op.col.r;
     bool row = b->g->row.p != NULL, phase = b->g->row_phase.p != NULL, d = b->g->col.p != NULL;
     bool flows = row || d;
     vec  down[TILE_VECS];
-    if (panel == 0) memset(b->carry_k, 0, (size_t)(2 * c->Kp) * sizeof(real));
-    if (c->final) {
+    if (panel == 0) memset(b->carry_k, 0, (size_t)(2 * c->size.Kp) * sizeof(real));
+    if (c->now.final) {
         memset(b->carry_d, 0, EOS_PANEL * sizeof(real));
         return;
     }
     if (c->x->is_complex) K_(lcsm_chunk_rotate)(c, -1, G);
-    if (!flows && !phase && c->row.log == NULL && col == NULL) return;
+    if (!flows && !phase && c->op.row.log == NULL && col == NULL) return;
 
     for (int v = 0; v < TILE_VECS; v++) down[v] = vzero();
-    for (ptrdiff_t k = 0; k < c->R; k++) {
-        vec across = end_row(M + k * b->M_row, G + k * EOS_PANEL, c->decay[k], col, flows, down);
-        if (row) b->carry_k[k < c->Kp ? k : k - c->Kp] += vsum(across);
+    for (ptrdiff_t k = 0; k < c->size.R; k++) {
+        vec across = end_row(M + k * b->M_row, G + k * EOS_PANEL, c->op.decay[k], col, flows, down);
+        if (row) b->carry_k[k < c->size.Kp ? k : k - c->size.Kp] += vsum(across);
     }
     for (int v = 0; v < TILE_VECS; v++) vstore(b->carry_d + v * VW, down[v]);
     if (phase) turn_flows(b, M, G);

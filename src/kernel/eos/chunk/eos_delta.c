@@ -24,37 +24,37 @@ static void substitute(real *X, ptrdiff_t r, const real *a, ptrdiff_t stride, pt
 
 void K_(lcsm_delta_solve)(const lcsm_chunk *c, const real *M, real *V)
 {
-    ptrdiff_t    tiles = lcsm_tile_count(c->n, TILE_VECS), first = 0;
+    ptrdiff_t    tiles = lcsm_tile_count(c->now.n, TILE_VECS), first = 0;
     lcsm_product p[] = {
-        {.a = c->N, .ar = c->Rp, .ad = 1, .b = M, .bd = EOS_PANEL, .depth = c->R},
-        {.a = c->L, .ar = c->Cp, .ad = 1, .b = V, .bd = EOS_PANEL, .part = TILE_BELOW},
+        {.a = c->op.N, .ar = c->size.Rp, .ad = 1, .b = M, .bd = EOS_PANEL, .depth = c->size.R},
+        {.a = c->op.L, .ar = c->size.Cp, .ad = 1, .b = V, .bd = EOS_PANEL, .part = TILE_BELOW},
     };
     lcsm_target t = {.c = V, .cr = EOS_PANEL, .op = TILE_ADD};
     for (ptrdiff_t j = 0; j < tiles; j++) {
-        ptrdiff_t next = lcsm_tile_first(c->n, tiles, j + 1);
+        ptrdiff_t next = lcsm_tile_first(c->now.n, tiles, j + 1);
         K_(lcsm_tile)(first, next, TILE_VECS, p, 2, &t);
         for (ptrdiff_t r = first + 1; r < next; r++)
-            substitute(V, r, c->L + r * c->Cp, 1, first, r);
+            substitute(V, r, c->op.L + r * c->size.Cp, 1, first, r);
         first = next;
     }
 }
 
 void K_(lcsm_delta_solve_back)(const lcsm_chunk *c, real *X)
 {
-    ptrdiff_t    tiles = lcsm_tile_count(c->n, TILE_VECS), next = c->n;
-    lcsm_product p = {.a     = c->L,
+    ptrdiff_t    tiles = lcsm_tile_count(c->now.n, TILE_VECS), next = c->now.n;
+    lcsm_product p = {.a     = c->op.L,
                       .ar    = 1,
-                      .ad    = c->Cp,
+                      .ad    = c->size.Cp,
                       .b     = X,
                       .bd    = EOS_PANEL,
-                      .depth = c->n,
+                      .depth = c->now.n,
                       .part  = TILE_ABOVE};
     lcsm_target  t = {.c = X, .cr = EOS_PANEL, .op = TILE_ADD};
     for (ptrdiff_t j = tiles - 1; j >= 0; j--) {
-        ptrdiff_t first = lcsm_tile_first(c->n, tiles, j);
+        ptrdiff_t first = lcsm_tile_first(c->now.n, tiles, j);
         K_(lcsm_tile)(first, next, TILE_VECS, &p, 1, &t);
         for (ptrdiff_t r = next - 2; r >= first; r--)
-            substitute(X, r, c->L + r, c->Cp, r + 1, next);
+            substitute(X, r, c->op.L + r, c->size.Cp, r + 1, next);
         next = first;
     }
 }
