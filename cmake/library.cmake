@@ -85,7 +85,7 @@ lcsm_variant(f64_op SOURCES ${kernel_drive} ${ops} FLAGS ${plain})
 
 # Everything else, once.
 lcsm_glob(once src/*.c)
-lcsm_glob(not_once src/kernel/*.c src/graph/ops/*.c src/check/*_drive.c src/cli/*.c)
+lcsm_glob(not_once src/kernel/*.c src/graph/ops/*.c src/check/*_drive.c src/cli/*.c src/lab/*.c)
 list(REMOVE_ITEM once ${not_once})
 list(APPEND once ${kernel_once})
 include(cmake/experiments.cmake)
@@ -103,3 +103,10 @@ foreach(library lcsm lcsm_static)
                                              $<BUILD_INTERFACE:lcsm_deps>)
 endforeach()
 target_link_options(lcsm PRIVATE -Wl,--no-undefined)
+
+# The lab: test cases of ops and oracle files, for the program and the tests, not in the library.
+lcsm_glob(lab src/lab/*.c)
+add_library(lcsm_lab STATIC EXCLUDE_FROM_ALL ${lab})
+target_include_directories(lcsm_lab PRIVATE ${PROJECT_SOURCE_DIR}/src)
+target_compile_options(lcsm_lab PRIVATE ${plain})
+target_link_libraries(lcsm_lab PRIVATE lcsm_flags lcsm_deps PUBLIC lcsm_static)

@@ -21,7 +21,7 @@ add_library(lcsm_test_support OBJECT ${support})
 target_include_directories(lcsm_test_support PUBLIC ${PROJECT_SOURCE_DIR}/tests/support
                                                     ${PROJECT_SOURCE_DIR}/include
                                                     ${PROJECT_SOURCE_DIR}/src)
-target_link_libraries(lcsm_test_support PUBLIC lcsm_flags lcsm_test_probes lcsm_static
+target_link_libraries(lcsm_test_support PUBLIC lcsm_flags lcsm_lab lcsm_test_probes lcsm_static
                       lcsm_deps PkgConfig::CMOCKA)
 
 function(lcsm_test_labels name)

@@ -47,14 +47,6 @@ typedef struct {
 LCSM_API lcsm_status lcsm_check_eos(const lcsm_context *ctx, const lcsm_check_options *options,
                                     lcsm_check_sink *sink, void *user, lcsm_error *err);
 
-/* The operations of the graph, each by its own cases. */
-LCSM_API lcsm_status lcsm_check_ops(const lcsm_context *ctx, const lcsm_check_options *options,
-                                    lcsm_check_sink *sink, void *user, lcsm_error *err);
-
-/* The cases of an oracle file; its format is recognised from its content. */
-LCSM_API lcsm_status lcsm_check_oracle(const lcsm_context *ctx, const char *path,
-                                       lcsm_check_sink *sink, void *user, lcsm_error *err);
-
 /* Proves methods and codes in two-layer models on this machine. name is a method, a code, "methods"
  * (every method and flavour) or "codes" (all 384 and the SSM; a selection unless options->full). */
 LCSM_API lcsm_status lcsm_check_models(const lcsm_context *ctx, const char *name,

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "lab/lab.h"
 #include "progress.h"
 
 static const char HELP[] =
@@ -200,7 +201,7 @@ static const struct {
     const char *name;
     a_check    *run;
 } CHECKS[] = {{"eos", lcsm_check_eos},
-              {"ops", lcsm_check_ops},
+              {"ops", lcsm_lab_check_ops},
               {"methods", check_methods},
               {"codes", check_codes}};
 
@@ -256,7 +257,7 @@ static int run_oracles(const lcsm_context *ctx, char **files, int count, show *s
     lcsm_error err;
     int        code = EXIT_OK;
     for (int j = 0; j < count; j++)
-        if (lcsm_check_oracle(ctx, files[j], take_row, s, &err) != LCSM_OK)
+        if (lcsm_lab_check_oracle(ctx, files[j], take_row, s, &err) != LCSM_OK)
             code = cli_report("check", &err);
     return code;
 }

@@ -1,5 +1,5 @@
 /*
- * graph/case.h - a graph of one op from a test case of its row, for tests, checks and benches.
+ * graph/case.h - a graph of one op from a test case, for tests, checks and benches.
  *
  * The inputs are leaves that lcsm_case_fill fills with numbers that are the same in both number
  * types; their gradients are kept, and the outputs are kept and seeded.
@@ -7,6 +7,24 @@
 #ifndef LCSM_GRAPH_CASE_H
 #define LCSM_GRAPH_CASE_H
 #include "graph/graph.h"
+
+/* A test case of an op: attributes and what its inputs are. Every case is checked forward and
+ * backward in all precisions and kernel sets, and split in time if an op carries a state. */
+typedef struct {
+    lcsm_shape shape;  /* rank 0: the input is absent */
+    double     lo, hi; /* lo <= x < hi. Both 0: real ones -1 to 1, never within 0.01 of 0 */
+    bool       fixed;  /* no gradient is asked for */
+    bool       time;   /* axis 1 is time: a test that splits the sequence cuts there */
+    bool       packed; /* it cannot be a slice */
+    bool       rising; /* integers: element j is lo + (hi - lo) j and less than hi - lo more */
+} lcsm_case_input;
+
+typedef struct {
+    const char     *name; /* unique within the op */
+    const void     *attr;
+    lcsm_case_input in[LCSM_MAX_IN];
+    bool            large; /* for equivalence tests and benches only: no finite differences */
+} lcsm_op_case;
 
 /* What may lie around the op. */
 enum {

@@ -113,24 +113,6 @@ typedef struct {
  * from inside a parallel loop. */
 void lcsm_call_fail(const lcsm_call *c, const char *fmt, ...) LCSM_PRINTF(2, 3);
 
-/* A test case of an op: attributes and what its inputs are. Every case is checked forward and
- * backward in all precisions and kernel sets, and split in time if an op carries a state. */
-typedef struct {
-    lcsm_shape shape;  /* rank 0: the input is absent */
-    double     lo, hi; /* lo <= x < hi. Both 0: real ones -1 to 1, never within 0.01 of 0 */
-    bool       fixed;  /* no gradient is asked for */
-    bool       time;   /* axis 1 is time: a test that splits the sequence cuts there */
-    bool       packed; /* it cannot be a slice */
-    bool       rising; /* integers: element j is lo + (hi - lo) j and less than hi - lo more */
-} lcsm_case_input;
-
-typedef struct {
-    const char     *name; /* unique within the op */
-    const void     *attr;
-    lcsm_case_input in[LCSM_MAX_IN];
-    bool            large; /* for equivalence tests and benches only: no finite differences */
-} lcsm_op_case;
-
 typedef struct lcsm_op {
     const char *name;
     /* Names of the inputs. One that may be absent starts with '?', then one of integers
@@ -156,9 +138,6 @@ typedef struct lcsm_op {
     unsigned grad_same;       /* g_in[j] has the very numbers of g_out[0], so they may share */
     unsigned overwrites;      /* backward looks at g_in[j].add; others always find it true */
     unsigned packed_out;      /* outputs that must have ld = cols */
-
-    const lcsm_op_case *cases;
-    size_t              n_cases;
 } lcsm_op;
 
 /* The name of an input without its marks. */

@@ -3,12 +3,12 @@
  * shared/ beside the source folder or at LCSM_SHARED. Every case must pass on every instruction
  * set, and a case with a wrong number must not.
  */
-#include <lcsm/check.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "lab/lab.h"
 #include "temp_folder.h"
 #include "test.h"
 
@@ -39,7 +39,7 @@ static lcsm_status check(const char *path, lcsm_isa isa, tally *t, lcsm_error *e
     lcsm_status          st      = lcsm_context_create(&ctx, &options, err);
     if (st == LCSM_ERR_UNSUPPORTED) return LCSM_OK; /* not on this processor */
     assert_int_equal(st, LCSM_OK);
-    st = lcsm_check_oracle(ctx, path, count, t, err);
+    st = lcsm_lab_check_oracle(ctx, path, count, t, err);
     lcsm_context_free(ctx);
     return st;
 }

@@ -5,7 +5,7 @@
  */
 #ifndef LCSM_SHARED_ORACLE_H
 #define LCSM_SHARED_ORACLE_H
-#include "check/oracle.h"
+#include "lab/oracle.h"
 
 /* Reads ../shared/oracles/<file>; skips the running test if it is not there. */
 void shared_oracle_read(lcsm_oracle *o, const char *file);

@@ -65,31 +65,6 @@ static double flops(const lcsm_node *n)
     return 10.0 * (double)lcsm_tensor_count(n->in[0]);
 }
 
-#define ACT(NAME, factor) (&(lcsm_activation_attr){LCSM_ACT_##NAME, factor})
-
-static const lcsm_op_case TESTS[] = {
-    CASE("one", ACT(SILU, 1), {IN(1)}),
-    CASE("none", ACT(NONE, -1), {IN(3, 5)}),
-    CASE("relu", ACT(RELU, 1), {IN(3, 5), .lo = 0, .hi = 0}),
-    CASE("sigmoid", ACT(SIGMOID, 1), {IN(2, 3, 17), .lo = -6, .hi = 6}),
-    CASE("elu1", ACT(ELU1, 1), {IN(33)}),
-    CASE("silu", ACT(SILU, 1), {IN(2, 33), .lo = -6, .hi = 6}),
-    CASE("elu", ACT(ELU, 1), {IN(33)}),
-    CASE("relu2", ACT(RELU2, 1), {IN(33)}),
-    CASE("square", ACT(SQUARE, 1), {IN(33)}),
-    CASE("minus-exp", ACT(EXP, -1), {IN(3, 9), .lo = -3, .hi = 3}),
-    CASE("held-exp", ACT(EXP_HELD, 1), {IN(3, 9), .lo = 8, .hi = 12}),
-    CASE("tanh", ACT(TANH, 1), {IN(3, 9), .lo = -3, .hi = 3}),
-    CASE("gelu", ACT(GELU, 1), {IN(3, 9), .lo = -4, .hi = 4}),
-    CASE("softplus", ACT(SOFTPLUS, 1), {IN(3, 9), .lo = -6, .hi = 6}),
-    CASE("gate-tau-16", ACT(LOG_SIGMOID, 1.0 / 16), {IN(3, 9), .lo = -6, .hi = 6}),
-    CASE("log", ACT(LOG, 1), {IN(3, 9), .lo = 0.1, .hi = 3}),
-    CASE("empty", ACT(SILU, 1), {IN(0, 3)}),
-    CASE("no-columns", ACT(SILU, 1), {IN(3, 0)}),
-    LARGE("large-silu", ACT(SILU, 1), {IN(131, 257), .lo = -8, .hi = 8}),
-    LARGE("large-gelu", ACT(GELU, 1), {IN(131, 257), .lo = -8, .hi = 8}),
-};
-
 const lcsm_op R_(lcsm_op_activation) = {
     .name          = "activation",
     .in            = {"x"},
@@ -102,5 +77,4 @@ const lcsm_op R_(lcsm_op_activation) = {
     .in_place      = LCSM_BIT(0),
     .grad_in_place = LCSM_BIT(0),
     .overwrites    = LCSM_BIT(0),
-    CASES(TESTS),
 };

@@ -62,16 +62,6 @@ static double flops(const lcsm_node *n)
     return (double)lcsm_tensor_count(n->in[A]);
 }
 
-static const lcsm_op_case TESTS[] = {
-    CASE("one", NULL, {IN(1)}, {IN(1)}),
-    CASE("same", NULL, {IN(2, 3, 5)}, {IN(2, 3, 5)}),
-    CASE("vector", NULL, {IN(2, 3, 17)}, {IN(17)}),
-    CASE("empty", NULL, {IN(0, 3)}, {IN(3)}),
-    CASE("no-columns", NULL, {IN(3, 0)}, {IN(3, 0)}),
-    LARGE("large", NULL, {IN(131, 257)}, {IN(131, 257)}),
-    LARGE("large-vector", NULL, {IN(301, 517)}, {IN(517)}),
-};
-
 const lcsm_op R_(lcsm_op_add) = {
     .name          = "add",
     .in            = {"a", "b"},
@@ -83,5 +73,4 @@ const lcsm_op R_(lcsm_op_add) = {
     .grad_in_place = LCSM_BIT(A) | LCSM_BIT(B),
     .grad_same     = LCSM_BIT(A) | LCSM_BIT(B),
     .overwrites    = LCSM_BIT(A) | LCSM_BIT(B),
-    CASES(TESTS),
 };

@@ -48,14 +48,6 @@ static double flops(const lcsm_node *n)
     return 2.0 * (double)lcsm_tensor_count(n->in[0]);
 }
 
-#define AFFINE(a, b) (&(lcsm_affine_attr){a, b})
-
-static const lcsm_op_case TESTS[] = {
-    CASE("one-minus", AFFINE(-1, 1), {IN(2, 3, 17)}), CASE("one", AFFINE(0.5, -3), {IN(1)}),
-    CASE("empty", AFFINE(2, 1), {IN(0, 3)}),          CASE("no-columns", AFFINE(2, 1), {IN(3, 0)}),
-    LARGE("large", AFFINE(-1, 1), {IN(131, 257)}),
-};
-
 const lcsm_op R_(lcsm_op_affine) = {
     .name          = "affine",
     .in            = {"x"},
@@ -67,5 +59,4 @@ const lcsm_op R_(lcsm_op_affine) = {
     .in_place      = LCSM_BIT(0),
     .grad_in_place = LCSM_BIT(0),
     .overwrites    = LCSM_BIT(0),
-    CASES(TESTS),
 };

@@ -272,27 +272,6 @@ static double flops(const lcsm_node *n)
          * (a->causal ? 0.5 : 1);
 }
 
-#define ATTENTION(heads, causal, scale, cache) (&(lcsm_attention_attr){heads, causal, scale, cache})
-#define QKV(B, T, q, v)                                                                            \
-    {IN(B, T, q), .time = true}, {IN(B, T, q), .time = true},                                      \
-    {                                                                                              \
-        IN(B, T, v), .time = true                                                                  \
-    }
-
-static const lcsm_op_case TESTS[] = {
-    CASE("causal", ATTENTION(2, true, 0, 7), QKV(2, 7, 6, 10)),
-    CASE("resets", ATTENTION(1, true, 0.5, 12), QKV(2, 9, 3, 4),
-         {IN(2, 9), .lo = 0, .hi = 2, .time = true}),
-    CASE("all", ATTENTION(2, false, 0, 0), QKV(2, 5, 6, 2)),
-    CASE("all-resets", ATTENTION(1, false, 0, 0), QKV(2, 9, 3, 4),
-         {IN(2, 9), .lo = 0, .hi = 2, .time = true}),
-    CASE("one", ATTENTION(1, true, 0, 1), QKV(1, 1, 1, 1)),
-    CASE("no-steps", ATTENTION(1, true, 0, 1), QKV(2, 0, 2, 2)),
-    CASE("no-keys", ATTENTION(1, true, 0, 3), QKV(2, 3, 0, 2)),
-    LARGE("large", ATTENTION(3, true, 0, 150), QKV(2, 139, 51, 99)),
-    LARGE("large-all", ATTENTION(1, false, 0.3, 0), QKV(1, 139, 17, 33)),
-};
-
 const lcsm_op R_(lcsm_op_attention) = {
     .name      = "attention",
     .in        = {"q", "k", "v", "?#reset"},
@@ -303,5 +282,4 @@ const lcsm_op R_(lcsm_op_attention) = {
     .flops     = flops,
     .bwd_in    = LCSM_BIT(Q) | LCSM_BIT(K) | LCSM_BIT(V),
     .bwd_out   = LCSM_BIT(0),
-    CASES(TESTS),
 };

@@ -224,15 +224,6 @@ static double flops(const lcsm_node *n)
     return (double)j.D * N * N * (2 * N / 3 + 2 * (N + 1));
 }
 
-static const lcsm_op_case TESTS[] = {
-    CASE("odd", NULL, {IN(3, 3)}, {IN(3)}, {IN(17), .lo = -3, .hi = -0.5}),
-    CASE("wide", NULL, {IN(9, 9)}, {IN(9)}, {IN(2), .lo = -3, .hi = -1.5}),
-    CASE("one", NULL, {IN(1, 1)}, {IN(1)}, {IN(1), .lo = -3, .hi = -1}),
-    CASE("no-states", NULL, {IN(0, 0)}, {IN(0)}, {IN(3)}),
-    CASE("no-channels", NULL, {IN(3, 3)}, {IN(3)}, {IN(0)}),
-    LARGE("large", NULL, {IN(33, 33), .lo = -1, .hi = 0.9}, {IN(33)}, {IN(19), .lo = -4, .hi = -3}),
-};
-
 const lcsm_op R_(lcsm_op_bilinear) = {
     .name     = "bilinear",
     .in       = {"A", "B", "log_dt"},
@@ -241,5 +232,4 @@ const lcsm_op R_(lcsm_op_bilinear) = {
     .backward = backward,
     .flops    = flops,
     .bwd_in   = LCSM_BIT(A) | LCSM_BIT(B) | LCSM_BIT(LOG_DT),
-    CASES(TESTS),
 };

@@ -56,14 +56,6 @@ static void backward(const lcsm_call *c)
     }
 }
 
-static const lcsm_op_case TESTS[] = {
-    CASE("one", NULL, {IN(2, 3)}),
-    CASE("three", NULL, {IN(2, 3, 5)}, {IN(2, 3, 1)}, {IN(2, 3, 17)}),
-    CASE("vectors", NULL, {IN(5)}, {IN(9)}),
-    CASE("empty-part", NULL, {IN(3, 0)}, {IN(3, 2)}),
-    CASE("no-rows", NULL, {IN(0, 4)}, {IN(0, 2)}),
-};
-
 const lcsm_op R_(lcsm_op_concat) = {
     .name  = "concat",
     .in    = {"x1", "?x2", "?x3", "?x4", "?x5", "?x6", "?x7", "?x8", "?x9", "?x10", "?x11", "?x12",
@@ -72,5 +64,4 @@ const lcsm_op R_(lcsm_op_concat) = {
     .forward    = forward,
     .backward   = backward,
     .overwrites = ~0u,
-    CASES(TESTS),
 };

@@ -85,14 +85,6 @@ static double flops(const lcsm_node *n)
     return 2.0 * (double)a->nu * (double)lcsm_tensor_count(n->in[0]);
 }
 
-#define DPFP(nu) (&(lcsm_dpfp_attr){nu})
-
-static const lcsm_op_case TESTS[] = {
-    CASE("three", DPFP(3), {IN(2, 3, 2, 5)}), CASE("one", DPFP(1), {IN(1, 1)}),
-    CASE("around", DPFP(5), {IN(3, 2)}),      CASE("empty", DPFP(2), {IN(0, 3)}),
-    CASE("no-columns", DPFP(2), {IN(3, 0)}),  LARGE("large", DPFP(3), {IN(131, 65)}),
-};
-
 const lcsm_op R_(lcsm_op_dpfp) = {
     .name      = "dpfp",
     .in        = {"x"},
@@ -102,5 +94,4 @@ const lcsm_op R_(lcsm_op_dpfp) = {
     .backward  = backward,
     .flops     = flops,
     .bwd_in    = LCSM_BIT(0),
-    CASES(TESTS),
 };

@@ -58,14 +58,6 @@ static void backward(const lcsm_call *c)
                                  row_of(to, tokens[r]));
 }
 
-static const lcsm_op_case TESTS[] = {
-    CASE("one", &(lcsm_embed_attr){1}, {IN(1), .lo = 0, .hi = 3}, {IN(3, 1)}),
-    CASE("batch", &(lcsm_embed_attr){0.5}, {IN(2, 7), .lo = 0, .hi = 5}, {IN(5, 17)}),
-    CASE("empty", &(lcsm_embed_attr){2}, {IN(0, 7), .lo = 0, .hi = 5}, {IN(5, 4)}),
-    CASE("no-columns", &(lcsm_embed_attr){2}, {IN(2, 2), .lo = 0, .hi = 5}, {IN(5, 0)}),
-    LARGE("large", &(lcsm_embed_attr){1.5}, {IN(3, 200), .lo = 0, .hi = 90}, {IN(90, 65)}),
-};
-
 const lcsm_op R_(lcsm_op_embed) = {
     .name      = "embed",
     .in        = {"#tokens", "table"},
@@ -74,5 +66,4 @@ const lcsm_op R_(lcsm_op_embed) = {
     .forward   = forward,
     .backward  = backward,
     .bwd_in    = LCSM_BIT(TOKENS),
-    CASES(TESTS),
 };

@@ -59,20 +59,6 @@ static double flops(const lcsm_node *n)
     return 11.0 * (double)lcsm_tensor_count(n->in[A]);
 }
 
-#define ACT(NAME) (&(lcsm_glu_attr){LCSM_ACT_##NAME})
-
-static const lcsm_op_case TESTS[] = {
-    CASE("one", ACT(SILU), {IN(1)}, {IN(1)}),
-    CASE("silu", ACT(SILU), {IN(2, 3, 17)}, {IN(2, 3, 17)}),
-    CASE("none", ACT(NONE), {IN(3, 5)}, {IN(3, 5)}),
-    CASE("gelu", ACT(GELU), {IN(3, 9)}, {IN(3, 9)}),
-    CASE("relu", ACT(RELU), {IN(3, 9)}, {IN(3, 9)}),
-    CASE("sigmoid", ACT(SIGMOID), {IN(3, 33)}, {IN(3, 33)}),
-    CASE("empty", ACT(SILU), {IN(0, 3)}, {IN(0, 3)}),
-    CASE("no-columns", ACT(SILU), {IN(3, 0)}, {IN(3, 0)}),
-    LARGE("large", ACT(SILU), {IN(131, 257)}, {IN(131, 257)}),
-};
-
 const lcsm_op R_(lcsm_op_glu) = {
     .name          = "glu",
     .in            = {"a", "b"},
@@ -85,5 +71,4 @@ const lcsm_op R_(lcsm_op_glu) = {
     .in_place      = LCSM_BIT(A) | LCSM_BIT(B),
     .grad_in_place = LCSM_BIT(A) | LCSM_BIT(B),
     .overwrites    = LCSM_BIT(A) | LCSM_BIT(B),
-    CASES(TESTS),
 };

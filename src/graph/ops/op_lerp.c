@@ -71,14 +71,6 @@ static double flops(const lcsm_node *n)
     return 3.0 * (double)lcsm_tensor_count(n->in[A]);
 }
 
-static const lcsm_op_case TESTS[] = {
-    CASE("one", NULL, {IN(1)}, {IN(1)}, {IN(1)}),
-    CASE("same", NULL, {IN(2, 3, 5)}, {IN(2, 3, 5)}, {IN(2, 3, 5)}),
-    CASE("vector", NULL, {IN(2, 3, 17)}, {IN(2, 3, 17)}, {IN(17)}),
-    CASE("empty", NULL, {IN(0, 3)}, {IN(0, 3)}, {IN(3)}),
-    LARGE("large", NULL, {IN(131, 257)}, {IN(131, 257)}, {IN(257)}),
-};
-
 const lcsm_op R_(lcsm_op_lerp) = {
     .name          = "lerp",
     .in            = {"a", "b", "w"},
@@ -90,5 +82,4 @@ const lcsm_op R_(lcsm_op_lerp) = {
     .in_place      = LCSM_BIT(A) | LCSM_BIT(B),
     .grad_in_place = LCSM_BIT(A),
     .overwrites    = LCSM_BIT(A) | LCSM_BIT(B) | LCSM_BIT(W),
-    CASES(TESTS),
 };

@@ -34,21 +34,6 @@ static void backward(const lcsm_call *c)
     if (c->g_in[B].data != NULL) R_(lcsm_sum_rows)(c, &c->g_out[0], &c->g_in[B]);
 }
 
-static const lcsm_op_case TESTS[] = {
-    CASE("one", NULL, {IN(1, 1)}, {IN(1, 1)}),
-    CASE("bias", NULL, {IN(2, 3, 5)}, {IN(4, 5)}, {IN(4)}),
-    CASE("vector", NULL, {IN(17)}, {IN(9, 17)}, {IN(9)}),
-    CASE("row", NULL, {IN(1, 33)}, {IN(17, 33)}),
-    CASE("no-rows", NULL, {IN(0, 5)}, {IN(4, 5)}, {IN(4)}),
-    CASE("no-columns", NULL, {IN(3, 0)}, {IN(4, 0)}, {IN(4)}),
-    CASE("no-outputs", NULL, {IN(3, 5)}, {IN(0, 5)}, {IN(0)}),
-    CASE("odd", NULL, {IN(3, 3, 7)}, {IN(17, 7)}, {IN(17)}),
-    LARGE("sliced", NULL, {IN(259, 67)}, {IN(129, 67)}, {IN(129)}),
-    LARGE("deep", NULL, {IN(33, 1025)}, {IN(65, 1025)}),
-    LARGE("tall", NULL, {IN(2051, 33)}, {IN(17, 33)}, {IN(17)}),
-    LARGE("wide", NULL, {IN(5, 300)}, {IN(1031, 300)}, {IN(1031)}),
-};
-
 const lcsm_op R_(lcsm_op_linear) = {
     .name       = "linear",
     .in         = {"x", "w", "?b"},
@@ -58,5 +43,4 @@ const lcsm_op R_(lcsm_op_linear) = {
     .flops      = maps_flops,
     .bwd_in     = LCSM_BIT(X) | LCSM_BIT(W),
     .overwrites = LCSM_BIT(X) | LCSM_BIT(W) | LCSM_BIT(B),
-    CASES(TESTS),
 };

@@ -24,17 +24,6 @@ static void backward(const lcsm_call *c)
     R_(lcsm_maps_bwd)(c->run->pool, kernels_of(c), &m, c->scratch);
 }
 
-static const lcsm_op_case TESTS[] = {
-    CASE("one", NULL, {IN(1, 1)}, {IN(1, 1)}),
-    CASE("two", NULL, {IN(2, 3, 5)}, {IN(4, 5)}, {IN(3, 5)}),
-    CASE("five", NULL, {IN(3, 9)}, {IN(4, 9)}, {IN(1, 9)}, {IN(17, 9)}, {IN(2, 9)}, {IN(4, 9)}),
-    CASE("no-rows", NULL, {IN(0, 5)}, {IN(4, 5)}, {IN(2, 5)}),
-    CASE("no-columns", NULL, {IN(3, 0)}, {IN(4, 0)}, {IN(2, 0)}),
-    CASE("no-outputs", NULL, {IN(3, 5)}, {IN(0, 5)}, {IN(2, 5)}),
-    LARGE("sliced", NULL, {IN(259, 67)}, {IN(129, 67)}, {IN(33, 67)}),
-    LARGE("tall", NULL, {IN(4099, 17)}, {IN(33, 17)}, {IN(5, 17)}, {IN(16, 17)}),
-};
-
 const lcsm_op R_(lcsm_op_linears) = {
     .name       = "linears",
     .in         = {"x", "w0", "?w1", "?w2", "?w3", "?w4", "?w5", "?w6", "?w7"},
@@ -44,5 +33,4 @@ const lcsm_op R_(lcsm_op_linears) = {
     .flops      = maps_flops,
     .bwd_in     = (LCSM_BIT(MAPS_W + LCSM_MAPS) - 1),
     .overwrites = (LCSM_BIT(MAPS_W + LCSM_MAPS) - 1),
-    CASES(TESTS),
 };

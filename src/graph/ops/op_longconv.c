@@ -114,17 +114,6 @@ static double flops(const lcsm_node *n)
     return (double)lcsm_tensor_count(n->in[U]) * fmin(direct, 10 * log2(lags + 1) + 6);
 }
 
-static const lcsm_op_case TESTS[] = {
-    CASE("odd", NULL, {IN(2, 7, 5)}, {IN(7, 5)}),
-    CASE("short-kernel", NULL, {IN(2, 9, 3)}, {IN(4, 3)}),
-    CASE("long-kernel", NULL, {IN(1, 5, 17)}, {IN(8, 17)}),
-    CASE("one", NULL, {IN(1, 1, 1)}, {IN(1, 1)}),
-    CASE("no-steps", NULL, {IN(2, 0, 3)}, {IN(2, 3)}),
-    CASE("no-kernel", NULL, {IN(2, 3, 3)}, {IN(0, 3)}),
-    CASE("no-columns", NULL, {IN(2, 3, 0)}, {IN(3, 0)}),
-    LARGE("large", NULL, {IN(2, 129, 65)}, {IN(129, 65)}),
-};
-
 const lcsm_op R_(lcsm_op_longconv) = {
     .name     = "longconv",
     .in       = {"u", "kernel"},
@@ -133,5 +122,4 @@ const lcsm_op R_(lcsm_op_longconv) = {
     .backward = backward,
     .flops    = flops,
     .bwd_in   = LCSM_BIT(U) | LCSM_BIT(KERNEL),
-    CASES(TESTS),
 };

@@ -77,15 +77,6 @@ static void backward(const lcsm_call *c)
     lcsm_parallel_rows(c->run->pool, c->in[0].cols, 40 * c->in[0].rows, backward_channels, c);
 }
 
-static const lcsm_op_case TESTS[] = {
-    CASE("odd", NULL, {IN(5, 17), .lo = -2, .hi = 2}),
-    CASE("one", NULL, {IN(1, 1)}),
-    CASE("one-layer", NULL, {IN(1, 9)}),
-    CASE("no-layers", NULL, {IN(0, 3)}),
-    CASE("no-columns", NULL, {IN(3, 0)}),
-    LARGE("large", NULL, {IN(24, 1031)}),
-};
-
 const lcsm_op R_(lcsm_op_lower_bounds) = {
     .name     = "lower_bounds",
     .in       = {"gamma"},
@@ -93,5 +84,4 @@ const lcsm_op R_(lcsm_op_lower_bounds) = {
     .forward  = forward,
     .backward = backward,
     .bwd_in   = LCSM_BIT(0),
-    CASES(TESTS),
 };

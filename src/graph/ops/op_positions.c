@@ -51,17 +51,6 @@ static void backward(const lcsm_call *c)
     if (c->g_in[B].data != NULL) R_(lcsm_sum_rows)(c, g, &c->g_in[B]);
 }
 
-#define POSITIONS(count, first, step) (&(lcsm_positions_attr){count, first, step})
-
-static const lcsm_op_case TESTS[] = {
-    CASE("bias", POSITIONS(5, 0, 1), {IN(17)}, {IN(17)}),
-    CASE("backwards", POSITIONS(4, -1, -1), {IN(3)}),
-    CASE("one", POSITIONS(1, 0, 1), {IN(1)}, {IN(1)}),
-    CASE("none", POSITIONS(0, 0, 1), {IN(3)}, {IN(3)}),
-    CASE("no-columns", POSITIONS(3, 0, 1), {IN(0)}, {IN(0)}),
-    LARGE("large", POSITIONS(301, 0, 1), {IN(65)}, {IN(65)}),
-};
-
 const lcsm_op R_(lcsm_op_positions) = {
     .name       = "positions",
     .in         = {"w", "?b"},
@@ -70,5 +59,4 @@ const lcsm_op R_(lcsm_op_positions) = {
     .forward    = forward,
     .backward   = backward,
     .overwrites = LCSM_BIT(W) | LCSM_BIT(B),
-    CASES(TESTS),
 };

@@ -52,14 +52,6 @@ static void backward(const lcsm_call *c)
                        backward_rows, c);
 }
 
-#define REPEAT(times) (&(lcsm_repeat_attr){times})
-
-static const lcsm_op_case TESTS[] = {
-    CASE("heads", REPEAT(3), {IN(2, 3, 2, 5)}), CASE("one", REPEAT(1), {IN(1, 1)}),
-    CASE("empty", REPEAT(2), {IN(0, 3)}),       CASE("no-columns", REPEAT(2), {IN(3, 0)}),
-    LARGE("large", REPEAT(4), {IN(31, 8, 65)}),
-};
-
 const lcsm_op R_(lcsm_op_repeat) = {
     .name      = "repeat",
     .in        = {"x"},
@@ -67,5 +59,4 @@ const lcsm_op R_(lcsm_op_repeat) = {
     .shape     = shape,
     .forward   = forward,
     .backward  = backward,
-    CASES(TESTS),
 };

@@ -43,13 +43,6 @@ static void backward(const lcsm_call *c)
     run(c, &c->g_out[0], c->g_in[0], c->g_in[0].add);
 }
 
-static const lcsm_op_case TESTS[] = {
-    CASE("one", NULL, {IN(1, 1, 1)}),
-    CASE("odd", NULL, {IN(2, 5, 17)}),
-    CASE("empty", NULL, {IN(2, 0, 3)}),
-    LARGE("large", NULL, {IN(3, 65, 129)}),
-};
-
 const lcsm_op R_(lcsm_op_reverse) = {
     .name       = "reverse",
     .in         = {"x"},
@@ -57,5 +50,4 @@ const lcsm_op R_(lcsm_op_reverse) = {
     .forward    = forward,
     .backward   = backward,
     .overwrites = LCSM_BIT(0),
-    CASES(TESTS),
 };

@@ -169,22 +169,6 @@ static double flops(const lcsm_node *n)
     return 3.0 * (double)lcsm_tensor_count(n->in[X]);
 }
 
-#define ROTATE(KIND, heads) (&(lcsm_rotate_attr){LCSM_ROTATE_##KIND, heads})
-
-static const lcsm_op_case TESTS[] = {
-    CASE("pairs", ROTATE(PAIRS, 2), {IN(2, 5, 12), .time = true}, {IN(3)}),
-    CASE("pairs-apart", ROTATE(PAIRS, 2), {IN(2, 5, 12), .time = true}, {IN(6)}),
-    CASE("halves", ROTATE(HALVES, 1), {IN(2, 5, 10), .time = true}, {IN(5)}),
-    CASE("halves-apart", ROTATE(HALVES, 3), {IN(2, 3, 18), .time = true}, {IN(9)}),
-    CASE("double", ROTATE(DOUBLE, 2), {IN(2, 5, 10), .time = true}, {IN(5)}),
-    CASE("double-apart", ROTATE(DOUBLE, 2), {IN(2, 5, 10), .time = true}, {IN(10)}),
-    CASE("one", ROTATE(DOUBLE, 1), {IN(1, 1, 1), .time = true}, {IN(1)}),
-    CASE("no-steps", ROTATE(PAIRS, 1), {IN(2, 0, 4)}, {IN(2)}),
-    CASE("no-sequences", ROTATE(PAIRS, 1), {IN(0, 3, 4), .time = true}, {IN(2)}),
-    LARGE("large-pairs", ROTATE(PAIRS, 3), {IN(2, 65, 102), .time = true}, {IN(17)}),
-    LARGE("large-double", ROTATE(DOUBLE, 3), {IN(2, 65, 99), .time = true}, {IN(99)}),
-};
-
 const lcsm_op R_(lcsm_op_rotate) = {
     .name       = "rotate",
     .in         = {"x", "theta"},
@@ -195,5 +179,4 @@ const lcsm_op R_(lcsm_op_rotate) = {
     .flops      = flops,
     .bwd_in     = LCSM_BIT(X) | LCSM_BIT(THETA),
     .overwrites = LCSM_BIT(X) | LCSM_BIT(THETA),
-    CASES(TESTS),
 };

@@ -50,20 +50,6 @@ static double flops(const lcsm_node *n)
     return (double)lcsm_tensor_count(n->in[0]);
 }
 
-#define SCALE(factor, gamma) (&(lcsm_scale_attr){factor, gamma})
-
-static const lcsm_op_case TESTS[] = {
-    CASE("one", SCALE(-0.5, 1), {IN(1)}),
-    CASE("odd", SCALE(1.75, 1), {IN(2, 3, 17)}),
-    CASE("zero", SCALE(0, 1), {IN(5, 9)}),
-    CASE("empty", SCALE(2, 0.9), {IN(0, 3)}),
-    CASE("no-columns", SCALE(1, 0.9), {IN(3, 0)}),
-    CASE("decay", SCALE(1, 0.9), {IN(5, 17)}),
-    CASE("both", SCALE(-3, 0.5), {IN(2, 3, 5)}),
-    LARGE("large", SCALE(0.3, 1), {IN(131, 257)}),
-    LARGE("large-decay", SCALE(1, 0.99), {IN(301, 65)}),
-};
-
 const lcsm_op R_(lcsm_op_scale) = {
     .name          = "scale",
     .in            = {"x"},
@@ -75,5 +61,4 @@ const lcsm_op R_(lcsm_op_scale) = {
     .in_place      = LCSM_BIT(0),
     .grad_in_place = LCSM_BIT(0),
     .overwrites    = LCSM_BIT(0),
-    CASES(TESTS),
 };

@@ -48,14 +48,6 @@ static double flops(const lcsm_node *n)
     return (double)lcsm_tensor_count(n->in[X]);
 }
 
-static const lcsm_op_case TESTS[] = {
-    CASE("heads", NULL, {IN(2, 3, 2, 17)}, {IN(2, 3, 2, 1)}),
-    CASE("one", NULL, {IN(1)}, {IN(1)}),
-    CASE("empty", NULL, {IN(0, 3)}, {IN(0, 1)}),
-    CASE("no-columns", NULL, {IN(3, 0)}, {IN(3, 1)}),
-    LARGE("large", NULL, {IN(131, 257)}, {IN(131, 1)}),
-};
-
 const lcsm_op R_(lcsm_op_scale_rows) = {
     .name          = "scale_rows",
     .in            = {"x", "s"},
@@ -67,5 +59,4 @@ const lcsm_op R_(lcsm_op_scale_rows) = {
     .in_place      = LCSM_BIT(X),
     .grad_in_place = LCSM_BIT(X),
     .overwrites    = LCSM_BIT(X) | LCSM_BIT(S),
-    CASES(TESTS),
 };

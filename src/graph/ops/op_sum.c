@@ -36,13 +36,6 @@ static void backward(const lcsm_call *c)
         }
 }
 
-static const lcsm_op_case TESTS[] = {
-    CASE("sum", &(lcsm_sum_attr){false}, {IN(2, 3, 5)}),
-    CASE("mean", &(lcsm_sum_attr){true}, {IN(7, 17)}),
-    CASE("empty", &(lcsm_sum_attr){false}, {IN(0, 5)}),
-    CASE("one", &(lcsm_sum_attr){true}, {IN(1)}),
-};
-
 const lcsm_op R_(lcsm_op_sum) = {
     .name       = "sum",
     .in         = {"x"},
@@ -51,5 +44,4 @@ const lcsm_op R_(lcsm_op_sum) = {
     .forward    = forward,
     .backward   = backward,
     .overwrites = LCSM_BIT(0),
-    CASES(TESTS),
 };

@@ -116,15 +116,6 @@ static double flops(const lcsm_node *n)
     return 5 * (double)j.D * (double)j.n * log2((double)j.n + 1);
 }
 
-#define DECAY(gamma) (&(lcsm_toeplitz_attr){gamma})
-
-static const lcsm_op_case TESTS[] = {
-    CASE("odd", DECAY(0.99), {IN(7, 17)}),      CASE("even", DECAY(0.9), {IN(4, 3)}),
-    CASE("prime", DECAY(0.9), {IN(10, 2)}),     CASE("one", DECAY(0.5), {IN(1, 1)}),
-    CASE("empty", DECAY(0.9), {IN(0, 3)}),      CASE("no-columns", DECAY(1), {IN(3, 0)}),
-    LARGE("large", DECAY(0.99), {IN(257, 65)}),
-};
-
 const lcsm_op R_(lcsm_op_toeplitz) = {
     .name      = "toeplitz",
     .in        = {"t"},
@@ -133,5 +124,4 @@ const lcsm_op R_(lcsm_op_toeplitz) = {
     .forward   = forward,
     .backward  = backward,
     .flops     = flops,
-    CASES(TESTS),
 };

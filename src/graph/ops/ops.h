@@ -12,21 +12,6 @@
 
 #define LCSM_REAL_DTYPE (LCSM_REAL_IS_DOUBLE ? LCSM_F64 : LCSM_F32)
 
-#define CASES(list) .cases = (list), .n_cases = COUNT(list)
-
-/* Test cases: CASE("odd", &(attr){...}, {IN(2, 3, 5)}, {IN(5), .lo = 0, .hi = 1}), and LARGE for
- * one that is too large for finite differences. */
-#define CASE(title, a, ...)                                                                        \
-    {                                                                                              \
-        .name = (title), .attr = (a), .in = { __VA_ARGS__ }                                        \
-    }
-#define LARGE(title, a, ...)                                                                       \
-    {                                                                                              \
-        .name = (title), .attr = (a), .in = {__VA_ARGS__}, .large = true                           \
-    }
-#define IN(...)                                                                                    \
-    .shape = {(int)(sizeof((ptrdiff_t[]){__VA_ARGS__}) / sizeof(ptrdiff_t)), {__VA_ARGS__}}
-
 static inline real *row_of(const lcsm_mat *m, ptrdiff_t row)
 {
     return (real *)m->data + row * m->ld;
