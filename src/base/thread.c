@@ -10,7 +10,7 @@
  * so before it looks at the gate once more, and who changes the gate looks afterwards at who
  * sleeps, so one of the two sees the other.
  */
-#define _GNU_SOURCE
+#define _GNU_SOURCE /* NOLINT(bugprone-reserved-identifier): the name is the C library's */
 #include "base/thread.h"
 
 #include <pthread.h>
