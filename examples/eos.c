@@ -50,12 +50,13 @@ static void fill_inputs(void)
 /* The operands and their axes: each has B, T and H, and beside them K or D. */
 static lcsm_eos_desc describe(void)
 {
-    lcsm_eos_desc d = lcsm_eos_desc_init(B, T, H, K, D);
-    d.i             = lcsm_eos_axes(LCSM_AXIS_T | LCSM_AXIS_D);
-    d.e             = lcsm_eos_axes(LCSM_AXIS_T | LCSM_AXIS_K);
-    d.row           = lcsm_eos_axes(LCSM_AXIS_T | LCSM_AXIS_K);
-    d.s             = lcsm_eos_axes(LCSM_AXIS_T | LCSM_AXIS_K);
-    d.scale         = 1 / sqrt(K);
+    lcsm_eos_desc d = {.size = sizeof d};
+    lcsm_eos_desc_init(&d, B, T, H, K, D);
+    d.i     = lcsm_eos_axes(LCSM_AXIS_T | LCSM_AXIS_D);
+    d.e     = lcsm_eos_axes(LCSM_AXIS_T | LCSM_AXIS_K);
+    d.row   = lcsm_eos_axes(LCSM_AXIS_T | LCSM_AXIS_K);
+    d.s     = lcsm_eos_axes(LCSM_AXIS_T | LCSM_AXIS_K);
+    d.scale = 1 / sqrt(K);
     return d;
 }
 

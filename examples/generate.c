@@ -42,9 +42,10 @@ static lcsm_status open_model(const lcsm_context *ctx, const char *folder, lcsm_
 static lcsm_status write_text(const lcsm_model *model, const lcsm_tokenizer *tok,
                               const char *prompt, lcsm_error *err)
 {
-    static const char     state[] = "generate.state";
-    lcsm_generate_options options = {.sample = {.temperature = 0.8, .top_p = 0.95, .seed = 7},
-                                     .tokens = 20};
+    static const char   state[] = "generate.state";
+    lcsm_sample_options sample  = {
+         .size = sizeof sample, .temperature = 0.8, .top_p = 0.95, .seed = 7};
+    lcsm_generate_options options = {.size = sizeof options, .sample = &sample, .tokens = 20};
     lcsm_session         *first = NULL, *second = NULL;
     lcsm_status           st = lcsm_session_create(&first, model, NULL, err);
     if (st == LCSM_OK) st = lcsm_generate_prompt(first, tok, &options, prompt, strlen(prompt), err);

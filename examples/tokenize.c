@@ -57,7 +57,7 @@ int main(int argc, char **argv)
     size_t          count, size;
 
     if (file == NULL) return puts("tokenize: no file to learn from"), EXIT_FAILURE;
-    const lcsm_tokenizer_training options = {.vocab = 300};
+    const lcsm_tokenizer_training options = {.size = sizeof options, .vocab = 300};
     if (lcsm_tokenizer_train(&tok, &file, 1, &options, NULL, NULL, &err) != LCSM_OK)
         return failed(&err);
     if (lcsm_tokenizer_encode(tok, text, strlen(text), 0, &ids, &count, &err) != LCSM_OK)

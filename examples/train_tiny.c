@@ -38,7 +38,7 @@ static lcsm_status learn(lcsm_model *model, const char *text, lcsm_error *err)
     int32_t            tokens[BATCH * LENGTH], targets[BATCH * LENGTH];
     lcsm_train_config *cfg     = NULL;
     lcsm_trainer      *trainer = NULL;
-    lcsm_update        update  = {0};
+    lcsm_update        update  = {.size = sizeof update};
     lcsm_status        st      = lcsm_train_config_create(&cfg, err);
     if (st == LCSM_OK) st = lcsm_train_config_set_number(cfg, "batch_size", BATCH, err);
     if (st == LCSM_OK) st = lcsm_train_config_set_number(cfg, "seq_len", LENGTH, err);

@@ -8,12 +8,14 @@
  *            but those for faults of their own. While one thread of the program uses the workers,
  *            the others compute alone. After fork() the child may use and free the context: it
  *            computes on one thread; a context of its own has workers again.
+ * Options    begin with their size: {.size = sizeof options}.
  * Errors     On failure *out is NULL and nothing is left to free.
  */
 #ifndef LCSM_CONTEXT_H
 #define LCSM_CONTEXT_H
 #include <lcsm/export.h>
 #include <lcsm/status.h>
+#include <stddef.h>
 
 typedef struct lcsm_context lcsm_context;
 
@@ -31,8 +33,9 @@ typedef enum { LCSM_LOG_DEBUG = 0, LCSM_LOG_INFO = 1, LCSM_LOG_WARNING = 2 } lcs
 /* Takes one line of text without its newline. */
 typedef void lcsm_log_fn(void *user, lcsm_log_level level, const char *text);
 
-/* All zeros are the defaults. */
+/* All zeros but size are the defaults. */
 typedef struct {
+    size_t       size;    /* sizeof(lcsm_context_options) */
     int          threads; /* with the caller; 0: one for each processor the process may use */
     lcsm_isa     isa;     /* use nothing faster than this */
     lcsm_log_fn *log;     /* NULL: no messages */

@@ -7,6 +7,8 @@
  * Ownership  What _open and _split return, the caller gives to _free. _free(NULL) is fine. The
  *            tokenizer must outlive the dataset, and a dataset the parts that were split from it.
  * Threads    A dataset does not change: any number of threads may read it.
+ * Options    begin with their size: {.size = sizeof options}. lcsm_dataset_order is a plain value
+ *            and stays as it is.
  * Errors     On failure *out is NULL and nothing is left to free; a shard file appears whole or
  *            not at all.
  */
@@ -30,8 +32,9 @@ typedef enum {
     LCSM_ENDS_LINE  = 2, /* it stands in the place of each line end; empty lines count too */
 } lcsm_text_ends;
 
-/* All zeros are the defaults. */
+/* All zeros but size are the defaults. */
 typedef struct {
+    size_t         size;       /* sizeof(lcsm_dataset_options) */
     const char    *cache;      /* a folder for shard files, made when needed; NULL: in memory */
     lcsm_text_ends ends;       /* needs a tokenizer that has such a token, unless never */
     size_t         shard_size; /* tokens in a shard file; 0: 2^28 */

@@ -36,6 +36,8 @@
  *            lcsm_eos_free(NULL) is fine. Arrays are always the caller's.
  * Threads    A plan is read-only after creation and may be shared; a workspace and a tape
  *            belong to one call at a time. Each call itself uses the context's threads.
+ * Structs    A descriptor begins with its size. States and gradients have none: of them only what
+ *            the descriptor names is read. An operand is a plain value and stays as it is.
  * Errors     A function that can fail returns lcsm_status and, if err is not NULL, says why.
  *            After a failure nothing has been allocated or written.
  * Speed      Arrays of many megabytes are read up to twice as fast from large pages (madvise), and
@@ -90,6 +92,7 @@ typedef enum {
 /* The operands, their arrays and their gradients have the same names in the structs below. New
  * operands come at the end: a descriptor without one never reads it. */
 typedef struct {
+    size_t    size;          /* sizeof(lcsm_eos_desc) */
     ptrdiff_t B, T, H, K, D; /* B and T may be 0, the others are at least 1 */
     bool      reverse;       /* time runs from the last step to the first */
     bool      resets;        /* the states come with a reset mask: packed sequences */
@@ -134,9 +137,10 @@ typedef struct {
 
 typedef struct lcsm_eos lcsm_eos;
 
-/* A descriptor with every operand absent; fill in what the model has. */
-LCSM_API lcsm_eos_desc    lcsm_eos_desc_init(ptrdiff_t B, ptrdiff_t T, ptrdiff_t H, ptrdiff_t K,
-                                             ptrdiff_t D);
+/* Makes *desc, whose size is set, a descriptor with every operand absent; fill in what the model
+ * has:  lcsm_eos_desc d = {.size = sizeof d}; lcsm_eos_desc_init(&d, B, T, H, K, D); */
+LCSM_API void lcsm_eos_desc_init(lcsm_eos_desc *desc, ptrdiff_t B, ptrdiff_t T, ptrdiff_t H,
+                                 ptrdiff_t K, ptrdiff_t D);
 LCSM_API lcsm_eos_operand lcsm_eos_axes(unsigned axes);         /* a packed real operand */
 LCSM_API lcsm_eos_operand lcsm_eos_axes_complex(unsigned axes); /* a packed complex operand */
 

@@ -3,6 +3,8 @@
  *
  * Ownership  Everything is the caller's; nothing is kept.
  * Threads    Any thread; several may evaluate one model that nobody trains.
+ * Structs    Options and result begin with their size, which the caller sets: {.size = sizeof r}.
+ *            A point of the curve is a plain value and stays as it is.
  * Errors     Returns lcsm_status and, if err is not NULL, says why.
  */
 #ifndef LCSM_EVALUATE_H
@@ -12,8 +14,9 @@
 
 LCSM_BEGIN_DECLS
 
-/* All zeros are the defaults. */
+/* All zeros but size are the defaults. */
 typedef struct {
+    size_t   size;       /* sizeof(lcsm_evaluate_options) */
     size_t   length;     /* tokens of a block; 0: 512 */
     size_t   batch;      /* blocks side by side; 0: 8 */
     bool     carried;    /* the memory goes on from block to block */
@@ -29,6 +32,7 @@ typedef struct {
 } lcsm_curve_point;
 
 typedef struct {
+    size_t           size;            /* sizeof(lcsm_evaluation), set by the caller */
     uint64_t         tokens, blocks;  /* that counted */
     double           loss;            /* nats a token */
     double           perplexity;      /* exp(loss) */

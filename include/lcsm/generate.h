@@ -2,7 +2,7 @@
  * lcsm/generate.h - text from a model: sampling, and a loop that hands out whole characters.
  *
  *     lcsm_session_create(&s, model, NULL, err);
- *     lcsm_generate_options o = {.tokens = 100};
+ *     lcsm_generate_options o = {.size = sizeof o, .tokens = 100};
  *     lcsm_generate_prompt(s, tok, &o, "Once", 4, err);
  *     lcsm_generate(s, tok, &o, put, NULL, &end, err);
  *
@@ -12,6 +12,7 @@
  *
  * Ownership  What _create returns, the caller gives to _free; _free(NULL) is fine.
  * Threads    A sampler and a session belong to one thread at a time.
+ * Structs    Options and results begin with their size, which the caller sets.
  * Errors     A function that can fail returns lcsm_status and, if err is not NULL, says why.
  */
 #ifndef LCSM_GENERATE_H
@@ -23,8 +24,10 @@ LCSM_BEGIN_DECLS
 
 /* ---- sampling --------------------------------------------------------------------------- */
 
-/* In the order in which they act. All zeros: the most probable token, always. */
+/* In the order in which they act. All zeros but size: the most probable token,
+ * always. */
 typedef struct {
+    size_t size;           /* sizeof(lcsm_sample_options) */
     double repeat_penalty; /* positive logits of recent tokens are divided by it, negative ones
                             * multiplied; 0 or 1: none */
     double   temperature;  /* divides the logits; 0: take the most probable token */
@@ -59,14 +62,15 @@ typedef enum {
     LCSM_END_CALLER  = 3, /* the function said so */
 } lcsm_generate_reason;
 
-/* All zeros are the defaults. */
+/* All zeros but size are the defaults. */
 typedef struct {
-    lcsm_sample_options sample;
-    uint64_t            tokens; /* at most; 0: until something else stops it, for ever if nothing */
-    const char *const  *stop;   /* texts that stop it */
-    size_t              stop_count;
-    bool                ignore_end; /* go on after an end-of-text token */
-    bool                lines;      /* that token is a line end, as lcsm_train teaches it */
+    size_t                     size;   /* sizeof(lcsm_generate_options) */
+    const lcsm_sample_options *sample; /* NULL: the most probable token, always */
+    uint64_t           tokens; /* at most; 0: until something else stops it, for ever if nothing */
+    const char *const *stop;   /* texts that stop it */
+    size_t             stop_count;
+    bool               ignore_end; /* go on after an end-of-text token */
+    bool               lines;      /* that token is a line end, as lcsm_train teaches it */
 } lcsm_generate_options;
 
 /* Reads a text. In a new session an empty one is the token that stands before every text. Of the
@@ -77,6 +81,7 @@ LCSM_API lcsm_status lcsm_generate_prompt(lcsm_session *s, const lcsm_tokenizer 
                                           size_t size, lcsm_error *err);
 
 typedef struct {
+    size_t               size; /* sizeof(lcsm_generate_end), set by the caller */
     uint64_t             tokens;
     lcsm_generate_reason reason;
 } lcsm_generate_end;

@@ -7,6 +7,7 @@
  * is missing, left over or of another shape are errors that name it.
  *
  * Threads    May be called from any thread.
+ * Structs    Options and result begin with their size, which the caller sets: {.size = sizeof r}.
  * Errors     Returns lcsm_status and, if err is not NULL, says why. Nothing is written then, unless
  *            writing itself failed.
  */
@@ -16,15 +17,17 @@
 
 LCSM_BEGIN_DECLS
 
-/* All zeros are the defaults. */
+/* All zeros but size are the defaults. */
 typedef struct {
-    bool allow_nonfinite; /* take weights that are infinite or no number */
-    bool ignore_extra;    /* take files with tensors that the model does not use */
-    bool rwkv_rescaled;   /* the file holds RWKV weights that were divided for half precision */
+    size_t size;            /* sizeof(lcsm_import_options) */
+    bool   allow_nonfinite; /* take weights that are infinite or no number */
+    bool   ignore_extra;    /* take files with tensors that the model does not use */
+    bool   rwkv_rescaled;   /* the file holds RWKV weights that were divided for half precision */
 } lcsm_import_options;
 
 /* What was read, for people. */
 typedef struct {
+    size_t size;     /* sizeof(lcsm_import_result), set by the caller */
     char   kind[64]; /* "Mamba (Hugging Face)" */
     size_t tensors, parameters;
     bool   tokenizer; /* was there, and was copied */

@@ -5,8 +5,15 @@
  * These functions and types change only on purpose: tests/abi records them. lcsm/tools.h has the
  * rest, which may change at any time.
  *
- * Settings are handles that are set by key (lcsm/config.h). Structs that the library hands out by
- * pointer may grow at their end.
+ * Settings are handles that are set by key (lcsm/config.h). Structs of options and of results begin
+ * with their size, which the caller sets, so that they can grow at their end:
+ *
+ *     lcsm_session_options o = {.size = sizeof o, .batch = 2};
+ *     lcsm_evaluation      r = {.size = sizeof r};
+ *
+ * A size of 0 is refused, and so is a member that is set but that the library which runs does not
+ * know. Structs that the library hands to a function of the caller may grow at their end.
+ * lcsm_error and a few plain values, which their headers name, stay as they are.
  */
 #ifndef LCSM_LCSM_H
 #define LCSM_LCSM_H

@@ -19,6 +19,7 @@ LCSM_BEGIN_DECLS
 
 /* A row of the paper's method table, as the code has it. */
 typedef struct {
+    size_t      size; /* sizeof(lcsm_method_info), set by the caller */
     const char *name, *family;
     const char *input, *expand, *oscillation, *shrink;
     const char *psi;    /* "x" each element, "@" a matrix product, "-" neither */
@@ -28,14 +29,17 @@ typedef struct {
 
 /* A row of the oscillation table of the codes. */
 typedef struct {
+    size_t      size; /* sizeof(lcsm_code_info), set by the caller */
     int         code;
     const char *notation, *construction;
 } lcsm_code_info;
 
-LCSM_API size_t           lcsm_method_count(void);
-LCSM_API lcsm_method_info lcsm_method_at(size_t row);
-LCSM_API size_t           lcsm_code_count(void);
-LCSM_API lcsm_code_info   lcsm_code_at(size_t row);
+/* Rows 0, 1, ...; a row that is not there is LCSM_ERR_ARGUMENT. Strings live as long as the
+ * program. */
+LCSM_API size_t      lcsm_method_count(void);
+LCSM_API lcsm_status lcsm_method_at(size_t row, lcsm_method_info *out, lcsm_error *err);
+LCSM_API size_t      lcsm_code_count(void);
+LCSM_API lcsm_status lcsm_code_at(size_t row, lcsm_code_info *out, lcsm_error *err);
 
 typedef struct {
     const char *name;
@@ -55,6 +59,7 @@ typedef struct {
 enum { LCSM_STATES_MOST = 16 };
 
 typedef struct {
+    size_t size;             /* sizeof(lcsm_model_summary), set by the caller */
     size_t parameters;       /* all, the frozen ones too */
     size_t frozen;           /* of these, not trained */
     size_t reference_frozen; /* constants that the paper's layer stores and counts, and we do not */

@@ -13,6 +13,7 @@
  *            outlives the session. Logits are borrowed until the next call.
  * Threads    A session belongs to one thread at a time; sessions in several threads may share a
  *            model.
+ * Options    begin with their size: {.size = sizeof options}.
  * Errors     A function that can fail returns lcsm_status and, if err is not NULL, says why. A feed
  *            that is refused for its arguments leaves the session as it was; after another failure
  *            of a feed the session is to be reset.
@@ -25,8 +26,9 @@ LCSM_BEGIN_DECLS
 
 typedef struct lcsm_session lcsm_session;
 
-/* All zeros are the defaults. */
+/* All zeros but size are the defaults. */
 typedef struct {
+    size_t size;  /* sizeof(lcsm_session_options) */
     size_t batch; /* sequences side by side; 0: one */
     size_t chunk; /* tokens of a prompt that are taken at once, at most; 0: 256 */
 } lcsm_session_options;

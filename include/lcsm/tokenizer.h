@@ -12,6 +12,8 @@
  *            as long as the tokenizer.
  * Threads    Many threads may share a const tokenizer; an encoder and a lcsm_utf8_stream belong to
  *            one at a time.
+ * Structs    Options and results begin with their size, which the caller sets: {.size = sizeof o}.
+ *            lcsm_utf8_stream is a plain value and stays as it is.
  * Errors     A function that can fail returns lcsm_status and, if err is not NULL, says why. On
  *            failure *out is NULL and nothing is left to free.
  */
@@ -64,6 +66,7 @@ LCSM_API int32_t lcsm_tokenizer_start(const lcsm_tokenizer *tok);
 LCSM_API int32_t lcsm_tokenizer_find(const lcsm_tokenizer *tok, const char *text, size_t size);
 
 typedef struct {
+    size_t      size;   /* sizeof(lcsm_tokenizer_info), set by the caller */
     const char *kind;   /* "bytes" or "byte-level BPE" */
     size_t      vocab;  /* as lcsm_tokenizer_vocab */
     size_t      tokens; /* ids that stand for something */
@@ -74,15 +77,17 @@ typedef struct {
     const char *normalizer, *pre_tokenizer; /* as "NFC"; "none" */
 } lcsm_tokenizer_info;
 
-LCSM_API lcsm_tokenizer_info lcsm_tokenizer_describe(const lcsm_tokenizer *tok);
+LCSM_API lcsm_status lcsm_tokenizer_describe(const lcsm_tokenizer *tok, lcsm_tokenizer_info *out,
+                                             lcsm_error *err);
 
 /* Two tokenizers with the same hash have the same file. */
 LCSM_API uint64_t lcsm_tokenizer_hash(const lcsm_tokenizer *tok);
 
 /* ---- training --------------------------------------------------------------------------- */
 
-/* All zeros are the defaults. */
+/* All zeros but size are the defaults. */
 typedef struct {
+    size_t      size;      /* sizeof(lcsm_tokenizer_training) */
     size_t      vocab;     /* tokens to have in the end, 257 or more; 0: 8192 */
     const char *eos;       /* NULL: "<|endoftext|>", which gets id 0; "": no such token */
     uint64_t    min_count; /* pairs that come less often are not merged; 0: 2 */

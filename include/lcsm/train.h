@@ -12,6 +12,8 @@
  * Ownership  What _create returns, the caller gives to _free; _free(NULL) is fine. A trainer
  *            borrows its model. Strings of an event are borrowed for the time of the call.
  * Threads    A trainer belongs to one thread at a time and uses the threads of its context.
+ * Structs    A job, hooks and results begin with their size, which the caller sets:
+ *            {.size = sizeof update}. Sums (lcsm_tally) are plain values and stay as they are.
  * Errors     A function that can fail returns lcsm_status and, if err is not NULL, says why.
  *            LCSM_ERR_NUMBER is a loss or gradient that is not finite.
  */
@@ -33,6 +35,7 @@ LCSM_BEGIN_DECLS
 typedef struct lcsm_trainer lcsm_trainer;
 
 typedef struct {
+    size_t  size;      /* sizeof(lcsm_update), set by the caller */
     int64_t step;      /* updates done, this one included */
     int64_t tokens;    /* targets that counted so far, in all updates */
     double  loss;      /* mean over the targets of this update, in nats */
@@ -76,6 +79,7 @@ LCSM_API size_t lcsm_trainer_bytes(const lcsm_trainer *t);
 /* ---- a whole run ---- */
 
 typedef struct {
+    size_t                   size; /* sizeof(lcsm_train_job) */
     const lcsm_model_config *model;
     const lcsm_train_config *train;
     const char *const *data, *const *valid; /* files and folders of text */
@@ -98,10 +102,11 @@ typedef enum {
 } lcsm_train_event_kind;
 
 typedef struct {
+    size_t                size; /* set by the library: bytes of the event */
     lcsm_train_event_kind kind;
     const char           *text;
-    const char           *split; /* of an evaluation: "valid" or "test" */
-    lcsm_update           update;
+    const char           *split;  /* of an evaluation: "valid" or "test" */
+    const lcsm_update    *update; /* the last one; NULL before the run has begun */
     lcsm_tally            tally;
     int64_t               blocks;                         /* of an evaluation: that it looked at */
     double                bits_per_byte, word_perplexity; /* NAN: not known */
@@ -115,6 +120,7 @@ typedef struct {
 } lcsm_train_event;
 
 typedef struct {
+    size_t size;                                              /* sizeof(lcsm_train_hooks) */
     void (*event)(void *user, const lcsm_train_event *event); /* NULL: silence */
     bool (*stop)(void *user); /* asked after every update and in evaluations; true saves and ends.
                                * NULL: never */
@@ -122,6 +128,7 @@ typedef struct {
 } lcsm_train_hooks;
 
 typedef struct {
+    size_t      size; /* sizeof(lcsm_train_result), set by the caller */
     int64_t     steps, tokens;
     double      seconds;
     double      loss;              /* of the last update */

@@ -10,30 +10,36 @@ static size_t size_of(const void *sized)
     return size;
 }
 
-lcsm_status lcsm_sized_check(const void *result, const char *name, lcsm_error *err)
+lcsm_status lcsm_sized_check(const void *result, size_t first, const char *type, lcsm_error *err)
 {
-    if (size_of(result) >= sizeof(size_t)) return LCSM_OK;
-    return lcsm_fail(err, LCSM_ERR_ARGUMENT,
-                     "%s has no size: a struct of this library begins with its own, as in "
-                     "{.size = sizeof %s}",
-                     name, name);
+    size_t size = size_of(result);
+    if (size >= first) return LCSM_OK;
+    return lcsm_fail(err, LCSM_ERR_ARGUMENT, "%s.size is %zu; expected sizeof(%s)", type, size,
+                     type);
 }
 
-lcsm_status lcsm_sized_take(void *own, size_t size, const void *given, const char *name,
-                            lcsm_error *err)
+static lcsm_status check_tail(const unsigned char *given, size_t known, size_t size,
+                              const char *type, lcsm_error *err)
+{
+    for (size_t j = known; j < size; j++)
+        if (given[j] != 0)
+            return lcsm_fail(err, LCSM_ERR_UNSUPPORTED,
+                             "%s sets a member that this version of the library does not know "
+                             "(byte %zu of %zu)",
+                             type, j, size);
+    return LCSM_OK;
+}
+
+lcsm_status lcsm_sized_take(void *own, size_t size, size_t first, const void *given,
+                            const char *type, lcsm_error *err)
 {
     memset(own, 0, size);
     memcpy(own, &size, sizeof size);
     if (given == NULL) return LCSM_OK;
     size_t      theirs = size_of(given);
-    lcsm_status st     = lcsm_sized_check(given, name, err);
+    lcsm_status st     = lcsm_sized_check(given, first, type, err);
+    if (st == LCSM_OK) st = check_tail(given, size, theirs, type, err);
     if (st != LCSM_OK) return st;
-    for (size_t j = size; j < theirs; j++)
-        if (((const unsigned char *)given)[j] != 0)
-            return lcsm_fail(err, LCSM_ERR_UNSUPPORTED,
-                             "%s has a member that this version of the library does not know "
-                             "(byte %zu of %zu)",
-                             name, j, theirs);
     memcpy((char *)own + sizeof size, (const char *)given + sizeof size,
            (theirs < size ? theirs : size) - sizeof size);
     return LCSM_OK;

@@ -214,7 +214,7 @@ static lcsm_status time_growth(const bench *k, lcsm_method_speed *out)
 static lcsm_status bench_method(const bench *k, const lcsm_method *m, const char *size,
                                 lcsm_method_speed *out)
 {
-    lcsm_model_summary about;
+    lcsm_model_summary about = {.size = sizeof about};
     lcsm_status        st;
     bench              own  = *k;
     const char        *code = strcmp(m->name, "code") == 0 ? "1-1-1-4" : "";

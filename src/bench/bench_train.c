@@ -149,7 +149,7 @@ static void keep_shares(bench *b, double seconds)
 
 static lcsm_status update(bench *b, lcsm_error *err)
 {
-    lcsm_update u;
+    lcsm_update u  = {.size = sizeof u};
     lcsm_status st = lcsm_trainer_step(b->trainer, b->tokens, b->targets, NULL, &u, err);
     if (st == LCSM_OK) b->out->loss = u.loss;
     return st;
@@ -268,7 +268,7 @@ static lcsm_status open_bench(bench *b, const lcsm_bench_options *options,
                               const lcsm_model_config *model, const lcsm_train_config *train,
                               lcsm_error *err)
 {
-    lcsm_context_options o  = {.threads = options->threads, .isa = options->isa};
+    lcsm_context_options o  = {.size = sizeof o, .threads = options->threads, .isa = options->isa};
     lcsm_status          st = LCSM_OK;
     LCSM_TRY(lcsm_context_create(&b->ctx, &o, err));
     b->out->threads = lcsm_context_threads(b->ctx);

@@ -17,7 +17,7 @@ static const char *const PASS_NAMES[LCSM_BENCH_PASSES] = {"fwd", "fwd+bwd"};
 
 static lcsm_status open_contexts(lcsm_bench_frame *b, lcsm_error *err)
 {
-    lcsm_context_options o = {.isa = b->options.isa};
+    lcsm_context_options o = {.size = sizeof o, .isa = b->options.isa};
     lcsm_status          st;
     for (int run = 0; run < b->runs; run++) {
         o.threads = b->threads[run];

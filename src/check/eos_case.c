@@ -87,7 +87,8 @@ static void describe(const lcsm_eos_case *c, lcsm_eos_sizes n, const lcsm_eos_se
         LCSM_EOS_OPERAND_LIST(X)
 #undef X
     };
-    *desc         = lcsm_eos_desc_init(n.B, n.T, n.H, n.K, n.D);
+    *desc = (lcsm_eos_desc){.size = sizeof *desc};
+    lcsm_eos_desc_init(desc, n.B, n.T, n.H, n.K, n.D);
     desc->gen     = c->gen;
     desc->tau     = c->tau;
     desc->reverse = set->reverse;

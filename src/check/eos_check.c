@@ -469,10 +469,11 @@ lcsm_status lcsm_check_eos(const lcsm_context *ctx, const lcsm_check_options *op
 {
     static lcsm_status (*const checks[])(const checker *, const lcsm_eos_case *, lcsm_error *) = {
         check_all_gradients, check_all_forms, check_all_splits, check_all_extremes, check_all_long};
-    const lcsm_context_options plain = {.isa = LCSM_ISA_REFERENCE, .threads = 1};
-    const lcsm_check_options   none  = {0};
-    checker                    c     = {
-                               .ctx = ctx, .options = options == NULL ? &none : options, .sink = sink, .user = user};
+    const lcsm_context_options plain = {
+        .size = sizeof plain, .isa = LCSM_ISA_REFERENCE, .threads = 1};
+    const lcsm_check_options none = {0};
+    checker                  c    = {
+                            .ctx = ctx, .options = options == NULL ? &none : options, .sink = sink, .user = user};
     lcsm_status st;
     LCSM_TRY(lcsm_context_create(&c.reference, &plain, err));
     for (size_t j = 0; j < LCSM_EOS_CASE_COUNT; j++) {

@@ -213,11 +213,12 @@ static double largest(const records *r)
 static lcsm_status find_bound(const lcsm_model *model, const records *r, double asked,
                               lcsm_measure *out, lcsm_error *err)
 {
-    const lcsm_context_options options = {.isa = LCSM_ISA_REFERENCE, .threads = 1};
-    lcsm_context              *plain   = NULL;
-    lcsm_status                st      = LCSM_OK;
-    double                     size    = largest(r);
-    *out                               = (lcsm_measure){NAN, NAN, asked};
+    const lcsm_context_options options = {
+        .size = sizeof options, .isa = LCSM_ISA_REFERENCE, .threads = 1};
+    lcsm_context *plain = NULL;
+    lcsm_status   st    = LCSM_OK;
+    double        size  = largest(r);
+    *out                = (lcsm_measure){NAN, NAN, asked};
     if (!isnan(asked)) return LCSM_OK;
     LCSM_TRY(lcsm_context_create(&plain, &options, err));
     out->reference = 0;

@@ -233,8 +233,9 @@ cleanup:
 static lcsm_status wholes_make(wholes *w, const lcsm_context *ctx, const lcsm_model_config *cfg,
                                lcsm_error *err)
 {
-    const lcsm_context_options plain = {.isa = LCSM_ISA_REFERENCE, .threads = 1};
-    lcsm_status                st;
+    const lcsm_context_options plain = {
+        .size = sizeof plain, .isa = LCSM_ISA_REFERENCE, .threads = 1};
+    lcsm_status st;
     *w = (wholes){.ctx = ctx, .cfg = cfg};
     LCSM_TRY(lcsm_context_create(&w->reference, &plain, err));
     LCSM_TRY(run_whole(&w->fast, ctx, cfg, LCSM_F32, NULL, err));

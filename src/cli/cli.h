@@ -32,6 +32,9 @@ int cli_report(const char *command, const lcsm_error *err);
  * case (names ends in NULL), on stderr and returns EXIT_USAGE. */
 int cli_unknown(const char *command, const char *what, const char *name, const char *const *names);
 
+/* A method of the table by its number; "" if there is none. */
+const char *cli_method_name(size_t row);
+
 /* Prints a command with a path in it, as a shell takes it, and ends the line. */
 void cli_hint(const char *before, const char *path, const char *after);
 

@@ -74,10 +74,12 @@ void cli_say_skipped(const char *command, uint64_t bytes)
 
 int cli_run_open(cli_run *r, const char *command, const char *folder, int threads, bool text)
 {
-    lcsm_context_options options = {
-        .threads = threads, .log = warn, .log_user = (void *)(uintptr_t)command};
-    lcsm_error err = {0};
-    *r             = (cli_run){0};
+    lcsm_context_options options = {.size     = sizeof options,
+                                    .threads  = threads,
+                                    .log      = warn,
+                                    .log_user = (void *)(uintptr_t)command};
+    lcsm_error           err     = {0};
+    *r                           = (cli_run){0};
     if (lcsm_context_create(&r->ctx, &options, &err) == LCSM_OK
         && lcsm_model_load(&r->model, r->ctx, folder, &err) == LCSM_OK
         && read_training(r, folder, text, &err) == LCSM_OK
@@ -135,4 +137,10 @@ bool cli_write_interrupted(void)
     }
     clearerr(stdout);
     return true;
+}
+
+const char *cli_method_name(size_t row)
+{
+    lcsm_method_info m = {.size = sizeof m};
+    return lcsm_method_at(row, &m, NULL) == LCSM_OK ? m.name : "";
 }

@@ -58,7 +58,7 @@ static lcsm_status open_model(lcsm_model **out, const lcsm_context *ctx, const c
 static lcsm_status measure(const char *folder, const lcsm_model_config *cfg, int threads,
                            double seconds, lcsm_bench_decode *out, lcsm_error *err)
 {
-    lcsm_context_options o     = {.threads = threads};
+    lcsm_context_options o     = {.size = sizeof o, .threads = threads};
     lcsm_context        *ctx   = NULL;
     lcsm_model          *model = NULL;
     lcsm_status          st    = lcsm_context_create(&ctx, &o, err);

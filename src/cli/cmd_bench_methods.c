@@ -129,7 +129,7 @@ static int check(const char *filter, const char *size)
     lcsm_error    err;
     bool          found = false;
     for (size_t j = 0; j < lcsm_method_count(); j++)
-        found = found || filter == NULL || strstr(lcsm_method_at(j).name, filter) != NULL;
+        found = found || filter == NULL || strstr(cli_method_name(j), filter) != NULL;
     if (!found) {
         fprintf(stderr, "lcsm bench: no method has '%s' in its name; lcsm methods lists them\n",
                 filter);

@@ -211,7 +211,7 @@ enum { CHECK_COUNT = sizeof CHECKS / sizeof CHECKS[0] };
 static bool is_model(const char *word)
 {
     for (size_t j = 0; j < lcsm_method_count(); j++)
-        if (strcmp(lcsm_method_at(j).name, word) == 0) return true;
+        if (strcmp(cli_method_name(j), word) == 0) return true;
     return strcmp(word, "ssm") == 0 || (word[0] >= '0' && word[0] <= '9');
 }
 
@@ -221,8 +221,7 @@ static int unknown_name(const char *word)
     const char *names[MOST + 1] = {"all"};
     size_t      n               = 1;
     for (size_t j = 0; j < CHECK_COUNT; j++) names[n++] = CHECKS[j].name;
-    for (size_t j = 0; j < lcsm_method_count() && n < MOST; j++)
-        names[n++] = lcsm_method_at(j).name;
+    for (size_t j = 0; j < lcsm_method_count() && n < MOST; j++) names[n++] = cli_method_name(j);
     int code = cli_unknown("check", "name", word, names);
     fputs("see lcsm methods for methods and codes; any part of a case's name is accepted\n",
           stderr);
@@ -347,7 +346,10 @@ int cmd_check(int argc, char **argv)
     }
     lcsm_context *ctx;
     lcsm_error    err;
-    if (lcsm_context_create(&ctx, &(lcsm_context_options){.threads = threads}, &err) != LCSM_OK)
+    if (lcsm_context_create(
+            &ctx, &(lcsm_context_options){.size = sizeof(lcsm_context_options), .threads = threads},
+            &err)
+        != LCSM_OK)
         return cli_report("check", &err);
     s.results = json_array();
     int code  = run(ctx, full, argv + 1, count, &s);

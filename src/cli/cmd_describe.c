@@ -65,8 +65,9 @@ static void print_equations(const char *text)
 /* "" for a name that is not a method. */
 static const char *family_of(const char *method)
 {
-    for (size_t j = 0; j < lcsm_method_count(); j++)
-        if (strcmp(lcsm_method_at(j).name, method) == 0) return lcsm_method_at(j).family;
+    lcsm_method_info m = {.size = sizeof m};
+    for (size_t j = 0; lcsm_method_at(j, &m, NULL) == LCSM_OK; j++)
+        if (strcmp(m.name, method) == 0) return m.family;
     return "";
 }
 
@@ -171,7 +172,7 @@ static const char *second_name(const cli_settings *s)
 static lcsm_status describe_with(const lcsm_context *ctx, lcsm_model_config *cfg, show *s,
                                  int length, const char *size, lcsm_error *err)
 {
-    lcsm_model_summary m;
+    lcsm_model_summary m  = {.size = sizeof m};
     lcsm_status        st = LCSM_OK;
     if (size != NULL) st = lcsm_model_config_size(cfg, ctx, size, err);
     if (st == LCSM_OK) st = lcsm_model_describe(ctx, cfg, length, &m, NULL, NULL, err);

@@ -177,7 +177,9 @@ static int evaluate(const cli_run *run, const lcsm_dataset *data, task *t)
     lcsm_evaluation r[MAX_LENGTHS] = {0};
     lcsm_error      err;
     for (size_t j = 0; j < t->length_count && cli_signal() == 0; j++) {
-        lcsm_evaluate_options o  = {.length     = t->lengths[j],
+        r[j].size                = sizeof r[j];
+        lcsm_evaluate_options o  = {.size       = sizeof o,
+                                    .length     = t->lengths[j],
                                     .batch      = (size_t)t->batch,
                                     .carried    = t->carried,
                                     .max_blocks = (uint64_t)t->blocks};
@@ -197,7 +199,7 @@ static int run_task(const char *folder, const cli_list *paths, int ends, int thr
 {
     cli_run              run;
     lcsm_dataset        *data = NULL;
-    lcsm_dataset_options o    = {0};
+    lcsm_dataset_options o    = {.size = sizeof o};
     lcsm_error           err;
     int                  code = cli_run_open(&run, "eval", folder, threads, true);
     if (code != EXIT_OK) return code;

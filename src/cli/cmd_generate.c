@@ -45,6 +45,7 @@ typedef struct {
     const char           *prompt, *load, *save;
     bool                  json, quiet, interactive, echo;
     lcsm_generate_options generate;
+    lcsm_sample_options   sample;
     char                 *all;
     size_t                size, capacity;
     bool                  broken; /* stdout takes nothing more */
@@ -129,7 +130,7 @@ static char *read_stdin(size_t *size)
 static lcsm_status run_prompt(lcsm_session *s, const lcsm_tokenizer *tok, task *t, const char *text,
                               size_t size, lcsm_error *err)
 {
-    lcsm_generate_end end   = {0};
+    lcsm_generate_end end   = {.size = sizeof end};
     double            begin = cli_seconds();
     lcsm_status       st    = lcsm_generate_prompt(s, tok, &t->generate, text, size, err);
     if (st != LCSM_OK) return st;
@@ -194,7 +195,7 @@ static int report_json(const task *t, double rate)
     json_t *all = json_pack("{s:s%, s:I, s:s, s:f, s:f, s:I}", "text", t->all != NULL ? t->all : "",
                             t->size, "tokens", (json_int_t)t->tokens, "reason", REASONS[t->reason],
                             "tokens_per_second", rate, "prompt_seconds", t->prompt_seconds, "seed",
-                            (json_int_t)t->generate.sample.seed);
+                            (json_int_t)t->sample.seed);
     if (all == NULL) {
         fputs("lcsm generate: not enough memory for the JSON of the text\n", stderr);
         return EXIT_ROOM;
@@ -241,8 +242,9 @@ int cmd_generate(int argc, char **argv)
     bool                 help    = false;
     int                  threads = 0, count = 0, n = 200, top_k = 0, seed = 0;
     static cli_list      stop;
-    task                 t         = {.generate.sample = {.temperature = 0.8, .top_p = 0.95}};
-    lcsm_sample_options *o         = &t.generate.sample;
+    task                 t         = {.generate = {.size = sizeof t.generate, .sample = &t.sample},
+                                      .sample = {.size = sizeof t.sample, .temperature = 0.8, .top_p = 0.95}};
+    lcsm_sample_options *o         = &t.sample;
     const cli_option     options[] = {
             {"--help", CLI_FLAG, &help, 0, 0},
             {"--json", CLI_FLAG, &t.json, 0, 0},

@@ -61,8 +61,8 @@ int cmd_import(int argc, char **argv)
 {
     bool                help = false, json = false, verbose = false;
     int                 count = 0;
-    lcsm_import_options o     = {0};
-    lcsm_import_result  r;
+    lcsm_import_options o     = {.size = sizeof o};
+    lcsm_import_result  r     = {.size = sizeof r};
     lcsm_context       *ctx;
     lcsm_error          err;
     const cli_option    options[] = {
@@ -83,7 +83,7 @@ int cmd_import(int argc, char **argv)
         fputs("lcsm import: expected a folder or file to read and a folder to write\n", stderr);
         return EXIT_USAGE;
     }
-    lcsm_context_options c = {.log = log_line, .log_user = &verbose};
+    lcsm_context_options c = {.size = sizeof c, .log = log_line, .log_user = &verbose};
     if (lcsm_context_create(&ctx, &c, &err) != LCSM_OK) return cli_report("import", &err);
     lcsm_status st = lcsm_import(ctx, argv[1], argv[2], &o, &r, &err);
     lcsm_context_free(ctx);

@@ -107,7 +107,7 @@ static void print_text(const json_t *root)
 
 static int inspect(const lcsm_inspect_options *o, int threads, bool json)
 {
-    lcsm_context_options opt  = {.threads = threads};
+    lcsm_context_options opt  = {.size = sizeof opt, .threads = threads};
     lcsm_context        *ctx  = NULL;
     char                *text = NULL;
     lcsm_error           err;

@@ -23,8 +23,8 @@ static void print_methods(const cli_colours *c)
 {
     printf("%s%-17s %-18s %-7s %-8s %-19s %-8s %-4s %s%s\n", c->bold, "method", "family", "input",
            "expand", "oscillation", "shrink", "psi", "memory", c->off);
-    for (size_t j = 0; j < lcsm_method_count(); j++) {
-        lcsm_method_info m = lcsm_method_at(j);
+    lcsm_method_info m = {.size = sizeof m};
+    for (size_t j = 0; lcsm_method_at(j, &m, NULL) == LCSM_OK; j++) {
         printf("%-17s %-18s %-7s %-8s %-19s %-8s %-4s %s\n", m.name, m.family, m.input, m.expand,
                m.oscillation, m.shrink, m.psi, m.memory);
     }
@@ -35,17 +35,17 @@ static void print_codes(const cli_colours *c)
     printf("\n%scodes e-o-s-a%s: e, s 1 from the data or 0 learned (k x D); a 0 none, 1 relu, 2 "
            "sigmoid, 3 1+elu,\n4 silu, 5 elu, 6 relu^2, 7 square; \"0\" alone is the SSM. o is\n",
            c->bold, c->off);
-    for (size_t j = 0; j < lcsm_code_count(); j++) {
-        lcsm_code_info o = lcsm_code_at(j);
+    lcsm_code_info o = {.size = sizeof o};
+    for (size_t j = 0; lcsm_code_at(j, &o, NULL) == LCSM_OK; j++) {
         printf("  %2d  %-10s %s\n", o.code, o.notation, o.construction);
     }
 }
 
 static json_t *codes_json(void)
 {
-    json_t *codes = json_array();
-    for (size_t j = 0; j < lcsm_code_count(); j++) {
-        lcsm_code_info o = lcsm_code_at(j);
+    json_t        *codes = json_array();
+    lcsm_code_info o     = {.size = sizeof o};
+    for (size_t j = 0; lcsm_code_at(j, &o, NULL) == LCSM_OK; j++) {
         json_array_append_new(codes, json_pack("{s:i, s:s, s:s}", "code", o.code, "notation",
                                                o.notation, "construction", o.construction));
     }
@@ -54,10 +54,10 @@ static json_t *codes_json(void)
 
 static void print_json(void)
 {
-    json_t *methods = json_array();
-    for (size_t j = 0; j < lcsm_method_count(); j++) {
-        lcsm_method_info m = lcsm_method_at(j);
-        json_t          *row =
+    json_t          *methods = json_array();
+    lcsm_method_info m       = {.size = sizeof m};
+    for (size_t j = 0; lcsm_method_at(j, &m, NULL) == LCSM_OK; j++) {
+        json_t *row =
             json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:b}", "name", m.name, "family",
                       m.family, "input", m.input, "expand", m.expand, "oscillation", m.oscillation,
                       "shrink", m.shrink, "psi", m.psi, "memory", m.memory, "bare", (int)m.bare);

@@ -84,8 +84,10 @@ static int train(int count, char **words, const settings *s, const char *command
     lcsm_tokenizer         *tok;
     cli_progress            progress = cli_progress_begin(s->quiet);
     const char             *out      = s->out == NULL ? "tokenizer.json" : s->out;
-    lcsm_tokenizer_training options  = {
-         .vocab = (size_t)s->vocab, .eos = s->eos, .min_count = (uint64_t)s->min_count};
+    lcsm_tokenizer_training options  = {.size      = sizeof options,
+                                        .vocab     = (size_t)s->vocab,
+                                        .eos       = s->eos,
+                                        .min_count = (uint64_t)s->min_count};
     if (count == 0) {
         fprintf(stderr, "lcsm %s: expected text files or folders\n", command);
         return EXIT_USAGE;
@@ -103,10 +105,11 @@ static int train(int count, char **words, const settings *s, const char *command
                                           &progress, &err);
     free(paths);
     cli_progress_end(&progress);
+    lcsm_tokenizer_info info = {.size = sizeof info};
     if (st == LCSM_OK) st = lcsm_tokenizer_save(tok, out, &err);
+    if (st == LCSM_OK) st = lcsm_tokenizer_describe(tok, &info, &err);
     if (st != LCSM_OK) return cli_report(command, &err);
-    lcsm_tokenizer_info info    = lcsm_tokenizer_describe(tok);
-    double              seconds = cli_seconds() - begun;
+    double seconds = cli_seconds() - begun;
     lcsm_tokenizer_free(tok);
     if (s->json)
         return print_json(
@@ -301,10 +304,11 @@ static int info(int count, char **words, const settings *s, const char *command)
     settings        named = *s;
     if (count > 0 && named.tokenizer == NULL) named.tokenizer = words[0];
     if (load(&tok, &named, &err) != LCSM_OK) return cli_report(command, &err);
-    lcsm_tokenizer_info i   = lcsm_tokenizer_describe(tok);
-    int32_t             eos = lcsm_tokenizer_eos(tok);
-    char                hash[17];
-    int                 code = EXIT_OK;
+    lcsm_tokenizer_info i = {.size = sizeof i};
+    if (lcsm_tokenizer_describe(tok, &i, &err) != LCSM_OK) return cli_report(command, &err);
+    int32_t eos = lcsm_tokenizer_eos(tok);
+    char    hash[17];
+    int     code = EXIT_OK;
     (void)snprintf(hash, sizeof hash, "%016llx", (unsigned long long)lcsm_tokenizer_hash(tok));
     if (s->json) {
         json_t *o =

@@ -70,7 +70,7 @@ static const char *duration(char text[24], double seconds)
 static void show_step(const screen *s, const lcsm_train_event *e)
 {
     char               parts[7][40], left[24], line[sizeof parts + 1] = "";
-    const lcsm_update *u    = &e->update;
+    const lcsm_update *u    = e->update;
     size_t             room = cli_is_live() ? (size_t)cli_columns() : sizeof line;
     snprintf(parts[0], 40, "step %lld", (long long)u->step);
     snprintf(parts[1], 40, "loss %.4f", u->loss);
@@ -92,7 +92,7 @@ static void show_eval(const screen *s, const lcsm_train_event *e)
     double loss = e->tally.loss / (double)e->tally.count;
     fprintf(stderr, "%s  ", s->colour.bold);
     if (strcmp(e->split, "test") == 0) fprintf(stderr, "test of the best model");
-    else fprintf(stderr, "%s at step %lld", e->split, (long long)e->update.step);
+    else fprintf(stderr, "%s at step %lld", e->split, (long long)e->update->step);
     fprintf(stderr, ": loss %.4f", loss);
     if (!s->recall) fprintf(stderr, "  ppl %.2f", exp(loss));
     if (isfinite(e->bits_per_byte)) fprintf(stderr, "  bits/byte %.3f", e->bits_per_byte);
@@ -285,10 +285,10 @@ static int train(const lcsm_train_job *job, const flags *f)
 {
     screen s = {
         .quiet = f->quiet, .recall = is_recall(job->train), .colour = cli_colours_of(stderr)};
-    lcsm_train_hooks     hooks = {on_event, asked_to_stop, &s};
-    lcsm_context_options opt   = {.threads = f->threads};
-    lcsm_context        *ctx   = NULL;
-    lcsm_train_result    result;
+    lcsm_train_hooks     hooks  = {sizeof hooks, on_event, asked_to_stop, &s};
+    lcsm_context_options opt    = {.size = sizeof opt, .threads = f->threads};
+    lcsm_context        *ctx    = NULL;
+    lcsm_train_result    result = {.size = sizeof result};
     lcsm_error           err;
     lcsm_status          st = lcsm_context_create(&ctx, &opt, &err);
     if (st == LCSM_OK) st = lcsm_train(ctx, job, &hooks, &result, &err);
@@ -310,7 +310,8 @@ static int run(const flags *f)
     int        code = shared_settings(&shared, f);
     if (code == EXIT_OK) code = all_settings(&c, &shared, f);
     if (code == EXIT_OK) code = check_used(&c, &shared, f);
-    lcsm_train_job job = {.model       = c.model,
+    lcsm_train_job job = {.size        = sizeof job,
+                          .model       = c.model,
                           .train       = c.train,
                           .data        = f->data.items,
                           .data_count  = f->data.count,

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "base/sized.h"
 #include "data/tokenize.h"
 
 enum { KEY_SIZE = 17, SHARD_TOKENS = 1 << 28 };
@@ -206,7 +207,7 @@ lcsm_status lcsm_dataset_open(lcsm_dataset **out, const char *const *paths, size
     opening      o = {.ds = calloc(1, sizeof *o.ds), .progress = {.fn = progress, .user = user}};
     *out           = NULL;
     if (o.ds == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for a dataset");
-    if (options != NULL) o.options = *options;
+    LCSM_TRY(LCSM_TAKE(lcsm_dataset_options, shard_size, &o.options, options, err));
     if (o.options.shard_size == 0) o.options.shard_size = SHARD_TOKENS;
     o.ds->tok = tok;
     o.head    = (lcsm_shard_head){

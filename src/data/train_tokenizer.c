@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sized.h"
 #include "data/source.h"
 #include "text/bpe_train.h"
 #include "text/tokenizer.h"
@@ -78,12 +79,12 @@ lcsm_status lcsm_tokenizer_train(lcsm_tokenizer **out, const char *const *paths,
                                  const lcsm_tokenizer_training *options,
                                  lcsm_tokenizer_progress *progress, void *user, lcsm_error *err)
 {
-    lcsm_status             st      = LCSM_OK;
-    lcsm_tokenizer_training o       = {0};
+    lcsm_status             st = LCSM_OK;
+    lcsm_tokenizer_training o;
     lcsm_sources            sources = {0};
     lcsm_word_count         words   = {0};
     *out                            = NULL;
-    if (options != NULL) o = *options;
+    LCSM_TRY(LCSM_TAKE(lcsm_tokenizer_training, min_count, &o, options, err));
     LCSM_TRY(check(&o, count, err));
     LCSM_TRY(lcsm_sources_list(&sources, paths, count, err));
     LCSM_TRY(count_words(&words, &sources, progress, user, err));

@@ -18,9 +18,9 @@ static lcsm_model_config model_of(const lcsm_grid_run *r, size_t vocab)
 lcsm_status lcsm_plan_flops(double *out, const lcsm_context *ctx, const lcsm_grid_run *r,
                             size_t vocab, lcsm_error *err)
 {
-    lcsm_model_summary sum;
-    lcsm_model_config  m  = model_of(r, vocab);
-    lcsm_status        st = lcsm_model_describe(ctx, &m, r->train.seq_len, &sum, NULL, NULL, err);
+    lcsm_model_summary sum = {.size = sizeof sum};
+    lcsm_model_config  m   = model_of(r, vocab);
+    lcsm_status        st  = lcsm_model_describe(ctx, &m, r->train.seq_len, &sum, NULL, NULL, err);
     if (st == LCSM_OK) *out = sum.train_flops * r->tokens;
     return st;
 }
@@ -33,8 +33,8 @@ static double time_updates(lcsm_trainer *t, const lcsm_train_config *cfg, size_t
     size_t      T = (size_t)cfg->seq_len, n = (size_t)cfg->batch_size * T;
     size_t      marked = cfg->task == LCSM_TASK_MQAR ? (size_t)cfg->pairs : T;
     int32_t    *tokens = malloc(2 * n * sizeof *tokens), *targets = tokens + n;
-    double      best = NAN;
-    lcsm_update update;
+    double      best   = NAN;
+    lcsm_update update = {.size = sizeof update};
     if (tokens == NULL) return NAN;
     for (size_t j = 0; j < n; j++) {
         tokens[j]  = (int32_t)(j * 7919 % vocab);
@@ -57,9 +57,9 @@ double lcsm_plan_rate(const lcsm_context *ctx, const lcsm_grid_run *r, size_t vo
     lcsm_train_config  cfg   = r->train;
     lcsm_model        *model = NULL;
     lcsm_trainer      *t     = NULL;
-    lcsm_model_summary sum;
-    double             rate = NAN;
-    ptrdiff_t          few  = TOKENS / cfg.seq_len > 0 ? TOKENS / cfg.seq_len : 1;
+    lcsm_model_summary sum   = {.size = sizeof sum};
+    double             rate  = NAN;
+    ptrdiff_t          few   = TOKENS / cfg.seq_len > 0 ? TOKENS / cfg.seq_len : 1;
     if (cfg.batch_size > few) cfg.batch_size = few;
     cfg.accumulate = 1;
     if (lcsm_model_describe(ctx, &m, cfg.seq_len, &sum, NULL, NULL, NULL) == LCSM_OK

@@ -8,7 +8,7 @@ lcsm_status lcsm_vocabulary_train(const char *path, size_t vocabulary, const cha
 {
     lcsm_status             st      = LCSM_OK;
     lcsm_tokenizer         *tok     = NULL;
-    lcsm_tokenizer_training options = {.vocab = vocabulary};
+    lcsm_tokenizer_training options = {.size = sizeof options, .vocab = vocabulary};
     LCSM_TRY(lcsm_tokenizer_train(&tok, data, count, &options, NULL, NULL, err));
     LCSM_TRY(lcsm_tokenizer_save(tok, path, err));
 cleanup:

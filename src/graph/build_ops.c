@@ -102,7 +102,8 @@ void lcsm_graph_prefer_form(lcsm_graph *g, lcsm_eos_form form, ptrdiff_t chunk)
 
 static lcsm_eos_desc descriptor(const lcsm_graph *g, const lcsm_eos_operands *o)
 {
-    lcsm_eos_desc desc = lcsm_eos_desc_init(0, 0, o->H, o->K, o->D);
+    lcsm_eos_desc desc = {.size = sizeof desc};
+    lcsm_eos_desc_init(&desc, 0, 0, o->H, o->K, o->D);
 #define X(name) desc.name = describe(o->name);
     LCSM_EOS_OPERAND_LIST(X)
 #undef X

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/sized.h"
 #include "base/strbuf.h"
 #include "infer/session.h"
 #include "kernel/context.h"
@@ -165,12 +166,14 @@ lcsm_status lcsm_generate_prompt(lcsm_session *s, const lcsm_tokenizer *tok,
                                  const lcsm_generate_options *options, const char *text,
                                  size_t size, lcsm_error *err)
 {
-    lcsm_encoder *encoder = NULL;
-    reader        r       = {.s = s};
-    int32_t       start   = lcsm_tokenizer_start(tok);
-    int32_t       end     = options->lines ? lcsm_tokenizer_eos(tok) : -1;
-    lcsm_status   st;
+    lcsm_generate_options own;
+    lcsm_encoder         *encoder = NULL;
+    reader                r       = {.s = s};
+    int32_t               start   = lcsm_tokenizer_start(tok);
+    lcsm_status           st;
     LCSM_TRY(check(s, tok, err));
+    LCSM_TRY(LCSM_TAKE(lcsm_generate_options, lines, &own, options, err));
+    int32_t end = own.lines ? lcsm_tokenizer_eos(tok) : -1;
     LCSM_TRY(lcsm_encoder_create(&encoder, tok, LCSM_ENCODE_SPECIAL | LCSM_ENCODE_SKIP, read_ids,
                                  &r, err));
     LCSM_TRY(read_lines(encoder, &r, end, text, size, err));
@@ -223,21 +226,24 @@ lcsm_status lcsm_generate(lcsm_session *s, const lcsm_tokenizer *tok,
                           const lcsm_generate_options *options, lcsm_text_fn *put, void *user,
                           lcsm_generate_end *result, lcsm_error *err)
 {
-    outlet            o       = {.opt = options, .put = put, .user = user};
-    lcsm_generate_end end     = {0, LCSM_END_TOKENS};
-    lcsm_sampler     *sampler = NULL;
-    lcsm_status       st;
+    lcsm_generate_options own;
+    outlet                o       = {.opt = &own, .put = put, .user = user};
+    lcsm_generate_end     end     = {.size = sizeof end, .reason = LCSM_END_TOKENS};
+    lcsm_sampler         *sampler = NULL;
+    lcsm_status           st;
+    if (result != NULL) LCSM_TRY(LCSM_SIZED(lcsm_generate_end, reason, result, err));
+    LCSM_TRY(LCSM_TAKE(lcsm_generate_options, lines, &own, options, err));
     LCSM_TRY(check(s, tok, err));
     if (s->position == 0)
         LCSM_TRY(
             lcsm_fail(err, LCSM_ERR_ARGUMENT, "there is nothing to continue: feed a prompt first"));
-    LCSM_TRY(lcsm_sampler_create(&sampler, s->vocab, &options->sample, err));
-    while (end.reason == LCSM_END_TOKENS && (options->tokens == 0 || end.tokens < options->tokens))
+    LCSM_TRY(lcsm_sampler_create(&sampler, s->vocab, own.sample, err));
+    while (end.reason == LCSM_END_TOKENS && (own.tokens == 0 || end.tokens < own.tokens))
         LCSM_TRY(step(s, tok, sampler, &o, &end, err));
     drain(&o);
     if (o.stopped) end.reason = LCSM_END_STOP;
 cleanup:
-    if (result != NULL) *result = end;
+    if (result != NULL) lcsm_sized_fill(result, &end, sizeof end);
     lcsm_sampler_free(sampler);
     lcsm_strbuf_free(&o.piece);
     lcsm_strbuf_free(&o.held);

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/rng.h"
 #include "base/size.h"
+#include "base/sized.h"
 
 enum { PURPOSE = 0x53414d50 /* "SAMP" */ };
 
@@ -35,12 +36,14 @@ static lcsm_status check_number(const char *name, double x, double most, lcsm_er
 lcsm_status lcsm_sampler_create(lcsm_sampler **out, size_t vocab,
                                 const lcsm_sample_options *options, lcsm_error *err)
 {
-    lcsm_status st;
+    lcsm_sample_options o;
+    lcsm_status         st;
     *out = NULL;
-    LCSM_TRY(check_number("temperature", options->temperature, 100, err));
-    LCSM_TRY(check_number("top_p", options->top_p, 1, err));
-    LCSM_TRY(check_number("min_p", options->min_p, 1, err));
-    LCSM_TRY(check_number("repeat_penalty", options->repeat_penalty, 100, err));
+    LCSM_TRY(LCSM_TAKE(lcsm_sample_options, seed, &o, options, err));
+    LCSM_TRY(check_number("temperature", o.temperature, 100, err));
+    LCSM_TRY(check_number("top_p", o.top_p, 1, err));
+    LCSM_TRY(check_number("min_p", o.min_p, 1, err));
+    LCSM_TRY(check_number("repeat_penalty", o.repeat_penalty, 100, err));
     if (vocab == 0 || vocab > INT32_MAX)
         return lcsm_fail(err, LCSM_ERR_ARGUMENT, "a vocabulary of %zu is not supported", vocab);
     lcsm_sampler *s = calloc(1, sizeof *s);
@@ -50,7 +53,7 @@ lcsm_status lcsm_sampler_create(lcsm_sampler **out, size_t vocab,
         return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory to sample from %zu tokens",
                          vocab);
     }
-    s->opt   = *options;
+    s->opt   = o;
     s->vocab = vocab;
     *out     = s;
 cleanup:

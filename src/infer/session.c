@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "base/sized.h"
 #include "model/model_weights.h"
 
 static const size_t LENGTHS[LCSM_SESSION_LENGTHS] = {256, 64, 16, 4, 1};
@@ -70,11 +71,12 @@ static lcsm_status check_options(const lcsm_model *model, const lcsm_session_opt
 lcsm_status lcsm_session_create(lcsm_session **out, const lcsm_model *model,
                                 const lcsm_session_options *options, lcsm_error *err)
 {
-    lcsm_session_options o  = options != NULL ? *options : (lcsm_session_options){0};
+    lcsm_session_options o;
     lcsm_session        *s  = NULL;
-    lcsm_status          st = check_options(model, &o, err);
+    lcsm_status          st = LCSM_TAKE(lcsm_session_options, chunk, &o, options, err);
     lcsm_session_graph  *one;
     *out = NULL;
+    if (st == LCSM_OK) st = check_options(model, &o, err);
     if (st != LCSM_OK) return st;
     s = calloc(1, sizeof *s);
     if (s == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for a session");
@@ -107,7 +109,7 @@ void lcsm_session_free(lcsm_session *s)
 
 lcsm_status lcsm_session_clone(lcsm_session **out, const lcsm_session *s, lcsm_error *err)
 {
-    lcsm_session_options options = {.batch = s->batch, .chunk = s->chunk};
+    lcsm_session_options options = {.size = sizeof options, .batch = s->batch, .chunk = s->chunk};
     lcsm_session        *copy    = NULL;
     lcsm_status          st;
     *out = NULL;

@@ -95,15 +95,17 @@ cleanup:
 static lcsm_status from_text(lcsm_inspect_tokens *t, const char *run, const char *const *paths,
                              size_t count, size_t most, lcsm_error *err)
 {
-    lcsm_status     st  = LCSM_OK;
-    lcsm_tokenizer *tok = NULL;
-    reading         r   = {.tokens = t, .most = most};
-    char            path[LCSM_PATH_MAX];
+    lcsm_status         st  = LCSM_OK;
+    lcsm_tokenizer     *tok = NULL;
+    reading             r   = {.tokens = t, .most = most};
+    char                path[LCSM_PATH_MAX];
+    lcsm_tokenizer_info about = {.size = sizeof about};
     LCSM_TRY(reserve(t, most, err));
     LCSM_TRY(lcsm_path_join(path, run, LCSM_RUN_TOKENIZER, err));
     LCSM_TRY(lcsm_path_exists(path) ? lcsm_tokenizer_load(&tok, path, err)
                                     : lcsm_tokenizer_bytes(&tok, err));
-    r.longest = lcsm_tokenizer_describe(tok).longest;
+    LCSM_TRY(lcsm_tokenizer_describe(tok, &about, err));
+    r.longest = about.longest;
     LCSM_TRY(lcsm_encoder_create(&r.encoder, tok, 0, take_ids, &r, err));
     LCSM_TRY(read_files(&r, paths, count, err));
 cleanup:

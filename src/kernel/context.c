@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/sized.h"
 #include "kernel/cpu.h"
 
 /* The tables are types of their own variants; here they are only made and freed. */
@@ -50,10 +51,11 @@ static lcsm_status check(const lcsm_context_options *o, lcsm_error *err)
 lcsm_status lcsm_context_create(lcsm_context **out, const lcsm_context_options *options,
                                 lcsm_error *err)
 {
-    lcsm_context_options o  = options == NULL ? (lcsm_context_options){0} : *options;
-    lcsm_status          st = check(&o, err);
+    lcsm_context_options o;
+    lcsm_status          st = LCSM_TAKE(lcsm_context_options, log_user, &o, options, err);
 
     *out = NULL;
+    if (st == LCSM_OK) st = check(&o, err);
     if (st != LCSM_OK) return st;
     lcsm_context *ctx = malloc(sizeof *ctx);
     if (ctx == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for a context");

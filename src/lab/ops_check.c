@@ -304,9 +304,10 @@ cleanup:
 lcsm_status lcsm_lab_check_ops(const lcsm_context *ctx, const lcsm_check_options *options,
                                lcsm_check_sink *sink, void *user, lcsm_error *err)
 {
-    const lcsm_context_options plain = {.isa = LCSM_ISA_REFERENCE, .threads = 1};
-    checker                    c     = {.ctx = ctx, .options = options, .sink = sink, .user = user};
-    lcsm_status                st;
+    const lcsm_context_options plain = {
+        .size = sizeof plain, .isa = LCSM_ISA_REFERENCE, .threads = 1};
+    checker     c = {.ctx = ctx, .options = options, .sink = sink, .user = user};
+    lcsm_status st;
     LCSM_TRY(lcsm_context_create(&c.reference, &plain, err));
     for (int op = 0; op < LCSM_OP_COUNT; op++) {
         lcsm_op_cases cases = lcsm_op_cases_of((lcsm_op_id)op);

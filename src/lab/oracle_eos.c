@@ -6,7 +6,9 @@
 
 lcsm_lab_eos lcsm_lab_eos_of(ptrdiff_t B, ptrdiff_t T, ptrdiff_t H, ptrdiff_t K, ptrdiff_t D)
 {
-    return (lcsm_lab_eos){.desc = lcsm_eos_desc_init(B, T, H, K, D)};
+    lcsm_lab_eos eos = {.desc = {.size = sizeof eos.desc}};
+    lcsm_eos_desc_init(&eos.desc, B, T, H, K, D);
+    return eos;
 }
 
 static lcsm_eos_operand *operand_of(lcsm_eos_desc *desc, int j)

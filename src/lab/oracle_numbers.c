@@ -181,7 +181,7 @@ static void count_code(lcsm_lab *lab, const lcsm_oracle_array *out)
 {
     bool               ssm = strcmp(out->name, "code_ssm") == 0;
     lcsm_model_config  cfg;
-    lcsm_model_summary m;
+    lcsm_model_summary m = {.size = sizeof m};
     lcsm_error         err;
     char               paper[64];
     lcsm_model_config_defaults(&cfg);

@@ -356,10 +356,11 @@ lcsm_status lcsm_lab_run(lcsm_lab *lab, lcsm_lab_builder *build, lcsm_lab_result
 lcsm_status lcsm_lab_rounding(const lcsm_oracle_case *c, lcsm_lab_builder *build,
                               lcsm_lab_result *out, lcsm_error *err)
 {
-    const lcsm_context_options plain = {.isa = LCSM_ISA_REFERENCE, .threads = 1};
-    lcsm_context              *ctx   = NULL;
-    lcsm_lab_trace             trace = {0};
-    lcsm_status                st;
+    const lcsm_context_options plain = {
+        .size = sizeof plain, .isa = LCSM_ISA_REFERENCE, .threads = 1};
+    lcsm_context  *ctx   = NULL;
+    lcsm_lab_trace trace = {0};
+    lcsm_status    st;
     LCSM_TRY(lcsm_context_create(&ctx, &plain, err));
     lcsm_lab exact = {.ctx = ctx, .c = c, .dtype = LCSM_F64, .trace = &trace};
     LCSM_TRY(lcsm_lab_run(&exact, build, out, err));

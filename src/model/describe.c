@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sized.h"
 #include "eos/code.h"
 #include "eos/equation.h"
 #include "eos/method.h"
@@ -19,12 +20,32 @@ size_t lcsm_method_count(void)
     return LCSM_METHOD_COUNT;
 }
 
-lcsm_method_info lcsm_method_at(size_t row)
+static lcsm_status check_row(size_t row, size_t count, const char *what, lcsm_error *err)
 {
-    const lcsm_method *m = &LCSM_METHODS[row];
-    return (lcsm_method_info){m->name,   m->family,      m->input,
-                              m->expand, m->oscillation, m->shrink,
-                              m->psi,    m->memory,      lcsm_method_has_bare(m)};
+    if (row < count) return LCSM_OK;
+    return lcsm_fail(err, LCSM_ERR_ARGUMENT, "row %zu of the %s; expected 0 to %zu", row, what,
+                     count - 1);
+}
+
+lcsm_status lcsm_method_at(size_t row, lcsm_method_info *out, lcsm_error *err)
+{
+    lcsm_status st;
+    LCSM_TRY(check_row(row, LCSM_METHOD_COUNT, "methods", err));
+    LCSM_TRY(LCSM_SIZED(lcsm_method_info, bare, out, err));
+    const lcsm_method *m    = &LCSM_METHODS[row];
+    lcsm_method_info   info = {.size        = sizeof info,
+                               .name        = m->name,
+                               .family      = m->family,
+                               .input       = m->input,
+                               .expand      = m->expand,
+                               .oscillation = m->oscillation,
+                               .shrink      = m->shrink,
+                               .psi         = m->psi,
+                               .memory      = m->memory,
+                               .bare        = lcsm_method_has_bare(m)};
+    lcsm_sized_fill(out, &info, sizeof info);
+cleanup:
+    return st;
 }
 
 size_t lcsm_code_count(void)
@@ -32,9 +53,18 @@ size_t lcsm_code_count(void)
     return LCSM_OSC_CODES;
 }
 
-lcsm_code_info lcsm_code_at(size_t row)
+lcsm_status lcsm_code_at(size_t row, lcsm_code_info *out, lcsm_error *err)
 {
-    return (lcsm_code_info){(int)row, LCSM_OSC_TABLE[row].notation, LCSM_OSC_TABLE[row].text};
+    lcsm_status st;
+    LCSM_TRY(check_row(row, LCSM_OSC_CODES, "codes", err));
+    LCSM_TRY(LCSM_SIZED(lcsm_code_info, construction, out, err));
+    lcsm_code_info info = {.size         = sizeof info,
+                           .code         = (int)row,
+                           .notation     = LCSM_OSC_TABLE[row].notation,
+                           .construction = LCSM_OSC_TABLE[row].text};
+    lcsm_sized_fill(out, &info, sizeof info);
+cleanup:
+    return st;
 }
 
 /* ---- where tensors come from ------------------------------------------------------------ */
@@ -278,26 +308,28 @@ lcsm_status lcsm_model_describe(const lcsm_context *ctx, const lcsm_model_config
                                 ptrdiff_t length, lcsm_model_summary *out, lcsm_parameter_fn *each,
                                 void *user, lcsm_error *err)
 {
-    lcsm_params     *params = NULL, *one_params = NULL;
-    lcsm_graph      *g = NULL, *one = NULL;
-    lcsm_code_states c;
-    lcsm_status      st;
-    *out = (lcsm_model_summary){.layers = (size_t)lcsm_model_config_layers(cfg)};
+    lcsm_params       *params = NULL, *one_params = NULL;
+    lcsm_graph        *g = NULL, *one = NULL;
+    lcsm_code_states   c;
+    lcsm_status        st;
+    lcsm_model_summary m = {.size = sizeof m, .layers = (size_t)lcsm_model_config_layers(cfg)};
+    LCSM_TRY(LCSM_SIZED(lcsm_model_summary, states, out, err));
     LCSM_TRY(lcsm_params_create(&params, LCSM_F32, 0, err));
     LCSM_TRY(lcsm_params_create(&one_params, LCSM_F32, 0, err));
     LCSM_TRY(lcsm_model_sketch(&g, ctx, params, cfg, length, true, err));
     LCSM_TRY(lcsm_model_sketch(&one, ctx, one_params, cfg, 1, false, err));
-    out->train_flops   = 3 * flops_of(g, false) / (double)length;
-    out->decode_flops  = flops_of(one, true);
-    out->memory_floats = memory_of(one);
-    plan_of(g, length, out);
-    list_states(g, out);
-    list_equations(cfg, out);
+    m.train_flops   = 3 * flops_of(g, false) / (double)length;
+    m.decode_flops  = flops_of(one, true);
+    m.memory_floats = memory_of(one);
+    plan_of(g, length, &m);
+    list_states(g, &m);
+    list_equations(cfg, &m);
     if (cfg->code[0] != 0 && lcsm_code_parse(cfg->code, &c, NULL) == LCSM_OK)
-        out->reference_frozen =
+        m.reference_frozen =
             (size_t)(lcsm_model_config_layers(cfg)
                      * lcsm_code_frozen(&c, cfg->expand > 0 ? cfg->expand : 128, cfg->d_model));
-    list_parameters(params, out, each, user);
+    list_parameters(params, &m, each, user);
+    lcsm_sized_fill(out, &m, sizeof m);
 cleanup:
     lcsm_graph_free(g);
     lcsm_graph_free(one);

@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 #include "base/folder.h"
+#include "base/sized.h"
 #include "format/run_folder.h"
 #include "model/model_graph.h"
 #include "model/model_weights.h"
@@ -395,10 +396,12 @@ static lcsm_status run(lcsm_import_source *src, lcsm_import_fn *import, const ch
     LCSM_TRY(convert(&params, src, &plan, err));
     LCSM_TRY(store(to, &plan, params, tokenizer, err));
     if (result != NULL) {
-        *result = (lcsm_import_result){.tensors    = src->count,
-                                       .parameters = lcsm_params_total(params),
-                                       .tokenizer  = tokenizer->data != NULL};
-        (void)snprintf(result->kind, sizeof result->kind, "%s", plan.kind);
+        lcsm_import_result r = {.size       = sizeof r,
+                                .tensors    = src->count,
+                                .parameters = lcsm_params_total(params),
+                                .tokenizer  = tokenizer->data != NULL};
+        (void)snprintf(r.kind, sizeof r.kind, "%s", plan.kind);
+        lcsm_sized_fill(result, &r, sizeof r);
     }
 cleanup:
     lcsm_params_free(params);
@@ -477,7 +480,8 @@ lcsm_status lcsm_import(const lcsm_context *ctx, const char *from, const char *t
     lcsm_import_source src = {.ctx = ctx};
     char               path[LCSM_PATH_MAX];
     lcsm_status        st;
-    if (options != NULL) src.options = *options;
+    LCSM_TRY(LCSM_TAKE(lcsm_import_options, rwkv_rescaled, &src.options, options, err));
+    if (result != NULL) LCSM_TRY(LCSM_SIZED(lcsm_import_result, tokenizer, result, err));
     LCSM_TRY(lcsm_path_join(path, to, LCSM_RUN_CONFIG, err));
     if (lcsm_path_exists(path))
         LCSM_TRY(lcsm_fail(err, LCSM_ERR_IO, "%s already exists: use another folder", path));

@@ -88,10 +88,10 @@ static const struct {
 static lcsm_status count_at(const lcsm_context *ctx, lcsm_model_config *cfg, ptrdiff_t layers,
                             double *count, lcsm_error *err)
 {
-    lcsm_model_summary m;
-    cfg->layers    = layers;
-    lcsm_status st = lcsm_model_describe(ctx, cfg, 1, &m, NULL, NULL, err);
-    *count         = (double)m.parameters;
+    lcsm_model_summary m = {.size = sizeof m};
+    cfg->layers          = layers;
+    lcsm_status st       = lcsm_model_describe(ctx, cfg, 1, &m, NULL, NULL, err);
+    *count               = (double)m.parameters;
     return st;
 }
 

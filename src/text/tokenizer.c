@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/sized.h"
 
 void lcsm_tokenizer_free(lcsm_tokenizer *tok)
 {
@@ -33,9 +34,12 @@ static size_t count_special(const lcsm_added *a)
     return count;
 }
 
-lcsm_tokenizer_info lcsm_tokenizer_describe(const lcsm_tokenizer *tok)
+lcsm_status lcsm_tokenizer_describe(const lcsm_tokenizer *tok, lcsm_tokenizer_info *out,
+                                    lcsm_error *err)
 {
-    return (lcsm_tokenizer_info){
+    lcsm_status         st   = LCSM_SIZED(lcsm_tokenizer_info, pre_tokenizer, out, err);
+    lcsm_tokenizer_info info = {
+        .size          = sizeof info,
         .kind          = tok->bytes ? "bytes" : "byte-level BPE",
         .vocab         = tok->vocab.count,
         .tokens        = tok->vocab.tokens,
@@ -46,6 +50,8 @@ lcsm_tokenizer_info lcsm_tokenizer_describe(const lcsm_tokenizer *tok)
         .normalizer    = tok->normalizer_name[0] == '\0' ? "none" : tok->normalizer_name,
         .pre_tokenizer = tok->splitter_name,
     };
+    if (st == LCSM_OK) lcsm_sized_fill(out, &info, sizeof info);
+    return st;
 }
 
 size_t lcsm_tokenizer_vocab(const lcsm_tokenizer *tok)

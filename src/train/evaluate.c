@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "base/clock.h"
+#include "base/sized.h"
 #include "data/mqar.h"
 #include "train/evaluator.h"
 
@@ -42,7 +43,8 @@ static lcsm_batches blocks_of(const lcsm_dataset *data, const lcsm_evaluate_opti
 
 static void report(const lcsm_eval_sums *sums, const lcsm_batches *from, lcsm_evaluation *out)
 {
-    *out            = (lcsm_evaluation){.tokens   = (uint64_t)sums->tally.count,
+    *out            = (lcsm_evaluation){.size     = sizeof *out,
+                                        .tokens   = (uint64_t)sums->tally.count,
                                         .blocks   = (uint64_t)sums->blocks,
                                         .loss     = lcsm_tally_loss(&sums->tally),
                                         .accuracy = lcsm_tally_accuracy(&sums->tally)};
@@ -71,15 +73,18 @@ lcsm_status lcsm_evaluate(const lcsm_model *model, const lcsm_dataset *data,
                           const lcsm_evaluate_options *options, lcsm_evaluation *out,
                           lcsm_evaluate_progress *progress, void *user, lcsm_error *err)
 {
-    lcsm_evaluate_options opt  = options == NULL ? (lcsm_evaluate_options){0} : *options;
-    listener              l    = {progress, user};
-    lcsm_eval_plan        plan = {
-               .blocks = (int64_t)opt.max_blocks, .what = "evaluation", .go_on = go_on, .user = &l};
-    lcsm_evaluator e     = {0};
-    lcsm_eval_sums sums  = {0};
-    double         begin = lcsm_now();
-    lcsm_status    st    = LCSM_OK;
-    *out                 = (lcsm_evaluation){0};
+    lcsm_evaluate_options opt;
+    lcsm_evaluation       r     = {.size = sizeof r};
+    listener              l     = {progress, user};
+    lcsm_eval_plan        plan  = {.what = "evaluation", .go_on = go_on, .user = &l};
+    lcsm_evaluator        e     = {0};
+    lcsm_eval_sums        sums  = {0};
+    double                begin = lcsm_now();
+    lcsm_status           st    = LCSM_OK;
+    LCSM_TRY(LCSM_SIZED(lcsm_evaluation, curve, out, err));
+    lcsm_sized_fill(out, &r, sizeof r);
+    LCSM_TRY(LCSM_TAKE(lcsm_evaluate_options, max_blocks, &opt, options, err));
+    plan.blocks = (int64_t)opt.max_blocks;
     if (opt.length == 0) opt.length = 512;
     if (opt.batch == 0) opt.batch = 8;
     LCSM_TRY(check(model, data, &opt, err));
@@ -89,8 +94,9 @@ lcsm_status lcsm_evaluate(const lcsm_model *model, const lcsm_dataset *data,
     LCSM_TRY(lcsm_evaluator_run(&e, &from, &plan, &sums, err));
     if (sums.tally.count == 0)
         LCSM_TRY(lcsm_fail(err, LCSM_ERR_FORMAT, "the text has no token to predict"));
-    report(&sums, &from, out);
-    out->seconds = lcsm_now() - begin;
+    report(&sums, &from, &r);
+    r.seconds = lcsm_now() - begin;
+    lcsm_sized_fill(out, &r, sizeof r);
 cleanup:
     lcsm_evaluator_close(&e);
     return st;

@@ -53,10 +53,10 @@ cleanup:
 
 static void put_update(line *l, const lcsm_train_event *e)
 {
-    put(l, "loss", e->update.loss);
-    put(l, "accuracy", e->update.accuracy);
-    put(l, "lr", e->update.lr);
-    put(l, "grad_norm", e->update.grad_norm);
+    put(l, "loss", e->update->loss);
+    put(l, "accuracy", e->update->accuracy);
+    put(l, "lr", e->update->lr);
+    put(l, "grad_norm", e->update->grad_norm);
     put(l, "tokens_per_second", e->tokens_per_second);
 }
 
@@ -89,7 +89,7 @@ lcsm_status lcsm_metrics_write(const lcsm_metrics *m, const lcsm_train_event *e,
     static const char *const kinds[] = {
         [LCSM_TRAIN_UPDATE] = "train", [LCSM_TRAIN_EVAL] = "eval", [LCSM_TRAIN_END] = "end"};
     if ((size_t)e->kind >= COUNT(kinds) || kinds[e->kind] == NULL) return LCSM_OK;
-    line l = begin(m, kinds[e->kind], e->update.step, e->update.tokens, e->seconds);
+    line l = begin(m, kinds[e->kind], e->update->step, e->update->tokens, e->seconds);
     if (e->kind == LCSM_TRAIN_UPDATE) put_update(&l, e);
     if (e->kind == LCSM_TRAIN_EVAL) put_eval(&l, e);
     if (e->kind == LCSM_TRAIN_END) put_end(&l, e, result);

@@ -209,7 +209,7 @@ typedef struct {
 
 static void tell(const reader *r, const lcsm_strbuf *s)
 {
-    lcsm_train_event e = {.kind = LCSM_TRAIN_NOTE, .text = lcsm_strbuf_text(s)};
+    lcsm_train_event e = {.size = sizeof e, .kind = LCSM_TRAIN_NOTE, .text = lcsm_strbuf_text(s)};
     if (r->hooks->event != NULL) r->hooks->event(r->hooks->user, &e);
 }
 
@@ -233,8 +233,9 @@ static void say_skipped(const reader *r, uint64_t bytes)
     if (r->hooks->event == NULL || bytes == 0) return;
     lcsm_strbuf_printf(&s, "skipped %llu bytes of text that the vocabulary has no tokens for",
                        (unsigned long long)bytes);
-    r->hooks->event(r->hooks->user,
-                    &(lcsm_train_event){.kind = LCSM_TRAIN_NOTE, .text = lcsm_strbuf_text(&s)});
+    r->hooks->event(r->hooks->user, &(lcsm_train_event){.size = sizeof(lcsm_train_event),
+                                                        .kind = LCSM_TRAIN_NOTE,
+                                                        .text = lcsm_strbuf_text(&s)});
     lcsm_strbuf_free(&s);
 }
 
@@ -309,7 +310,9 @@ static lcsm_status open_lm(lcsm_run_inputs *j, const lcsm_train_job *want,
     bool   eos = lcsm_tokenizer_eos(j->tok) >= 0;
     reader r   = {j,
                   hooks,
-                  {.cache = want->cache, .ends = eos ? LCSM_ENDS_LINE : LCSM_ENDS_NEVER},
+                  {.size  = sizeof r.options,
+                   .cache = want->cache,
+                   .ends  = eos ? LCSM_ENDS_LINE : LCSM_ENDS_NEVER},
                   time(NULL),
                   want->test_count == 0};
     LCSM_TRY(open_text(&r, err));

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/size.h"
+#include "base/sized.h"
 #include "format/run_folder.h"
 #include "train/training.h"
 
@@ -38,8 +39,8 @@ double lcsm_training_speed(const lcsm_training *r)
 
 bool lcsm_training_stopped(lcsm_training *r)
 {
-    if (!r->result.stopped && r->hooks->stop != NULL)
-        r->result.stopped = r->hooks->stop(r->hooks->user);
+    if (!r->result.stopped && r->hooks.stop != NULL)
+        r->result.stopped = r->hooks.stop(r->hooks.user);
     return r->result.stopped;
 }
 
@@ -48,10 +49,11 @@ bool lcsm_training_stopped(lcsm_training *r)
 lcsm_train_event lcsm_training_event(const lcsm_training *r, lcsm_train_event_kind kind)
 {
     double f = lcsm_budget_done(&r->in.budget, r->at.step, r->at.seconds);
-    return (lcsm_train_event){.kind              = kind,
+    return (lcsm_train_event){.size              = sizeof(lcsm_train_event),
+                              .kind              = kind,
                               .text              = "",
                               .split             = "valid",
-                              .update            = r->last,
+                              .update            = &r->last,
                               .bits_per_byte     = NAN,
                               .word_perplexity   = NAN,
                               .seconds           = r->at.seconds,
@@ -62,7 +64,7 @@ lcsm_train_event lcsm_training_event(const lcsm_training *r, lcsm_train_event_ki
 
 void lcsm_training_tell(const lcsm_training *r, const lcsm_train_event *e)
 {
-    if (r->hooks->event != NULL) r->hooks->event(r->hooks->user, e);
+    if (r->hooks.event != NULL) r->hooks.event(r->hooks.user, e);
 }
 
 static void say(const lcsm_training *r, lcsm_train_event_kind kind, const char *text)
@@ -310,7 +312,8 @@ static lcsm_status go_on(lcsm_training *r, lcsm_error *err)
     LCSM_TRY(lcsm_run_checkpoint_load(r->in.run, r->in.trainer, &r->at, &found, lcsm_training_note,
                                       r, err));
     LCSM_TRY(found ? check_data(r, err) : begin_again(r, err));
-    r->last  = (lcsm_update){.step = r->at.step, .tokens = r->at.tokens, .loss = NAN};
+    r->last = (lcsm_update){
+        .size = sizeof(lcsm_update), .step = r->at.step, .tokens = r->at.tokens, .loss = NAN};
     r->fresh = found && r->in.valid.T > 0; /* else the model may be older than the checkpoint */
 cleanup:
     return st;
@@ -371,13 +374,17 @@ lcsm_status lcsm_training_by_clock(const lcsm_training_clock *clock, const lcsm_
                                    const lcsm_train_job *job, const lcsm_train_hooks *hooks,
                                    lcsm_train_result *out, lcsm_error *err)
 {
-    static const lcsm_train_hooks silent = {0};
-    lcsm_status                   st     = LCSM_OK;
-    lcsm_training                 r      = {.hooks  = hooks == NULL ? &silent : hooks,
-                                            .clock  = *clock,
-                                            .result = {.test_loss = NAN, .tokens_per_second = NAN}};
-    LCSM_TRY(lcsm_run_inputs_open(&r.in, ctx, job, r.hooks, err));
-    LCSM_TRY(start(&r, job->resume, err));
+    lcsm_train_job own;
+    lcsm_status    st = LCSM_OK;
+    lcsm_training  r  = {
+          .clock  = *clock,
+          .last   = {.size = sizeof r.last},
+          .result = {.size = sizeof r.result, .test_loss = NAN, .tokens_per_second = NAN}};
+    if (out != NULL) LCSM_TRY(LCSM_SIZED(lcsm_train_result, stopped, out, err));
+    LCSM_TRY(LCSM_TAKE(lcsm_train_hooks, user, &r.hooks, hooks, err));
+    LCSM_TRY(LCSM_TAKE(lcsm_train_job, resume, &own, job, err));
+    LCSM_TRY(lcsm_run_inputs_open(&r.in, ctx, &own, &r.hooks, err));
+    LCSM_TRY(start(&r, own.resume, err));
     st = loop(&r, err);
     if (st == LCSM_ERR_NUMBER) broken(&r);
     r.result.steps             = r.at.step;
@@ -386,7 +393,7 @@ lcsm_status lcsm_training_by_clock(const lcsm_training_clock *clock, const lcsm_
     r.result.loss              = r.last.loss;
     r.result.tokens_per_second = lcsm_training_speed(&r);
 cleanup:
-    if (out != NULL) *out = r.result;
+    if (out != NULL) lcsm_sized_fill(out, &r.result, sizeof r.result);
     lcsm_tensorboard_close(r.metrics.board);
     free(r.tokens);
     free(r.targets);

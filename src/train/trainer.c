@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/sized.h"
 #include "train/settings.h"
 
 /* ---- making one --------------------------------------------------------------------------- */
@@ -140,10 +141,12 @@ static double rate(const lcsm_trainer *t)
 lcsm_status lcsm_trainer_step(lcsm_trainer *t, const int32_t *tokens, const int32_t *targets,
                               const int32_t *reset, lcsm_update *out, lcsm_error *err)
 {
-    size_t     n   = batch(t);
-    int64_t    all = count(targets, n * (size_t)t->cfg.accumulate);
-    lcsm_tally sum = {0};
-    double     lr  = rate(t);
+    size_t      n     = batch(t);
+    int64_t     all   = count(targets, n * (size_t)t->cfg.accumulate);
+    lcsm_tally  sum   = {0};
+    double      lr    = rate(t);
+    lcsm_status sized = LCSM_SIZED(lcsm_update, lr, out, err);
+    if (sized != LCSM_OK) return sized;
     for (ptrdiff_t j = 0; j < t->cfg.accumulate; j++) {
         size_t      at    = (size_t)j * n;
         int64_t     kept  = count(targets + at, n);
@@ -158,12 +161,14 @@ lcsm_status lcsm_trainer_step(lcsm_trainer *t, const int32_t *tokens, const int3
     if (t->watch != NULL) t->watch->step(t->watch->user, "optimizer", true, lcsm_now() - from);
     if (!isfinite(norm)) return bad_gradient(t, err);
     t->tokens += all;
-    *out = (lcsm_update){.step      = t->optimizer->steps,
-                         .tokens    = t->tokens,
-                         .loss      = lcsm_tally_loss(&sum),
-                         .accuracy  = lcsm_tally_accuracy(&sum),
-                         .grad_norm = norm,
-                         .lr        = lr};
+    lcsm_update u = {.size      = sizeof u,
+                     .step      = t->optimizer->steps,
+                     .tokens    = t->tokens,
+                     .loss      = lcsm_tally_loss(&sum),
+                     .accuracy  = lcsm_tally_accuracy(&sum),
+                     .grad_norm = norm,
+                     .lr        = lr};
+    lcsm_sized_fill(out, &u, sizeof u);
     return LCSM_OK;
 }
 

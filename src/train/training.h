@@ -15,14 +15,14 @@ typedef struct {
 } lcsm_training_clock;
 
 typedef struct {
-    lcsm_run_inputs         in;
-    const lcsm_train_hooks *hooks;
-    lcsm_training_clock     clock;
-    lcsm_metrics            metrics;
-    lcsm_progress           at;
-    lcsm_update             last;
-    int32_t                *tokens, *targets, *reset;
-    double                  began; /* of this session, less the seconds of earlier ones */
+    lcsm_run_inputs     in;
+    lcsm_train_hooks    hooks;
+    lcsm_training_clock clock;
+    lcsm_metrics        metrics;
+    lcsm_progress       at;
+    lcsm_update         last;
+    int32_t            *tokens, *targets, *reset;
+    double              began; /* of this session, less the seconds of earlier ones */
     struct {
         int64_t step;
         double  seconds;

@@ -75,8 +75,8 @@ static void watch_time(rig *r, const lcsm_train_event *e)
         keep_text(r->less, e, "evaluation looks at");
     }
     if (e->kind == LCSM_TRAIN_UPDATE) {
-        if (e->update.step == 1) r->first_lr = e->update.lr;
-        r->last_lr   = e->update.lr;
+        if (e->update->step == 1) r->first_lr = e->update->lr;
+        r->last_lr   = e->update->lr;
         r->last_step = e->seconds;
         r->speed     = e->tokens_per_second;
     }
@@ -116,9 +116,10 @@ static lcsm_status go(rig *r, const char *name, bool resume, lcsm_train_result *
                       lcsm_error *err)
 {
     char             path[512];
-    lcsm_train_hooks hooks = {on_event, on_stop, r};
+    lcsm_train_hooks hooks = {sizeof hooks, on_event, on_stop, r};
     snprintf(path, sizeof path, "%s", temp_path(&r->f, name));
-    lcsm_train_job job = {.model      = &r->model,
+    lcsm_train_job job = {.size       = sizeof job,
+                          .model      = &r->model,
                           .train      = &r->train,
                           .data       = r->data,
                           .data_count = resume || r->train.task == LCSM_TASK_MQAR ? 0 : 1,
@@ -155,7 +156,7 @@ static void same_runs(rig *r)
 static void stopped_and_resumed(bool carried, bool evaluating)
 {
     rig               r;
-    lcsm_train_result out;
+    lcsm_train_result out = {.size = sizeof out};
     rig_make(&r);
     r.train.carried = carried;
     assert_int_equal(go(&r, "whole", false, &out, NULL), LCSM_OK);
@@ -189,7 +190,7 @@ TEST(train_stopped_and_resumed_ends_with_the_same_bits)
 TEST(train_resumed_with_more_steps_evaluates_again)
 {
     rig               r;
-    lcsm_train_result out;
+    lcsm_train_result out = {.size = sizeof out};
     rig_make(&r);
     r.train.eval_every = 0, r.train.save_every = 0, r.train.steps = 10;
     assert_int_equal(go(&r, "a", false, &out, NULL), LCSM_OK);
@@ -216,7 +217,7 @@ static void ruin(rig *r, const char *name, lcsm_train_result *out)
 TEST(train_tests_the_best_model_once_at_its_end)
 {
     rig               r;
-    lcsm_train_result out;
+    lcsm_train_result out = {.size = sizeof out};
     size_t            size;
     rig_make(&r);
     r.tests = true, r.train.steps = 10, r.train.schedule = 0;
@@ -251,7 +252,7 @@ TEST(train_tests_the_best_model_once_at_its_end)
 static void killed_and_resumed(int times)
 {
     rig               r;
-    lcsm_train_result out;
+    lcsm_train_result out = {.size = sizeof out};
     size_t            size;
     rig_make(&r);
     r.tests = true;
@@ -283,14 +284,15 @@ TEST(train_resumed_after_a_kill_with_another_rate_tests_a_model_it_has_measured)
 TEST(train_resumed_without_its_test_text_goes_on_without_a_test)
 {
     rig               r;
-    lcsm_train_result out;
+    lcsm_train_result out = {.size = sizeof out};
     lcsm_error        err = {0};
     const char       *other;
     rig_make(&r);
     temp_write(&r.f, "other.txt", "a text that goes", 16);
     other         = temp_path(&r.f, "other.txt");
     r.train.steps = 3, r.train.save_every = 0;
-    lcsm_train_job job = {.model      = &r.model,
+    lcsm_train_job job = {.size       = sizeof job,
+                          .model      = &r.model,
                           .train      = &r.train,
                           .data       = r.data,
                           .test       = &other,
@@ -317,7 +319,7 @@ TEST(train_resumed_without_its_test_text_goes_on_without_a_test)
 TEST(train_resumed_with_a_model_that_is_too_old_writes_it_again)
 {
     rig               r;
-    lcsm_train_result out;
+    lcsm_train_result out = {.size = sizeof out};
     size_t            size;
     rig_make(&r);
     r.train.valid_fraction = 0;
@@ -335,7 +337,7 @@ TEST(train_resumed_with_a_model_that_is_too_old_writes_it_again)
 TEST(train_without_a_text_for_it_tests_nothing)
 {
     rig               r;
-    lcsm_train_result out;
+    lcsm_train_result out = {.size = sizeof out};
     rig_make(&r);
     assert_int_equal(go(&r, "a", false, &out, NULL), LCSM_OK);
     assert_true(isnan(out.test_loss));
@@ -345,7 +347,7 @@ TEST(train_without_a_text_for_it_tests_nothing)
 TEST(train_stopped_before_an_evaluation_leaves_a_model)
 {
     rig               r;
-    lcsm_train_result out;
+    lcsm_train_result out   = {.size = sizeof out};
     lcsm_model       *model = NULL;
     rig_make(&r);
     r.stop_at = 1;
@@ -360,7 +362,7 @@ TEST(train_stopped_before_an_evaluation_leaves_a_model)
 TEST(train_resumes_from_the_newest_good_checkpoint)
 {
     rig               r;
-    lcsm_train_result out;
+    lcsm_train_result out = {.size = sizeof out};
     size_t            size;
     const char       *file = "parts/checkpoints/step-00000012/model.safetensors";
     rig_make(&r);
@@ -525,7 +527,7 @@ TEST(train_resumed_from_a_folder_of_another_kind_is_refused)
 TEST(train_recall_counts_labels_only)
 {
     rig               r;
-    lcsm_train_result out;
+    lcsm_train_result out = {.size = sizeof out};
     lcsm_error        err = {0};
     rig_make(&r);
     r.train.task  = LCSM_TASK_MQAR;
@@ -559,7 +561,7 @@ static void run_timed(rig *r, const char *name, lcsm_train_result *out)
 /* Two per cent of the peak: the last step of a straight line of 50 steps and more is as near. */
 static void ends_at_last_rate(rig *r, const char *name)
 {
-    lcsm_train_result out;
+    lcsm_train_result out = {.size = sizeof out};
     run_timed(r, name, &out);
     assert_true(out.steps > 100);
     if (!(fabs(r->last_lr - r->train.lr_last) <= 0.02 * r->train.lr))
@@ -586,7 +588,7 @@ TEST(train_by_the_clock_gives_evaluation_a_tenth_of_the_time)
 {
     for (ptrdiff_t every = 0; every <= 20; every += 10) {
         rig               r;
-        lcsm_train_result out;
+        lcsm_train_result out = {.size = sizeof out};
         rig_make_timed(&r);
         r.train.eval_every = every;
         run_timed(&r, "timed", &out);
@@ -602,7 +604,7 @@ TEST(train_by_the_clock_gives_evaluation_a_tenth_of_the_time)
 TEST(train_by_the_clock_evaluates_less_often_where_a_batch_takes_long)
 {
     rig               r;
-    lcsm_train_result out;
+    lcsm_train_result out = {.size = sizeof out};
     rig_make_timed(&r);
     r.tick = 8;
     run_timed(&r, "timed", &out);
@@ -615,7 +617,7 @@ TEST(train_by_the_clock_evaluates_less_often_where_a_batch_takes_long)
 TEST(train_by_the_clock_with_time_enough_evaluates_all_of_it)
 {
     rig               r;
-    lcsm_train_result out;
+    lcsm_train_result out = {.size = sizeof out};
     rig_make_timed(&r);
     r.tick = 0.05, r.train.valid_fraction = 0.01;
     run_timed(&r, "timed", &out);
@@ -628,7 +630,7 @@ TEST(train_by_the_clock_with_time_enough_evaluates_all_of_it)
 TEST(train_by_the_clock_says_how_many_steps_to_expect)
 {
     rig               r;
-    lcsm_train_result out;
+    lcsm_train_result out = {.size = sizeof out};
     rig_make_timed(&r);
     run_timed(&r, "timed", &out);
     assert_non_null(strstr(r.start, "5 minutes"));
@@ -648,7 +650,7 @@ TEST(train_by_the_clock_says_how_many_steps_to_expect)
 TEST(train_has_one_speed_in_events_metrics_and_result)
 {
     rig               r;
-    lcsm_train_result out;
+    lcsm_train_result out = {.size = sizeof out};
     size_t            size;
     rig_make(&r);
     r.tick = 0.5, r.train.log_every = 1;
@@ -669,7 +671,7 @@ TEST(train_has_one_speed_in_events_metrics_and_result)
 TEST(train_by_the_clock_ends_by_the_clock)
 {
     rig               r;
-    lcsm_train_result out;
+    lcsm_train_result out = {.size = sizeof out};
     rig_make(&r);
     r.train.steps = 0, r.train.minutes = 0.5 / 60, r.train.eval_every = 0, r.train.save_every = 0;
     assert_int_equal(go(&r, "timed", false, &out, NULL), LCSM_OK);

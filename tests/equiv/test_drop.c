@@ -42,11 +42,20 @@ TEST(drop_every_set_gives_the_bits_of_the_definition)
     static const uint64_t  first[] = {0, 1, 2, 3, 4, 63, (1ull << 34) - 6, (1ull << 40) + 1};
     lcsm_context          *plain   = NULL;
     assert_int_equal(
-        lcsm_context_create(&plain, &(lcsm_context_options){1, .isa = LCSM_ISA_REFERENCE}, NULL),
+        lcsm_context_create(&plain,
+                            &(lcsm_context_options){.size    = sizeof(lcsm_context_options),
+                                                    .threads = 1,
+                                                    .isa     = LCSM_ISA_REFERENCE},
+                            NULL),
         LCSM_OK);
     for (size_t s = 0; s < sizeof sets / sizeof *sets; s++) {
         lcsm_context *ctx = NULL;
-        if (lcsm_context_create(&ctx, &(lcsm_context_options){1, .isa = sets[s]}, NULL) != LCSM_OK)
+        if (lcsm_context_create(&ctx,
+                                &(lcsm_context_options){.size    = sizeof(lcsm_context_options),
+                                                        .threads = 1,
+                                                        .isa     = sets[s]},
+                                NULL)
+            != LCSM_OK)
             continue;
         for (size_t j = 0; j < sizeof sizes / sizeof *sizes; j++)
             for (size_t i = 0; i < sizeof first / sizeof *first; i++)

@@ -77,7 +77,7 @@ typedef struct {
 static lcsm_context *context(lcsm_isa isa)
 {
     lcsm_context        *ctx     = NULL;
-    lcsm_context_options options = {.threads = 1, .isa = isa};
+    lcsm_context_options options = {.size = sizeof options, .threads = 1, .isa = isa};
     lcsm_context_create(&ctx, &options, NULL);
     return ctx;
 }

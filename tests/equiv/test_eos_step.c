@@ -53,21 +53,22 @@ static lcsm_eos_operand operand(unsigned axes, bool is_complex)
 
 static lcsm_eos_desc describe(size_t c, const ptrdiff_t n[4])
 {
-    lcsm_eos_desc d = lcsm_eos_desc_init(n[0], 1, n[1], n[2], n[3]);
-    d.i             = lcsm_eos_axes(T | D);
-    d.e             = operand(CASES[c].e, CASES[c].complex_e);
-    d.s             = operand(CASES[c].s, CASES[c].complex_s);
-    d.row           = operand(CASES[c].row, false);
-    d.row_phase     = operand(CASES[c].phase, false);
-    d.resets        = CASES[c].resets;
-    d.scale         = 0.5;
+    lcsm_eos_desc d = {.size = sizeof d};
+    lcsm_eos_desc_init(&d, n[0], 1, n[1], n[2], n[3]);
+    d.i         = lcsm_eos_axes(T | D);
+    d.e         = operand(CASES[c].e, CASES[c].complex_e);
+    d.s         = operand(CASES[c].s, CASES[c].complex_s);
+    d.row       = operand(CASES[c].row, false);
+    d.row_phase = operand(CASES[c].phase, false);
+    d.resets    = CASES[c].resets;
+    d.scale     = 0.5;
     return d;
 }
 
 /* STEPS steps from one memory: y of the last, and the memory. */
 static void run(lcsm_isa isa, const lcsm_eos_desc *d, float *y, float *m)
 {
-    lcsm_context_options options = {.threads = 1, .isa = isa};
+    lcsm_context_options options = {.size = sizeof options, .threads = 1, .isa = isa};
     lcsm_context        *ctx;
     lcsm_eos            *op;
     lcsm_error           err;

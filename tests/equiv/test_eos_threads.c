@@ -15,8 +15,11 @@ static void prove(const char *filter)
     lcsm_context *ctx;
     lcsm_error    err;
     int           failed = 0;
-    assert_int_equal(lcsm_context_create(&ctx, &(lcsm_context_options){.threads = 3}, &err),
-                     LCSM_OK);
+    assert_int_equal(
+        lcsm_context_create(
+            &ctx, &(lcsm_context_options){.size = sizeof(lcsm_context_options), .threads = 3},
+            &err),
+        LCSM_OK);
     lcsm_status st =
         lcsm_check_eos(ctx, &(lcsm_check_options){.filter = filter}, count_failures, &failed, &err);
     lcsm_context_free(ctx);
@@ -43,8 +46,11 @@ static lcsm_context *context_of(int threads)
 {
     lcsm_context *ctx;
     lcsm_error    err;
-    assert_int_equal(lcsm_context_create(&ctx, &(lcsm_context_options){.threads = threads}, &err),
-                     LCSM_OK);
+    assert_int_equal(
+        lcsm_context_create(
+            &ctx, &(lcsm_context_options){.size = sizeof(lcsm_context_options), .threads = threads},
+            &err),
+        LCSM_OK);
     return ctx;
 }
 

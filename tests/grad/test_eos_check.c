@@ -23,7 +23,7 @@ static void prove(lcsm_isa isa, int threads)
 {
     lcsm_context        *ctx;
     lcsm_error           err;
-    lcsm_context_options options = {.isa = isa, .threads = threads};
+    lcsm_context_options options = {.size = sizeof options, .isa = isa, .threads = threads};
     tally                t       = {0};
     if (lcsm_context_create(&ctx, &options, &err) == LCSM_ERR_UNSUPPORTED) return;
     assert_non_null(ctx);

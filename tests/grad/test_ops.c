@@ -23,7 +23,7 @@ static lcsm_context *new_context(lcsm_isa isa, int threads)
 {
     lcsm_context        *ctx;
     lcsm_error           err;
-    lcsm_context_options options = {.isa = isa, .threads = threads};
+    lcsm_context_options options = {.size = sizeof options, .isa = isa, .threads = threads};
     lcsm_context_create(&ctx, &options, &err);
     return ctx; /* NULL: this processor does not have it */
 }

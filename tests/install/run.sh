@@ -1,6 +1,7 @@
 #!/bin/sh
 # run.sh BUILD_FOLDER: installs into a temporary place, then builds and runs a consumer by
-# pkg-config and by find_package, each with the shared and with the static library.
+# pkg-config and by find_package, each with the shared and with the static library; by find_package
+# in C and in C++, for lcsm/lcsm.h and for lcsm/tools.h.
 set -eu
 build=$(cd "${1:?usage: run.sh BUILD_FOLDER}" && pwd)
 here=$(cd "$(dirname "$0")" && pwd)
@@ -46,6 +47,7 @@ for language in C CXX; do
         cat "$stage/log"
         exit 1
     }
-    "$project/with_lcsm"
-    "$project/with_lcsm_static"
+    for program in with_lcsm with_lcsm_tools with_lcsm_static with_lcsm_static_tools; do
+        "$project/$program"
+    done
 done

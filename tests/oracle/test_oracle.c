@@ -35,7 +35,7 @@ static void count(void *user, const lcsm_check_row *row)
 static lcsm_status check(const char *path, lcsm_isa isa, tally *t, lcsm_error *err)
 {
     lcsm_context        *ctx;
-    lcsm_context_options options = {.isa = isa, .threads = 2};
+    lcsm_context_options options = {.size = sizeof options, .isa = isa, .threads = 2};
     lcsm_status          st      = lcsm_context_create(&ctx, &options, err);
     if (st == LCSM_ERR_UNSUPPORTED) return LCSM_OK; /* not on this processor */
     assert_int_equal(st, LCSM_OK);

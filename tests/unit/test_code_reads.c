@@ -50,8 +50,11 @@ static bool reads(const lcsm_context *ctx, const kind *k)
 TEST(codes_whose_o_is_an_outer_product_read_only_at_labels)
 {
     lcsm_context *ctx;
-    assert_int_equal(lcsm_context_create(&ctx, &(lcsm_context_options){.threads = 1}, NULL),
-                     LCSM_OK);
+    assert_int_equal(
+        lcsm_context_create(
+            &ctx, &(lcsm_context_options){.size = sizeof(lcsm_context_options), .threads = 1},
+            NULL),
+        LCSM_OK);
     for (int n = 0; n < 2 * 12 * 2 * 2 * 2; n++) {
         kind k     = {n % 2, n / 4 % 12, n / 2 % 2, n / 48 % 2 != 0, n / 96 != 0 ? 2049 : 2048};
         bool outer = (k.o >= 1 && k.o <= 5) || k.o == 10;

@@ -17,8 +17,9 @@ TEST(context_by_default_uses_all_processors_and_the_best_kernels)
 
 TEST(context_keeps_what_was_asked_for)
 {
-    lcsm_context_options options = {.threads = 3, .isa = LCSM_ISA_REFERENCE};
-    lcsm_context        *ctx     = NULL;
+    lcsm_context_options options = {
+        .size = sizeof options, .threads = 3, .isa = LCSM_ISA_REFERENCE};
+    lcsm_context *ctx = NULL;
     assert_int_equal(lcsm_context_create(&ctx, &options, NULL), LCSM_OK);
     assert_int_equal(lcsm_context_threads(ctx), 3);
     assert_int_equal(lcsm_context_isa(ctx), LCSM_ISA_REFERENCE);
@@ -37,9 +38,13 @@ static void assert_refused(lcsm_context_options options, lcsm_status status, con
 
 TEST(context_with_bad_options_says_which)
 {
-    assert_refused((lcsm_context_options){.threads = -1}, LCSM_ERR_ARGUMENT, "threads is -1");
-    assert_refused((lcsm_context_options){.threads = 100000}, LCSM_ERR_ARGUMENT, "0 to 1024");
-    assert_refused((lcsm_context_options){.isa = (lcsm_isa)17}, LCSM_ERR_ARGUMENT, "isa is 17");
+    assert_refused((lcsm_context_options){.size = sizeof(lcsm_context_options), .threads = -1},
+                   LCSM_ERR_ARGUMENT, "threads is -1");
+    assert_refused((lcsm_context_options){.size = sizeof(lcsm_context_options), .threads = 100000},
+                   LCSM_ERR_ARGUMENT, "0 to 1024");
+    assert_refused(
+        (lcsm_context_options){.size = sizeof(lcsm_context_options), .isa = (lcsm_isa)17},
+        LCSM_ERR_ARGUMENT, "isa is 17");
 }
 
 TEST(isa_names_end_with_null)

@@ -155,7 +155,7 @@ TEST(dataset_of_a_cut_or_broken_compressed_file_is_refused)
 static lcsm_tokenizer *with_end(const temp_folder *f)
 {
     lcsm_tokenizer         *tok;
-    lcsm_tokenizer_training options = {.vocab = 257};
+    lcsm_tokenizer_training options = {.size = sizeof options, .vocab = 257};
     temp_write(f, "sample", "x", 1);
     const char *path = temp_path(f, "sample");
     assert_int_equal(lcsm_tokenizer_train(&tok, &path, 1, &options, NULL, NULL, NULL), LCSM_OK);
@@ -166,7 +166,7 @@ static lcsm_tokenizer *with_end(const temp_folder *f)
 static void expect_ends(const temp_folder *f, const lcsm_tokenizer *tok, lcsm_text_ends ends,
                         const char *want)
 {
-    const lcsm_dataset_options options = {.ends = ends};
+    const lcsm_dataset_options options = {.size = sizeof options, .ends = ends};
     const char                *paths[] = {temp_path(f, "a"), temp_path(f, "b")};
     lcsm_dataset              *ds;
     assert_int_equal(lcsm_dataset_open(&ds, paths, 2, tok, &options, NULL, NULL, NULL), LCSM_OK);
@@ -192,7 +192,7 @@ TEST(dataset_end_of_text_stands_where_it_should)
     expect_ends(&f, tok, LCSM_ENDS_FILE, "p\n\nq@r\n@");
     expect_ends(&f, tok, LCSM_ENDS_LINE, "p@@q@r@");
 
-    const lcsm_dataset_options lines = {.ends = LCSM_ENDS_LINE};
+    const lcsm_dataset_options lines = {.size = sizeof lines, .ends = LCSM_ENDS_LINE};
     const char                *path  = temp_path(&f, "a");
     assert_int_equal(lcsm_dataset_open(&ds, &path, 1, bytes, &lines, NULL, NULL, &err),
                      LCSM_ERR_CONFIG);
@@ -231,7 +231,7 @@ TEST(dataset_cache_is_found_again_and_made_anew_when_it_is_broken)
 {
     temp_folder          f       = temp_folder_make();
     lcsm_tokenizer      *tok     = byte_tokenizer();
-    lcsm_dataset_options options = {.shard_size = 4};
+    lcsm_dataset_options options = {.size = sizeof options, .shard_size = 4};
     char                 cache[80], name[64];
     int                  calls[3] = {0};
     (void)snprintf(cache, sizeof cache, "%s", temp_path(&f, "cache"));
@@ -264,7 +264,7 @@ TEST(dataset_cache_on_a_full_disk_leaves_nothing)
 {
     temp_folder          f       = temp_folder_make();
     lcsm_tokenizer      *tok     = byte_tokenizer();
-    lcsm_dataset_options options = {0};
+    lcsm_dataset_options options = {.size = sizeof options};
     lcsm_dataset        *ds;
     lcsm_error           err = {0};
     struct rlimit        before, small;

@@ -25,7 +25,11 @@ static lcsm_context *context(lcsm_isa isa)
 {
     lcsm_context *ctx = NULL;
     lcsm_error    err;
-    if (lcsm_context_create(&ctx, &(lcsm_context_options){1, .isa = isa}, &err) != LCSM_OK)
+    if (lcsm_context_create(
+            &ctx,
+            &(lcsm_context_options){.size = sizeof(lcsm_context_options), .threads = 1, .isa = isa},
+            &err)
+        != LCSM_OK)
         fail_msg("%s", err.text);
     return ctx;
 }

@@ -17,11 +17,12 @@ static lcsm_context *context(void)
 
 static lcsm_eos_desc good(void)
 {
-    lcsm_eos_desc d = lcsm_eos_desc_init(2, 6, 2, 3, 4);
-    d.i             = lcsm_eos_axes(T | D);
-    d.e             = lcsm_eos_axes(T | K);
-    d.s             = lcsm_eos_axes(T | K);
-    d.row           = lcsm_eos_axes(T | K);
+    lcsm_eos_desc d = {.size = sizeof d};
+    lcsm_eos_desc_init(&d, 2, 6, 2, 3, 4);
+    d.i   = lcsm_eos_axes(T | D);
+    d.e   = lcsm_eos_axes(T | K);
+    d.s   = lcsm_eos_axes(T | K);
+    d.row = lcsm_eos_axes(T | K);
     return d;
 }
 

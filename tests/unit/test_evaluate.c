@@ -56,7 +56,7 @@ static void done(fixture *x)
 
 static lcsm_evaluation evaluate(const fixture *x, lcsm_evaluate_options o)
 {
-    lcsm_evaluation r;
+    lcsm_evaluation r   = {.size = sizeof r};
     lcsm_error      err = {0};
     if (lcsm_evaluate(x->model, x->data, &o, &r, NULL, NULL, &err) != LCSM_OK)
         fail_msg("%s", err.text);
@@ -104,7 +104,9 @@ TEST(evaluate_blocks_equals_a_session_that_is_reset)
     static const size_t T[] = {1, 100, 1024, 1500, 4000};
     for (size_t j = 0; j < sizeof T / sizeof T[0]; j++) {
         double          loss, accuracy;
-        lcsm_evaluation r = evaluate(&x, (lcsm_evaluate_options){.length = T[j], .batch = 3});
+        lcsm_evaluation r =
+            evaluate(&x, (lcsm_evaluate_options){
+                             .size = sizeof(lcsm_evaluate_options), .length = T[j], .batch = 3});
         by_hand(&x, T[j], &loss, &accuracy);
         assert_int_equal(r.tokens, SIZE);
         assert_near(r.loss, loss, BOUND);
@@ -120,10 +122,14 @@ TEST(evaluate_carried_in_one_row_equals_the_whole_text)
     fixture x = make("mamba");
     double  loss, accuracy;
     by_hand(&x, SIZE, &loss, &accuracy);
-    lcsm_evaluation r =
-        evaluate(&x, (lcsm_evaluate_options){.length = 100, .batch = 1, .carried = true});
+    lcsm_evaluation r = evaluate(
+        &x, (lcsm_evaluate_options){
+                .size = sizeof(lcsm_evaluate_options), .length = 100, .batch = 1, .carried = true});
     assert_near(r.loss, loss, BOUND);
-    r = evaluate(&x, (lcsm_evaluate_options){.length = 5000, .batch = 1, .carried = true});
+    r = evaluate(&x, (lcsm_evaluate_options){.size    = sizeof(lcsm_evaluate_options),
+                                             .length  = 5000,
+                                             .batch   = 1,
+                                             .carried = true});
     assert_near(r.loss, loss, BOUND);
     done(&x);
 }
@@ -132,7 +138,8 @@ TEST(evaluate_word_perplexity_spreads_the_loss_over_words)
 {
     fixture         x     = make("gla");
     double          words = (double)lcsm_dataset_words(x.data);
-    lcsm_evaluation r     = evaluate(&x, (lcsm_evaluate_options){.length = 64});
+    lcsm_evaluation r =
+        evaluate(&x, (lcsm_evaluate_options){.size = sizeof(lcsm_evaluate_options), .length = 64});
     assert_near(log(r.word_perplexity), r.loss * SIZE / words, 1e-9);
     done(&x);
 }
@@ -141,7 +148,9 @@ TEST(evaluate_curve_has_every_position_once)
 {
     fixture         x   = make("gla");
     double          sum = 0, count = 0;
-    lcsm_evaluation r = evaluate(&x, (lcsm_evaluate_options){.length = 125, .batch = 4});
+    lcsm_evaluation r = evaluate(
+        &x,
+        (lcsm_evaluate_options){.size = sizeof(lcsm_evaluate_options), .length = 125, .batch = 4});
     assert_int_equal(r.points, 8);
     for (size_t j = 0; j < r.points; j++) {
         double n = (double)(r.curve[j].to - r.curve[j].from);
@@ -164,15 +173,19 @@ TEST(evaluate_stops_when_told_and_counts_what_it_did)
 {
     fixture         x     = make("gla");
     uint64_t        total = 0;
-    lcsm_evaluation r;
+    lcsm_evaluation r     = {.size = sizeof r};
     assert_int_equal(lcsm_evaluate(x.model, x.data,
-                                   &(lcsm_evaluate_options){.length = 100, .batch = 2}, &r,
-                                   stop_at_two, &total, NULL),
+                                   &(lcsm_evaluate_options){.size   = sizeof(lcsm_evaluate_options),
+                                                            .length = 100,
+                                                            .batch  = 2},
+                                   &r, stop_at_two, &total, NULL),
                      LCSM_OK);
     assert_int_equal(total, 13);
     assert_int_equal(r.tokens, 400);
     assert_near(r.bits_per_byte, r.loss / log(2), 1e-9);
-    r = evaluate(&x, (lcsm_evaluate_options){.length = 100, .batch = 2, .max_blocks = 3});
+    r = evaluate(
+        &x, (lcsm_evaluate_options){
+                .size = sizeof(lcsm_evaluate_options), .length = 100, .batch = 2, .max_blocks = 3});
     assert_int_equal(r.tokens, 300);
     done(&x);
 }
@@ -182,7 +195,7 @@ TEST(evaluate_refuses_a_text_with_more_tokens_than_the_model)
     fixture           x = make("gla");
     lcsm_model_config cfg;
     lcsm_model       *small;
-    lcsm_evaluation   r;
+    lcsm_evaluation   r   = {.size = sizeof r};
     lcsm_error        err = {0};
     lcsm_model_config_defaults(&cfg);
     cfg.d_model = 16;

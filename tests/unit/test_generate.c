@@ -67,7 +67,7 @@ static bool put(void *user, const char *text, size_t size)
 
 static lcsm_generate_end write_on(fixture *x, lcsm_generate_options o, sink *k)
 {
-    lcsm_generate_end end;
+    lcsm_generate_end end = {.size = sizeof end};
     lcsm_error        err = {0};
     if (lcsm_generate(x->s, x->tok, &o, put, k, &end, &err) != LCSM_OK) fail_msg("%s", err.text);
     return end;
@@ -76,30 +76,44 @@ static lcsm_generate_end write_on(fixture *x, lcsm_generate_options o, sink *k)
 static void prompt(fixture *x, const char *text)
 {
     lcsm_error err = {0};
-    if (lcsm_generate_prompt(x->s, x->tok, &(lcsm_generate_options){0}, text, strlen(text), &err)
+    if (lcsm_generate_prompt(x->s, x->tok,
+                             &(lcsm_generate_options){.size = sizeof(lcsm_generate_options)}, text,
+                             strlen(text), &err)
         != LCSM_OK)
         fail_msg("%s", err.text);
 }
 
-static const lcsm_sample_options WARM = {.temperature = 1, .repeat_penalty = 1.2, .seed = 7};
+static const lcsm_sample_options WARM = {
+    .size = sizeof WARM, .temperature = 1, .repeat_penalty = 1.2, .seed = 7};
 
 TEST(generate_same_seed_gives_the_same_text_and_whole_characters)
 {
     fixture x = make();
     sink    a = {0}, b = {0}, c = {0};
     prompt(&x, "Gr\xC3\xBC\xC3\x9F");
-    assert_int_equal(
-        write_on(&x, (lcsm_generate_options){.sample = WARM, .tokens = 300}, &a).tokens, 300);
+    assert_int_equal(write_on(&x,
+                              (lcsm_generate_options){.size   = sizeof(lcsm_generate_options),
+                                                      .sample = &WARM,
+                                                      .tokens = 300},
+                              &a)
+                         .tokens,
+                     300);
     lcsm_session_reset(x.s);
     prompt(&x, "Gr\xC3\xBC\xC3\x9F");
-    write_on(&x, (lcsm_generate_options){.sample = WARM, .tokens = 300}, &b);
+    write_on(&x,
+             (lcsm_generate_options){
+                 .size = sizeof(lcsm_generate_options), .sample = &WARM, .tokens = 300},
+             &b);
     assert_true(a.size > 100);
     assert_string_equal(a.text, b.text);
     lcsm_sample_options other = WARM;
     other.seed                = 8;
     lcsm_session_reset(x.s);
     prompt(&x, "Gr\xC3\xBC\xC3\x9F");
-    write_on(&x, (lcsm_generate_options){.sample = other, .tokens = 300}, &c);
+    write_on(&x,
+             (lcsm_generate_options){
+                 .size = sizeof(lcsm_generate_options), .sample = &other, .tokens = 300},
+             &c);
     assert_string_not_equal(a.text, c.text);
     done(&x);
 }
@@ -110,20 +124,30 @@ TEST(generate_goes_on_from_a_saved_state_as_if_it_had_not_stopped)
     temp_folder f     = temp_folder_make();
     sink        whole = {0}, first = {0}, rest = {0};
     prompt(&x, "abc");
-    write_on(&x, (lcsm_generate_options){.sample = WARM, .tokens = 400}, &whole);
+    write_on(&x,
+             (lcsm_generate_options){
+                 .size = sizeof(lcsm_generate_options), .sample = &WARM, .tokens = 400},
+             &whole);
     lcsm_session_reset(x.s);
     prompt(&x, "abc");
     /* The cut must not be inside of a character, so it is where one was just handed out. */
     first.most_calls = 90;
-    assert_int_equal(
-        write_on(&x, (lcsm_generate_options){.sample = WARM, .tokens = 400}, &first).reason,
-        LCSM_END_CALLER);
+    assert_int_equal(write_on(&x,
+                              (lcsm_generate_options){.size   = sizeof(lcsm_generate_options),
+                                                      .sample = &WARM,
+                                                      .tokens = 400},
+                              &first)
+                         .reason,
+                     LCSM_END_CALLER);
     assert_int_equal(lcsm_session_save_state(x.s, temp_path(&f, "s"), NULL), LCSM_OK);
     lcsm_session_reset(x.s);
     assert_int_equal(lcsm_session_load_state(x.s, temp_path(&f, "s"), NULL), LCSM_OK);
     prompt(&x, "");
     size_t made = (size_t)lcsm_session_position(x.s) - 3;
-    write_on(&x, (lcsm_generate_options){.sample = WARM, .tokens = 400 - made}, &rest);
+    write_on(&x,
+             (lcsm_generate_options){
+                 .size = sizeof(lcsm_generate_options), .sample = &WARM, .tokens = 400 - made},
+             &rest);
     memcpy(first.text + first.size, rest.text, rest.size + 1);
     assert_string_equal(first.text, whole.text);
     temp_folder_remove(&f);
@@ -163,7 +187,8 @@ TEST(generate_hands_out_what_the_model_says)
     sink    k = {0};
     make_loop(&x, "abcdef");
     prompt(&x, "a");
-    lcsm_generate_end end = write_on(&x, (lcsm_generate_options){.tokens = 9}, &k);
+    lcsm_generate_end end = write_on(
+        &x, (lcsm_generate_options){.size = sizeof(lcsm_generate_options), .tokens = 9}, &k);
     assert_string_equal(k.text, "bcdefabcd");
     assert_int_equal(end.reason, LCSM_END_TOKENS);
     done(&x);
@@ -176,8 +201,11 @@ TEST(generate_stop_text_is_found_across_tokens_and_not_handed_out)
     sink                     k       = {0};
     make_loop(&x, "abcdef");
     prompt(&x, "a");
-    lcsm_generate_end end =
-        write_on(&x, (lcsm_generate_options){.tokens = 50, .stop = stops, .stop_count = 3}, &k);
+    lcsm_generate_end end = write_on(
+        &x,
+        (lcsm_generate_options){
+            .size = sizeof(lcsm_generate_options), .tokens = 50, .stop = stops, .stop_count = 3},
+        &k);
     assert_string_equal(k.text, "bc");
     assert_int_equal(end.reason, LCSM_END_STOP);
     assert_int_equal(end.tokens, 5);
@@ -191,7 +219,11 @@ TEST(generate_start_of_a_stop_text_that_does_not_come_is_handed_out)
     sink                     k       = {0};
     make_loop(&x, "abcdef");
     prompt(&x, "a");
-    write_on(&x, (lcsm_generate_options){.tokens = 5, .stop = stops, .stop_count = 2}, &k);
+    write_on(
+        &x,
+        (lcsm_generate_options){
+            .size = sizeof(lcsm_generate_options), .tokens = 5, .stop = stops, .stop_count = 2},
+        &k);
     assert_string_equal(k.text, "bcdef");
     done(&x);
 }
@@ -202,11 +234,11 @@ TEST(generate_character_of_several_tokens_comes_whole_or_as_a_mark)
     sink    k = {0}, cut = {0};
     make_loop(&x, "a\xE2\x82\xAC");
     prompt(&x, "a");
-    write_on(&x, (lcsm_generate_options){.tokens = 8}, &k);
+    write_on(&x, (lcsm_generate_options){.size = sizeof(lcsm_generate_options), .tokens = 8}, &k);
     assert_string_equal(k.text, "\xE2\x82\xAC"
                                 "a\xE2\x82\xAC"
                                 "a");
-    write_on(&x, (lcsm_generate_options){.tokens = 2}, &cut);
+    write_on(&x, (lcsm_generate_options){.size = sizeof(lcsm_generate_options), .tokens = 2}, &cut);
     assert_string_equal(cut.text, "\xEF\xBF\xBD");
     done(&x);
 }
@@ -216,11 +248,13 @@ TEST(generate_without_a_prompt_begins_at_the_start_of_a_text)
     fixture x = make();
     sink    k = {0};
     assert_int_equal(
-        lcsm_generate(x.s, x.tok, &(lcsm_generate_options){.tokens = 1}, put, &k, NULL, NULL),
+        lcsm_generate(x.s, x.tok,
+                      &(lcsm_generate_options){.size = sizeof(lcsm_generate_options), .tokens = 1},
+                      put, &k, NULL, NULL),
         LCSM_ERR_ARGUMENT);
     prompt(&x, "");
     assert_int_equal(lcsm_session_position(x.s), 1);
-    write_on(&x, (lcsm_generate_options){.tokens = 5}, &k);
+    write_on(&x, (lcsm_generate_options){.size = sizeof(lcsm_generate_options), .tokens = 5}, &k);
     assert_int_equal(lcsm_session_position(x.s), 6);
     done(&x);
 }
@@ -248,22 +282,32 @@ TEST(generate_end_of_text_ends_it_or_is_a_line_end)
     make_loop(&x, "\1\2\3"); /* b c end */
     int32_t b = 1;
     assert_int_equal(lcsm_session_feed(x.s, &b, 1, NULL, NULL), LCSM_OK);
-    lcsm_generate_end end = write_on(&x, (lcsm_generate_options){.tokens = 7}, &k);
+    lcsm_generate_end end = write_on(
+        &x, (lcsm_generate_options){.size = sizeof(lcsm_generate_options), .tokens = 7}, &k);
     assert_string_equal(k.text, "c");
     assert_int_equal(end.reason, LCSM_END_OF_TEXT);
-    write_on(&x, (lcsm_generate_options){.tokens = 5, .lines = true}, &lines);
+    write_on(
+        &x,
+        (lcsm_generate_options){.size = sizeof(lcsm_generate_options), .tokens = 5, .lines = true},
+        &lines);
     assert_string_equal(lines.text, "bc\nbc");
-    write_on(&x, (lcsm_generate_options){.tokens = 2, .ignore_end = true}, &shown);
+    write_on(&x,
+             (lcsm_generate_options){
+                 .size = sizeof(lcsm_generate_options), .tokens = 2, .ignore_end = true},
+             &shown);
     assert_string_equal(shown.text, "<|endoftext|>b");
     x.model->cfg.eos_token_id = 1; /* the model's own: b */
     sink own                  = {0};
-    end                       = write_on(&x, (lcsm_generate_options){.tokens = 7}, &own);
+    end = write_on(&x, (lcsm_generate_options){.size = sizeof(lcsm_generate_options), .tokens = 7},
+                   &own);
     assert_string_equal(own.text, "c<|endoftext|>");
     assert_int_equal(end.reason, LCSM_END_OF_TEXT);
     lcsm_session_reset(x.s);
-    assert_int_equal(
-        lcsm_generate_prompt(x.s, x.tok, &(lcsm_generate_options){.lines = true}, "ab\nc", 4, &err),
-        LCSM_OK);
+    assert_int_equal(lcsm_generate_prompt(x.s, x.tok,
+                                          &(lcsm_generate_options){
+                                              .size = sizeof(lcsm_generate_options), .lines = true},
+                                          "ab\nc", 4, &err),
+                     LCSM_OK);
     assert_int_equal(lcsm_session_position(x.s), 4);
     temp_folder_remove(&f);
     done(&x);

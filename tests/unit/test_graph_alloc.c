@@ -111,7 +111,7 @@ static void check(int threads, bool train, bool recompute)
     lcsm_context        *ctx;
     lcsm_params         *params;
     lcsm_state          *state;
-    lcsm_context_options options = {.threads = threads};
+    lcsm_context_options options = {.size = sizeof options, .threads = threads};
     assert_int_equal(lcsm_context_create(&ctx, &options, NULL), LCSM_OK);
     assert_int_equal(lcsm_params_create(&params, LCSM_F32, 1, NULL), LCSM_OK);
     lcsm_graph *g = model(ctx, params, train, recompute);

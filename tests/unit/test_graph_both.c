@@ -18,7 +18,7 @@ typedef struct {
 /* Embedding, a layer, the loss over the same table. */
 static void build(model *m, ptrdiff_t rows, ptrdiff_t V, int threads, bool both)
 {
-    lcsm_context_options o    = {.threads = threads};
+    lcsm_context_options o    = {.size = sizeof o, .threads = threads};
     lcsm_loss_attr       attr = {.ignore = IGNORE, .z = 0.01, .details = true};
     lcsm_plan_options    plan = {.train = true, .both = both};
     lcsm_error           err;

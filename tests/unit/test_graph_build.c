@@ -13,7 +13,7 @@ typedef struct {
 static fixture start(void)
 {
     fixture                    f       = {0};
-    const lcsm_context_options options = {.threads = 1};
+    const lcsm_context_options options = {.size = sizeof options, .threads = 1};
     assert_int_equal(lcsm_context_create(&f.ctx, &options, NULL), LCSM_OK);
     assert_int_equal(lcsm_params_create(&f.params, LCSM_F64, 1, NULL), LCSM_OK);
     assert_int_equal(lcsm_graph_create(&f.g, f.ctx, f.params, NULL), LCSM_OK);

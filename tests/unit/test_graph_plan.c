@@ -214,7 +214,7 @@ static void assert_same(const random_graph *a, const random_graph *b, bool grads
 static lcsm_context *new_context(void)
 {
     lcsm_context              *ctx     = NULL;
-    const lcsm_context_options options = {.threads = 1};
+    const lcsm_context_options options = {.size = sizeof options, .threads = 1};
     assert_int_equal(lcsm_context_create(&ctx, &options, NULL), LCSM_OK);
     return ctx;
 }

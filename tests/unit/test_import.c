@@ -108,7 +108,7 @@ static void take_warning(void *user, lcsm_log_level level, const char *text)
 static lcsm_status import(fixture *x, const weights *w, const char *config,
                           lcsm_import_options options)
 {
-    lcsm_context_options o = {.log = take_warning, .log_user = x};
+    lcsm_context_options o = {.size = sizeof o, .log = take_warning, .log_user = x};
     *x                     = (fixture){.f = temp_folder_make()};
     assert_int_equal(lcsm_context_create(&x->ctx, &o, NULL), LCSM_OK);
     assert_int_equal(lcsm_safetensors_save(temp_path(&x->f, "model.safetensors"), w->list, w->count,
@@ -143,7 +143,8 @@ static lcsm_model *good(fixture *x, const weights *w, const char *config,
 static void refused(weights *w, const char *config, lcsm_status status, const char *says)
 {
     fixture     x;
-    lcsm_status st = import(&x, w, config, (lcsm_import_options){0});
+    lcsm_status st =
+        import(&x, w, config, (lcsm_import_options){.size = sizeof(lcsm_import_options)});
     if (st != status) fail_msg("status %d for \"%s\": %s", (int)st, says, x.err.text);
     if (strstr(x.err.text, says) == NULL) fail_msg("\"%s\" does not say \"%s\"", x.err.text, says);
     done(&x);
@@ -161,9 +162,9 @@ static const float *values(const lcsm_model *m, const char *name)
 
 TEST(import_mamba_puts_every_number_in_its_place)
 {
-    fixture      x;
-    weights     *w = mamba((mamba_kind){0});
-    lcsm_model  *m = good(&x, w, HF "}", (lcsm_import_options){0});
+    fixture     x;
+    weights    *w = mamba((mamba_kind){0});
+    lcsm_model *m = good(&x, w, HF "}", (lcsm_import_options){.size = sizeof(lcsm_import_options)});
     const float *A = values(m, "layers.1.mixer.A_log"),
                 *a = w->values[find(w, "backbone.layers.1.mixer.A_log")];
     for (size_t c = 0; c < 16; c++)
@@ -194,7 +195,8 @@ TEST(import_keeps_the_token_that_ends_a_text)
     for (size_t j = 0; j < COUNT(cases); j++) {
         fixture     x;
         weights    *w = mamba((mamba_kind){0});
-        lcsm_model *m = good(&x, w, cases[j].config, (lcsm_import_options){0});
+        lcsm_model *m = good(&x, w, cases[j].config,
+                             (lcsm_import_options){.size = sizeof(lcsm_import_options)});
         assert_int_equal(m->cfg.eos_token_id, cases[j].end);
         lcsm_model_free(m);
         done(&x);
@@ -207,8 +209,10 @@ static void assert_same(const weights *a, const char *config_a, const weights *b
                         const char *config_b)
 {
     fixture     x, y;
-    lcsm_model *m = good(&x, a, config_a, (lcsm_import_options){0});
-    lcsm_model *n = good(&y, b, config_b, (lcsm_import_options){0});
+    lcsm_model *m =
+        good(&x, a, config_a, (lcsm_import_options){.size = sizeof(lcsm_import_options)});
+    lcsm_model *n =
+        good(&y, b, config_b, (lcsm_import_options){.size = sizeof(lcsm_import_options)});
     assert_int_equal(m->params->block, n->params->block);
     assert_memory_equal(m->params->values, n->params->values, m->params->block * sizeof(float));
     assert_memory_equal(&m->cfg, &n->cfg, sizeof m->cfg);
@@ -239,7 +243,7 @@ TEST(import_mamba_with_biases_and_layer_norm)
     weights    *w = mamba((mamba_kind){.bias = true, .no_conv_bias = true, .layer_norm = true});
     lcsm_model *m =
         good(&x, w, HF ", \"use_bias\": true, \"use_conv_bias\": false, \"rms_norm\": false}",
-             (lcsm_import_options){0});
+             (lcsm_import_options){.size = sizeof(lcsm_import_options)});
     assert_int_equal(lcsm_params_find(m->params, "layers.0.mixer.conv1d.bias"), -1);
     assert_memory_equal(values(m, "layers.1.mixer.out_proj.bias"),
                         w->values[find(w, "backbone.layers.1.mixer.out_proj.bias")],
@@ -256,13 +260,13 @@ TEST(import_head_that_repeats_the_embedding_is_tied)
     fixture  x;
     weights *w = mamba((mamba_kind){.head = true});
     memcpy(w->values[find(w, "lm_head.weight")], w->values[0], 128 * sizeof(float));
-    lcsm_model *m = good(&x, w, HF "}", (lcsm_import_options){0});
+    lcsm_model *m = good(&x, w, HF "}", (lcsm_import_options){.size = sizeof(lcsm_import_options)});
     assert_true(m->cfg.tied);
     assert_string_equal(x.warning, "");
     lcsm_model_free(m);
     done(&x);
     w->values[find(w, "lm_head.weight")][3] = 9;
-    m                                       = good(&x, w, HF "}", (lcsm_import_options){0});
+    m = good(&x, w, HF "}", (lcsm_import_options){.size = sizeof(lcsm_import_options)});
     assert_false(m->cfg.tied);
     assert_non_null(strstr(x.warning, "lm_head.weight differs"));
     assert_true(values(m, "head.weight")[3] == 9);
@@ -285,7 +289,7 @@ TEST(import_half_precision_is_widened)
     w->list[at].data                                          = half;
     w->list[find(w, "backbone.layers.0.norm.weight")].element = LCSM_ELEMENT_BF16;
     w->list[find(w, "backbone.layers.0.norm.weight")].data    = brain;
-    lcsm_model *m = good(&x, w, HF "}", (lcsm_import_options){0});
+    lcsm_model *m = good(&x, w, HF "}", (lcsm_import_options){.size = sizeof(lcsm_import_options)});
     for (size_t j = 0; j < 8; j++) {
         assert_true(values(m, "norm.weight")[j] == 1 + (float)j / 8);
         assert_true(values(m, "layers.0.norm1.weight")[j] == 1 + (float)j / 8);
@@ -299,10 +303,11 @@ TEST(import_copies_the_tokenizer_and_refuses_a_folder_in_use)
 {
     static const char  text[] = "{\"model\": {}}";
     fixture            x;
-    lcsm_import_result r;
+    lcsm_import_result r = {.size = sizeof r};
     weights           *w = mamba((mamba_kind){0});
     size_t             size;
-    assert_int_equal(import(&x, w, HF "}", (lcsm_import_options){0}), LCSM_OK);
+    assert_int_equal(
+        import(&x, w, HF "}", (lcsm_import_options){.size = sizeof(lcsm_import_options)}), LCSM_OK);
     temp_write(&x.f, "tokenizer.json", text, sizeof text - 1);
     assert_int_equal(lcsm_import(x.ctx, x.f.path, temp_path(&x.f, "run"), NULL, &r, &x.err),
                      LCSM_ERR_IO);
@@ -393,7 +398,8 @@ TEST(import_takes_what_options_allow)
     weights *w                  = mamba((mamba_kind){0});
     size_t   at                 = find(w, "backbone.layers.0.mixer.D");
     w->values[at][2]            = NAN;
-    lcsm_import_options options = {.allow_nonfinite = true, .ignore_extra = true};
+    lcsm_import_options options = {
+        .size = sizeof options, .allow_nonfinite = true, .ignore_extra = true};
     add(w, "backbone.extra", DIMS(3));
     lcsm_model *m = good(&x, w, HF "}", options);
     assert_true(isnan(values(m, "layers.0.mixer.D")[2]));
@@ -406,7 +412,8 @@ TEST(import_pickles_are_never_read)
 {
     fixture  x;
     weights *w = mamba((mamba_kind){0});
-    assert_int_equal(import(&x, w, HF "}", (lcsm_import_options){0}), LCSM_OK);
+    assert_int_equal(
+        import(&x, w, HF "}", (lcsm_import_options){.size = sizeof(lcsm_import_options)}), LCSM_OK);
     assert_int_equal(
         rename(temp_path(&x.f, "model.safetensors"), temp_path(&x.f, "pytorch_model.bin")), 0);
     assert_int_equal(lcsm_import(x.ctx, x.f.path, temp_path(&x.f, "two"), NULL, NULL, &x.err),
@@ -479,7 +486,7 @@ TEST(import_rwkv_of_any_width)
     lcsm_model *m = good(&x, w,
                          RWKV ", \"attention_hidden_size\": 12, \"intermediate_size\": 20, "
                               "\"layer_norm_epsilon\": 1e-3}",
-                         (lcsm_import_options){0});
+                         (lcsm_import_options){.size = sizeof(lcsm_import_options)});
     assert_memory_equal(values(m, "layers.2.mixer.time_mix_v"),
                         w->values[find(w, "rwkv.blocks.2.attention.time_mix_value")],
                         8 * sizeof(float));
@@ -498,7 +505,8 @@ TEST(import_rwkv_rescaled_weights_are_multiplied_again)
     fixture     x;
     weights    *w = rwkv(8, 32);
     lcsm_model *m =
-        good(&x, w, RWKV ", \"rescale_every\": 2}", (lcsm_import_options){.rwkv_rescaled = true});
+        good(&x, w, RWKV ", \"rescale_every\": 2}",
+             (lcsm_import_options){.size = sizeof(lcsm_import_options), .rwkv_rescaled = true});
     const float *out = values(m, "layers.2.mixer.output.weight"),
                 *old = w->values[find(w, "rwkv.blocks.2.attention.output.weight")];
     for (size_t j = 0; j < 64; j++) assert_true(out[j] == 2 * old[j]);

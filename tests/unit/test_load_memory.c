@@ -88,9 +88,13 @@ static int apart(int work(lcsm_context *ctx))
     pid_t child  = fork();
     if (child == 0) {
         lcsm_context *ctx = NULL;
-        int code = lcsm_context_create(&ctx, &(lcsm_context_options){.threads = 1}, NULL) == LCSM_OK
-                     ? work(ctx)
-                     : FAILED;
+        int           code =
+            lcsm_context_create(
+                          &ctx, &(lcsm_context_options){.size = sizeof(lcsm_context_options), .threads = 1},
+                          NULL)
+                    == LCSM_OK
+                          ? work(ctx)
+                          : FAILED;
         lcsm_context_free(ctx);
         (void)fflush(stdout);
         _exit(code);

@@ -24,7 +24,7 @@ static void count_mixer(void *user, const lcsm_parameter_info *row)
 static counted count_of(const char *method, const char *key, const char *value)
 {
     lcsm_model_config  cfg;
-    lcsm_model_summary m;
+    lcsm_model_summary m = {.size = sizeof m};
     lcsm_context      *ctx;
     lcsm_error         err;
     counted            c = {0};
@@ -121,7 +121,7 @@ TEST(states_say_where_they_come_from)
     assert_int_equal(lcsm_context_create(&ctx, NULL, &err), LCSM_OK);
     for (size_t j = 0; j < sizeof rows / sizeof rows[0]; j++) {
         lcsm_model_config  cfg;
-        lcsm_model_summary m;
+        lcsm_model_summary m = {.size = sizeof m};
         lcsm_model_config_defaults(&cfg);
         snprintf(cfg.code, sizeof cfg.code, "%s", rows[j].code);
         cfg.d_model = D;

@@ -121,7 +121,7 @@ TEST(parameter_counts_of_the_paper_come_out_to_the_unit)
     assert_int_equal(lcsm_context_create(&ctx, NULL, &err), LCSM_OK);
     for (size_t j = 0; j < sizeof rows / sizeof rows[0]; j++) {
         lcsm_model_config  cfg;
-        lcsm_model_summary m;
+        lcsm_model_summary m = {.size = sizeof m};
         lcsm_model_config_defaults(&cfg);
         snprintf(cfg.code, sizeof cfg.code, "%s", rows[j].code);
         cfg.vocab      = 50265;
@@ -163,7 +163,7 @@ TEST(sizes_come_near_their_number_of_parameters)
     assert_int_equal(lcsm_context_create(&ctx, NULL, &err), LCSM_OK);
     for (size_t j = 0; j < sizeof methods / sizeof methods[0]; j++) {
         lcsm_model_config  cfg;
-        lcsm_model_summary m;
+        lcsm_model_summary m = {.size = sizeof m};
         lcsm_model_config_defaults(&cfg);
         assert_int_equal(lcsm_model_config_set(&cfg, "method", methods[j], &err), LCSM_OK);
         assert_int_equal(lcsm_model_config_size(&cfg, ctx, "10m", &err), LCSM_OK);

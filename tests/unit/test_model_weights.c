@@ -46,7 +46,7 @@ TEST(model_saved_and_loaded_is_the_same_for_every_method)
 {
     lcsm_context *ctx = context();
     for (size_t j = 0; j < lcsm_method_count(); j++) {
-        lcsm_model_config cfg = small(lcsm_method_at(j).name);
+        lcsm_model_config cfg = small(LCSM_METHODS[j].name);
         temp_folder       f   = temp_folder_make();
         lcsm_error        err = {0};
         lcsm_model       *b;

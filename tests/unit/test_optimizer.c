@@ -12,8 +12,11 @@ static const lcsm_adamw_config FAIRSEQ = {LCSM_ADAMW_FAIRSEQ, 0.9, 0.98, 1e-8, 0
 static lcsm_context *context(int threads)
 {
     lcsm_context *ctx = NULL;
-    assert_int_equal(lcsm_context_create(&ctx, &(lcsm_context_options){.threads = threads}, NULL),
-                     LCSM_OK);
+    assert_int_equal(
+        lcsm_context_create(
+            &ctx, &(lcsm_context_options){.size = sizeof(lcsm_context_options), .threads = threads},
+            NULL),
+        LCSM_OK);
     return ctx;
 }
 

@@ -48,49 +48,62 @@ static void assert_shares(const lcsm_sample_options *o, const double weight[V])
 
 TEST(sampler_draws_by_probability)
 {
-    assert_shares(&(lcsm_sample_options){.temperature = 1}, P);
+    assert_shares(&(lcsm_sample_options){.size = sizeof(lcsm_sample_options), .temperature = 1}, P);
 }
 
 TEST(sampler_temperature_is_a_power_of_probability)
 {
     double w[V];
     for (int v = 0; v < V; v++) w[v] = P[v] * P[v];
-    assert_shares(&(lcsm_sample_options){.temperature = 0.5}, w);
+    assert_shares(&(lcsm_sample_options){.size = sizeof(lcsm_sample_options), .temperature = 0.5},
+                  w);
 }
 
 TEST(sampler_without_temperature_takes_the_best)
 {
-    assert_shares(&(lcsm_sample_options){0}, (double[V]){0, 1, 0, 0, 0, 0});
+    assert_shares(&(lcsm_sample_options){.size = sizeof(lcsm_sample_options)},
+                  (double[V]){0, 1, 0, 0, 0, 0});
 }
 
 TEST(sampler_top_k_leaves_the_k_best)
 {
-    assert_shares(&(lcsm_sample_options){.temperature = 1, .top_k = 3},
-                  (double[V]){0, 0.4, 0, 0.3, 0.149, 0});
-    assert_shares(&(lcsm_sample_options){.temperature = 1, .top_k = 1},
-                  (double[V]){0, 1, 0, 0, 0, 0});
-    assert_shares(&(lcsm_sample_options){.temperature = 1, .top_k = 100}, P);
+    assert_shares(
+        &(lcsm_sample_options){.size = sizeof(lcsm_sample_options), .temperature = 1, .top_k = 3},
+        (double[V]){0, 0.4, 0, 0.3, 0.149, 0});
+    assert_shares(
+        &(lcsm_sample_options){.size = sizeof(lcsm_sample_options), .temperature = 1, .top_k = 1},
+        (double[V]){0, 1, 0, 0, 0, 0});
+    assert_shares(
+        &(lcsm_sample_options){.size = sizeof(lcsm_sample_options), .temperature = 1, .top_k = 100},
+        P);
 }
 
 TEST(sampler_top_p_leaves_the_fewest_that_reach_it)
 {
-    assert_shares(&(lcsm_sample_options){.temperature = 1, .top_p = 0.71},
+    assert_shares(&(lcsm_sample_options){.size        = sizeof(lcsm_sample_options),
+                                         .temperature = 1,
+                                         .top_p       = 0.71},
                   (double[V]){0, 0.4, 0, 0.3, 0.149, 0});
-    assert_shares(&(lcsm_sample_options){.temperature = 1, .top_p = 0.69},
+    assert_shares(&(lcsm_sample_options){.size        = sizeof(lcsm_sample_options),
+                                         .temperature = 1,
+                                         .top_p       = 0.69},
                   (double[V]){0, 0.4, 0, 0.3, 0, 0});
-    assert_shares(&(lcsm_sample_options){.temperature = 1, .top_p = 0.01},
+    assert_shares(&(lcsm_sample_options){.size        = sizeof(lcsm_sample_options),
+                                         .temperature = 1,
+                                         .top_p       = 0.01},
                   (double[V]){0, 1, 0, 0, 0, 0});
 }
 
 TEST(sampler_min_p_is_a_part_of_the_largest)
 {
-    assert_shares(&(lcsm_sample_options){.temperature = 1, .min_p = 0.3},
-                  (double[V]){0, 0.4, 0, 0.3, 0.149, 0});
+    assert_shares(
+        &(lcsm_sample_options){.size = sizeof(lcsm_sample_options), .temperature = 1, .min_p = 0.3},
+        (double[V]){0, 0.4, 0, 0.3, 0.149, 0});
 }
 
 TEST(sampler_penalty_divides_and_multiplies_once_for_each_token)
 {
-    lcsm_sample_options o      = {.repeat_penalty = 2};
+    lcsm_sample_options o      = {.size = sizeof o, .repeat_penalty = 2};
     float               z[3]   = {4, 3, -1};
     int32_t             old[3] = {0, 0, 0}, token;
     lcsm_sampler       *s;
@@ -114,12 +127,24 @@ TEST(sampler_same_seed_and_index_give_the_same_token)
     int           differ = 0;
     lcsm_sampler *a, *b, *c;
     logits_of(z);
-    assert_int_equal(
-        lcsm_sampler_create(&a, V, &(lcsm_sample_options){.temperature = 1, .seed = 1}, NULL), 0);
-    assert_int_equal(
-        lcsm_sampler_create(&b, V, &(lcsm_sample_options){.temperature = 1, .seed = 1}, NULL), 0);
-    assert_int_equal(
-        lcsm_sampler_create(&c, V, &(lcsm_sample_options){.temperature = 1, .seed = 2}, NULL), 0);
+    assert_int_equal(lcsm_sampler_create(&a, V,
+                                         &(lcsm_sample_options){.size = sizeof(lcsm_sample_options),
+                                                                .temperature = 1,
+                                                                .seed        = 1},
+                                         NULL),
+                     0);
+    assert_int_equal(lcsm_sampler_create(&b, V,
+                                         &(lcsm_sample_options){.size = sizeof(lcsm_sample_options),
+                                                                .temperature = 1,
+                                                                .seed        = 1},
+                                         NULL),
+                     0);
+    assert_int_equal(lcsm_sampler_create(&c, V,
+                                         &(lcsm_sample_options){.size = sizeof(lcsm_sample_options),
+                                                                .temperature = 1,
+                                                                .seed        = 2},
+                                         NULL),
+                     0);
     for (uint64_t j = 0; j < 100; j++) {
         int32_t x, y, w;
         assert_int_equal(lcsm_sampler_next(a, z, 99 - j, NULL, 0, &x, NULL), LCSM_OK);
@@ -139,7 +164,7 @@ TEST(sampler_top_k_of_many_is_that_of_a_sort)
     enum { MANY = 997, K = 40 };
     float               z[MANY];
     lcsm_sampler       *s;
-    lcsm_sample_options o = {.temperature = 1e2, .top_k = K};
+    lcsm_sample_options o = {.size = sizeof o, .temperature = 1e2, .top_k = K};
     for (int v = 0; v < MANY; v++) z[v] = (float)((v * 7919) % MANY % 500); /* pairs are equal */
     assert_int_equal(lcsm_sampler_create(&s, MANY, &o, NULL), LCSM_OK);
     for (uint64_t j = 0; j < 2000; j++) {
@@ -158,13 +183,21 @@ TEST(sampler_refuses_what_makes_no_sense)
     int32_t       token;
     lcsm_sampler *s;
     lcsm_error    err = {0};
-    assert_int_equal(lcsm_sampler_create(&s, 3, &(lcsm_sample_options){.top_p = 2}, &err),
-                     LCSM_ERR_ARGUMENT);
+    assert_int_equal(
+        lcsm_sampler_create(
+            &s, 3, &(lcsm_sample_options){.size = sizeof(lcsm_sample_options), .top_p = 2}, &err),
+        LCSM_ERR_ARGUMENT);
     assert_non_null(strstr(err.text, "top_p is 2; expected 0 to 1"));
-    assert_int_equal(lcsm_sampler_create(&s, 3, &(lcsm_sample_options){.temperature = NAN}, &err),
+    assert_int_equal(lcsm_sampler_create(&s, 3,
+                                         &(lcsm_sample_options){.size = sizeof(lcsm_sample_options),
+                                                                .temperature = NAN},
+                                         &err),
                      LCSM_ERR_ARGUMENT);
     assert_null(s);
-    assert_int_equal(lcsm_sampler_create(&s, 3, &(lcsm_sample_options){.temperature = 1}, &err),
+    assert_int_equal(lcsm_sampler_create(&s, 3,
+                                         &(lcsm_sample_options){.size = sizeof(lcsm_sample_options),
+                                                                .temperature = 1},
+                                         &err),
                      LCSM_OK);
     assert_int_equal(lcsm_sampler_next(s, z, 0, NULL, 0, &token, &err), LCSM_ERR_NUMBER);
     assert_non_null(strstr(err.text, "the logit of token 1"));

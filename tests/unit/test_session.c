@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "eos/method.h"
 #include "model/config.h"
 #include "temp_folder.h"
 #include "test.h"
@@ -37,7 +38,7 @@ static lcsm_model *model_of(const lcsm_context *ctx, const char *method, uint64_
 
 static lcsm_session *session_of(const lcsm_model *m)
 {
-    lcsm_session_options o   = {.batch = B};
+    lcsm_session_options o   = {.size = sizeof o, .batch = B};
     lcsm_error           err = {0};
     lcsm_session        *s;
     if (lcsm_session_create(&s, m, &o, &err) != LCSM_OK) fail_msg("%s", err.text);
@@ -75,7 +76,7 @@ TEST(session_any_cut_gives_the_same_logits_for_every_method)
     static float        whole[B * N * V], piece[B * N * V];
     lcsm_context       *ctx = context();
     for (size_t j = 0; j < lcsm_method_count(); j++) {
-        lcsm_model   *m = model_of(ctx, lcsm_method_at(j).name, 3);
+        lcsm_model   *m = model_of(ctx, LCSM_METHODS[j].name, 3);
         lcsm_session *s = session_of(m);
         assert_null(lcsm_session_logits(s));
         feed(s, 0, N, whole);
@@ -86,7 +87,7 @@ TEST(session_any_cut_gives_the_same_logits_for_every_method)
             assert_int_equal(lcsm_session_position(s), N);
             for (size_t b = 0; b < B; b++)
                 assert_close(lcsm_session_logits(s) + b * V, whole + (b * N + N - 1) * V, V,
-                             lcsm_method_at(j).name);
+                             LCSM_METHODS[j].name);
         }
         lcsm_session_reset(s);
         feed(s, 0, 9, piece);
@@ -103,7 +104,7 @@ TEST(session_state_continues_in_another_session_bit_for_bit)
     lcsm_context *ctx = context();
     temp_folder   f   = temp_folder_make();
     for (size_t j = 0; j < lcsm_method_count(); j++) {
-        lcsm_model   *m = model_of(ctx, lcsm_method_at(j).name, 3);
+        lcsm_model   *m = model_of(ctx, LCSM_METHODS[j].name, 3);
         lcsm_session *a = session_of(m), *b = session_of(m);
         lcsm_error    err = {0};
         float         kept[B * V];
@@ -141,7 +142,7 @@ TEST(session_refuses_states_of_others)
     temp_folder          f   = temp_folder_make();
     lcsm_model          *m = model_of(ctx, "gla", 3), *other = model_of(ctx, "gla", 4);
     lcsm_session        *s = session_of(m), *o = session_of(other), *one;
-    lcsm_session_options single = {0};
+    lcsm_session_options single = {.size = sizeof single};
     assert_int_equal(lcsm_session_create(&one, m, &single, NULL), LCSM_OK);
     feed(s, 0, 3, NULL);
     assert_int_equal(lcsm_session_save_state(s, temp_path(&f, "state"), NULL), LCSM_OK);
@@ -207,7 +208,7 @@ TEST(session_clone_continues_bit_for_bit_and_alone)
 {
     lcsm_context *ctx = context();
     for (size_t j = 0; j < lcsm_method_count(); j++) {
-        lcsm_model   *m = model_of(ctx, lcsm_method_at(j).name, 3);
+        lcsm_model   *m = model_of(ctx, LCSM_METHODS[j].name, 3);
         lcsm_session *a = session_of(m), *b = NULL, *fresh = NULL;
         lcsm_error    err = {0};
         float         at_7[B * V], at_13[B * V];
@@ -253,7 +254,7 @@ TEST(session_state_in_memory_is_that_of_the_file)
     lcsm_context *ctx = context();
     temp_folder   f   = temp_folder_make();
     for (size_t j = 0; j < lcsm_method_count(); j++) {
-        lcsm_model    *m = model_of(ctx, lcsm_method_at(j).name, 3);
+        lcsm_model    *m = model_of(ctx, LCSM_METHODS[j].name, 3);
         lcsm_session  *a = session_of(m), *b = session_of(m);
         size_t         in_file, size;
         unsigned char *odd;

@@ -209,11 +209,14 @@ TEST(tokenizer_bytes_is_saved_and_read_back_as_itself)
     assert_int_equal(lcsm_tokenizer_vocab(tok), 256);
     assert_int_equal(lcsm_tokenizer_eos(tok), -1);
     assert_int_equal(lcsm_tokenizer_start(tok), '\n');
-    assert_string_equal(lcsm_tokenizer_describe(tok).kind, "bytes");
+    lcsm_tokenizer_info about = {.size = sizeof about};
+    assert_int_equal(lcsm_tokenizer_describe(tok, &about, NULL), LCSM_OK);
+    assert_string_equal(about.kind, "bytes");
     assert_string_equal(ids_of(tok, "a\0\xFF\n", 4, 0), "97 0 255 10");
     assert_int_equal(lcsm_tokenizer_save(tok, temp_path(&f, "tokenizer.json"), NULL), LCSM_OK);
     assert_int_equal(lcsm_tokenizer_load(&back, f.path, NULL), LCSM_OK); /* the folder */
-    assert_string_equal(lcsm_tokenizer_describe(back).kind, "bytes");
+    assert_int_equal(lcsm_tokenizer_describe(back, &about, NULL), LCSM_OK);
+    assert_string_equal(about.kind, "bytes");
     assert_true(lcsm_tokenizer_hash(back) == lcsm_tokenizer_hash(tok));
     lcsm_tokenizer_free(tok);
     lcsm_tokenizer_free(back);
@@ -260,7 +263,7 @@ static lcsm_tokenizer *trained(void)
     lcsm_tokenizer         *tok;
     lcsm_error              err;
     char                    text[8192];
-    lcsm_tokenizer_training options = {.vocab = 320};
+    lcsm_tokenizer_training options = {.size = sizeof options, .vocab = 320};
     temp_write(&f, "t", text, random_text(text, sizeof text, 9));
     const char *path = temp_path(&f, "t");
     if (lcsm_tokenizer_train(&tok, &path, 1, &options, NULL, NULL, &err) != LCSM_OK)

@@ -132,7 +132,7 @@ TEST(tokenizer_training_says_what_is_wrong)
     temp_folder             f = temp_folder_make();
     lcsm_tokenizer         *tok;
     lcsm_error              err;
-    lcsm_tokenizer_training small = {.vocab = 256}, spaced = {.eos = "a b"};
+    lcsm_tokenizer_training small = {.size = sizeof small, .vocab = 256}, spaced = {.eos = "a b"};
     temp_write(&f, "empty", "", 0);
     temp_write(&f, "text", "text", 4);
     const char *empty = temp_path(&f, "empty"), *text = temp_path(&f, "text");

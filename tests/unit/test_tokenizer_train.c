@@ -32,8 +32,9 @@ static void expect_token(const lcsm_tokenizer *tok, int32_t id, const char *want
 /* 0 is the end of text, 1 to 256 the bytes, then what was learned. */
 TEST(train_merges_the_most_frequent_pair_first)
 {
-    lcsm_tokenizer *tok = train("low low low low lowest newest newest newest",
-                                (lcsm_tokenizer_training){.vocab = 264});
+    lcsm_tokenizer *tok =
+        train("low low low low lowest newest newest newest",
+              (lcsm_tokenizer_training){.size = sizeof(lcsm_tokenizer_training), .vocab = 264});
     /* lo and ow come 5 times, and l is before o; low 5; es, st and the space before low 4, of which
      * e is the smallest, and the space, a late character, is before es; then e w of three that
      * come 3 times, and n ew */
@@ -47,7 +48,9 @@ TEST(train_merges_the_most_frequent_pair_first)
 
 TEST(train_stops_when_no_pair_is_left_and_needs_no_end_of_text)
 {
-    lcsm_tokenizer *tok = train("aaaa aaaa", (lcsm_tokenizer_training){.vocab = 1000, .eos = ""});
+    lcsm_tokenizer *tok =
+        train("aaaa aaaa", (lcsm_tokenizer_training){
+                               .size = sizeof(lcsm_tokenizer_training), .vocab = 1000, .eos = ""});
     assert_int_equal(lcsm_tokenizer_eos(tok), -1);
     expect_token(tok, 256, "aa");
     expect_token(tok, 257, "aaaa");
@@ -57,7 +60,9 @@ TEST(train_stops_when_no_pair_is_left_and_needs_no_end_of_text)
 
 TEST(train_keeps_an_end_of_text_of_any_name)
 {
-    lcsm_tokenizer *tok = train("aaaa", (lcsm_tokenizer_training){.vocab = 300, .eos = "<END>"});
+    lcsm_tokenizer *tok =
+        train("aaaa", (lcsm_tokenizer_training){
+                          .size = sizeof(lcsm_tokenizer_training), .vocab = 300, .eos = "<END>"});
     expect_token(tok, 0, "<END>");
     assert_int_equal(lcsm_tokenizer_eos(tok), 0);
     lcsm_tokenizer_free(tok);
@@ -66,8 +71,12 @@ TEST(train_keeps_an_end_of_text_of_any_name)
 TEST(train_of_the_same_text_is_the_same_file)
 {
     const char     *text = "the cat sat on the mat, the bat sat on the hat \xFF\xFF\xFF\xFF";
-    lcsm_tokenizer *a    = train(text, (lcsm_tokenizer_training){.vocab = 300, .min_count = 1});
-    lcsm_tokenizer *b    = train(text, (lcsm_tokenizer_training){.vocab = 300, .min_count = 1});
+    lcsm_tokenizer *a =
+        train(text, (lcsm_tokenizer_training){
+                        .size = sizeof(lcsm_tokenizer_training), .vocab = 300, .min_count = 1});
+    lcsm_tokenizer *b =
+        train(text, (lcsm_tokenizer_training){
+                        .size = sizeof(lcsm_tokenizer_training), .vocab = 300, .min_count = 1});
     assert_true(lcsm_tokenizer_hash(a) == lcsm_tokenizer_hash(b));
     lcsm_tokenizer_free(a);
     lcsm_tokenizer_free(b);

@@ -56,7 +56,7 @@ static void rig_free(rig *r)
 TEST(trainer_learns_a_rule_of_tokens)
 {
     rig         r = rig_make(B, 1);
-    lcsm_update u = {0};
+    lcsm_update u = {.size = sizeof u};
     double      first;
     assert_int_equal(lcsm_trainer_step(r.trainer, r.tokens, r.targets, NULL, &u, NULL), LCSM_OK);
     first = u.loss;
@@ -80,7 +80,7 @@ static void losses_of(ptrdiff_t accumulate, int64_t seed, double loss[3])
 {
     rig               r = rig_make(B, 1);
     lcsm_model_config m = *lcsm_model_config_of(r.model);
-    lcsm_update       u;
+    lcsm_update       u = {.size = sizeof u};
     lcsm_trainer_free(r.trainer);
     lcsm_model_free(r.model);
     m.dropout        = 0.5;
@@ -135,7 +135,7 @@ static void assert_same_gradients(const rig *one, const rig *two)
 TEST(trainer_accumulates_the_mean_over_all_targets)
 {
     rig         one = rig_make(2 * B, 1), two = rig_make(B, 2);
-    lcsm_update a, b;
+    lcsm_update a = {.size = sizeof a}, b = {.size = sizeof b};
     for (size_t j = 0; j < B * T / 2; j++) one.targets[j] = two.targets[j] = LCSM_TARGET_NONE;
     assert_int_equal(lcsm_trainer_step(one.trainer, one.tokens, one.targets, NULL, &a, NULL), 0);
     assert_int_equal(lcsm_trainer_step(two.trainer, two.tokens, two.targets, NULL, &b, NULL), 0);
@@ -153,7 +153,7 @@ static void prove_labels(const char *method, int wiring)
 {
     rig         some = rig_of(B, 1, method, wiring, LCSM_TASK_MQAR);
     rig         all  = rig_of(B, 1, method, wiring, LCSM_TASK_LM);
-    lcsm_update a, b;
+    lcsm_update a = {.size = sizeof a}, b = {.size = sizeof b};
     lcsm_error  err = {0};
     for (size_t j = 0; j < B * T; j++) /* 2, 3, 2 and 0 of a sequence */
         if (j / T == 3 || j < 4 || j % T < 2 || j % T % 2 == 0 || j == 2 * T + 5)
@@ -183,7 +183,7 @@ TEST(trainer_of_recall_computes_only_what_labels_need)
 TEST(trainer_without_targets_learns_nothing_and_is_finite)
 {
     rig         r = rig_make(B, 1);
-    lcsm_update u;
+    lcsm_update u = {.size = sizeof u};
     for (size_t j = 0; j < B * T; j++) r.targets[j] = LCSM_TARGET_NONE;
     assert_int_equal(lcsm_trainer_step(r.trainer, r.tokens, r.targets, NULL, &u, NULL), LCSM_OK);
     assert_int_equal(u.tokens, 0);
@@ -196,7 +196,7 @@ TEST(trainer_names_the_step_and_the_tensor_that_is_not_finite)
 {
     rig         r   = rig_make(B, 1);
     lcsm_error  err = {0};
-    lcsm_update u;
+    lcsm_update u   = {.size = sizeof u};
     int         row = lcsm_params_find(r.model->params, "layers.1.norm2.weight");
     assert_true(row >= 0);
     ((float *)lcsm_param_values(r.model->params, row))[3] = NAN;
@@ -217,8 +217,8 @@ TEST(trainer_refuses_a_token_beyond_the_vocabulary)
 {
     rig         r   = rig_make(B, 1);
     lcsm_error  err = {0};
-    lcsm_update u;
-    r.targets[5] = VOCAB;
+    lcsm_update u   = {.size = sizeof u};
+    r.targets[5]    = VOCAB;
     assert_int_not_equal(lcsm_trainer_step(r.trainer, r.tokens, r.targets, NULL, &u, &err),
                          LCSM_OK);
     assert_non_null(strstr(err.text, "11"));

@@ -117,8 +117,11 @@ TEST(settings_are_refused_where_they_do_nothing_and_nowhere_else)
     lcsm_context *ctx;
     int           used[COUNT(OTHERS)] = {0};
     picture       before;
-    assert_int_equal(lcsm_context_create(&ctx, &(lcsm_context_options){.threads = 1}, NULL),
-                     LCSM_OK);
+    assert_int_equal(
+        lcsm_context_create(
+            &ctx, &(lcsm_context_options){.size = sizeof(lcsm_context_options), .threads = 1},
+            NULL),
+        LCSM_OK);
     for (size_t j = 0; j < LCSM_METHOD_COUNT + COUNT(CODES); j++) {
         bool        code   = j >= LCSM_METHOD_COUNT;
         const char *method = code ? "gla" : LCSM_METHODS[j].name;

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/size.h"
+#include "base/sized.h"
 #include "kernel/context.h"
 #include "kernel/eos/eos_drive.h"
 #include "kernel/eos/eos_operands.h"
@@ -13,9 +14,12 @@ struct lcsm_eos {
     const lcsm_kernels_f32 *kernels;
 };
 
-lcsm_eos_desc lcsm_eos_desc_init(ptrdiff_t B, ptrdiff_t T, ptrdiff_t H, ptrdiff_t K, ptrdiff_t D)
+void lcsm_eos_desc_init(lcsm_eos_desc *desc, ptrdiff_t B, ptrdiff_t T, ptrdiff_t H, ptrdiff_t K,
+                        ptrdiff_t D)
 {
-    return (lcsm_eos_desc){.B = B, .T = T, .H = H, .K = K, .D = D, .tau = 1, .scale = 1};
+    lcsm_eos_desc own = {
+        .size = sizeof own, .B = B, .T = T, .H = H, .K = K, .D = D, .tau = 1, .scale = 1};
+    lcsm_sized_fill(desc, &own, sizeof own);
 }
 
 lcsm_eos_operand lcsm_eos_axes(unsigned axes)
@@ -44,13 +48,15 @@ static lcsm_status plan_step(lcsm_eos_plan *step, lcsm_pool *pool, const lcsm_eo
 lcsm_status lcsm_eos_create(lcsm_eos **out, const lcsm_context *ctx, const lcsm_eos_desc *desc,
                             lcsm_error *err)
 {
+    lcsm_eos_desc own;
     lcsm_eos_plan plan, step;
     lcsm_status   st;
     if (out == NULL || ctx == NULL || desc == NULL)
         return lcsm_fail(err, LCSM_ERR_ARGUMENT, "eos: out, ctx and desc must be given");
     *out = NULL;
-    if ((st = lcsm_eos_plan_make(&plan, ctx->pool, desc, err)) != LCSM_OK) return st;
-    if ((st = plan_step(&step, ctx->pool, desc, err)) != LCSM_OK) return st;
+    if ((st = LCSM_TAKE(lcsm_eos_desc, tile, &own, desc, err)) != LCSM_OK) return st;
+    if ((st = lcsm_eos_plan_make(&plan, ctx->pool, &own, err)) != LCSM_OK) return st;
+    if ((st = plan_step(&step, ctx->pool, &own, err)) != LCSM_OK) return st;
 
     lcsm_eos *op = malloc(sizeof *op);
     if (op == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "eos: not enough memory for a plan");
