@@ -35,6 +35,7 @@ int cli_unknown(const char *command, const char *what, const char *name, const c
     const char *near = lcsm_suggest(name, names, count);
     fprintf(stderr, "lcsm%s%s: unknown %s '%s'", *command != '\0' ? " " : "", command, what, name);
     if (near != NULL) fprintf(stderr, ", did you mean '%s'?", near);
+    else if (*command != '\0') fprintf(stderr, "; see lcsm %s --help", command);
     fputc('\n', stderr);
     return EXIT_USAGE;
 }

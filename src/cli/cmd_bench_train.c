@@ -37,8 +37,8 @@ static const char HELP[] =
     "steps).\n"
     "\n"
     "  lcsm bench train --seconds 30\n"
-    "  lcsm bench train --batch_size 1 --seq_len 8192\n"
-    "  lcsm bench train --method mamba --d_model 256 --layers 4 --vocab 8192\n"
+    "  lcsm bench train --batch-size 1 --seq-len 8192\n"
+    "  lcsm bench train --method mamba --d-model 256 --layers 4 --vocab 8192\n"
     "  lcsm bench train --task mqar --json | jq .examples_per_second\n";
 
 /* ---- text ----------------------------------------------------------------------------------- */

@@ -176,7 +176,7 @@ static void print_summary(show *s, bool complete)
     if (s->refused > 0)
         printf("%s%s%d refused%s", s->failed > 0 ? ", " : "", s->colour.bad, s->refused,
                s->colour.off);
-    printf("; worst error of those that hold: %.2g of its bound\n",
+    printf("; largest error of the passed: %.2g of its bound\n",
            fmax(s->worst_output, s->worst_gradient));
 }
 

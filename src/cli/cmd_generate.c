@@ -272,8 +272,9 @@ int cmd_generate(int argc, char **argv)
         return EXIT_OK;
     }
     if (count != 1 || (t.interactive && t.prompt != NULL)) {
-        fputs(count != 1 ? "lcsm generate: expected one run folder\n"
-                         : "lcsm generate: --interactive reads its prompts from stdin\n",
+        fputs(count != 1
+                  ? "lcsm generate: expected one run folder: lcsm generate RUN --prompt TEXT\n"
+                  : "lcsm generate: --interactive reads its prompts from stdin\n",
               stderr);
         return EXIT_USAGE;
     }

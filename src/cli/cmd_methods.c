@@ -13,7 +13,10 @@ static const char HELP[] =
     "Every model is m_t = psi(o_t, m_{t-1}) + e_t i_t^T, y_t = m_t^T s_t with its own states: "
     "input\n"
     "i, expand e, oscillation o, shrink s. psi is x for an elementwise product and @ for a matrix\n"
-    "product. k and d are the rows and columns of a head's memory, D is the model width.\n"
+    "product. The memory is in floats per layer: k and d are the rows and columns of a head's "
+    "memory\n"
+    "(k d is per head), D is the model width, N and P are state sizes (--state-size), n is\n"
+    "--max-length, and T the number of tokens so far.\n"
     "\n"
     "  --json    [{\"name\", \"family\", \"psi\", ...}]; the row \"code\" has \"codes\": [...]\n"
     "\n"
@@ -32,8 +35,10 @@ static void print_methods(const cli_colours *c)
 
 static void print_codes(const cli_colours *c)
 {
-    printf("\n%scodes e-o-s-a%s: e, s 1 from the data or 0 learned (k x D); a 0 none, 1 relu, 2 "
-           "sigmoid, 3 1+elu,\n4 silu, 5 elu, 6 relu^2, 7 square; \"0\" alone is the SSM. o is\n",
+    printf("\n%scodes e-o-s-a%s: e and s: 1 from the data, 0 learned (k x D); a, the activation "
+           "of e and s: 0 none,\n1 relu, 2 sigmoid, 3 1+elu, 4 silu, 5 elu, 6 relu^2, 7 square; "
+           "\"0\" alone is the SSM. o, with X from\nthe data (z), W learned (P), and gate(z) = "
+           "sigmoid(z)^(1/tau):\n",
            c->bold, c->off);
     lcsm_code_info o = {.size = sizeof o};
     for (size_t j = 0; lcsm_code_at(j, &o, NULL) == LCSM_OK; j++) {

@@ -182,9 +182,10 @@ static const char *reason_text(const char *reason)
 static void print_result(const char *run, const lcsm_train_result *r, bool writes)
 {
     char time[24];
-    printf("%lld steps, %lld tokens, %s", (long long)r->steps, (long long)r->tokens,
-           duration(time, r->seconds));
-    if (isfinite(r->tokens_per_second)) printf(", %.0f tok/s in steps", r->tokens_per_second);
+    printf("%lld step%s, %lld tokens, %s", (long long)r->steps, r->steps == 1 ? "" : "s",
+           (long long)r->tokens, duration(time, r->seconds));
+    if (isfinite(r->tokens_per_second))
+        printf(", %.0f tok/s without evaluation", r->tokens_per_second);
     printf(": %s\n", reason_text(r->reason));
     if (isfinite(r->best_loss)) printf("best valid loss %.4f nats", r->best_loss);
     if (isfinite(r->best_accuracy)) printf(", accuracy %.1f %%", 100 * r->best_accuracy);
@@ -208,6 +209,7 @@ typedef struct {
 static int print_help(void)
 {
     fputs(HELP, stdout);
+    puts("Defaults are in brackets. A switch by itself means true; --tied false turns one off.\n");
     puts("Training:");
     cli_print_keys(lcsm_train_config_key);
     puts("\nModel:");

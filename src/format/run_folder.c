@@ -30,6 +30,16 @@ cleanup:
     return st;
 }
 
+lcsm_status lcsm_run_config(char path[LCSM_PATH_MAX], const char *run, lcsm_error *err)
+{
+    lcsm_status st = lcsm_path_join(path, run, LCSM_RUN_CONFIG, err);
+    if (st != LCSM_OK || lcsm_path_exists(path) || (errno != ENOENT && errno != ENOTDIR)) return st;
+    return lcsm_fail(err, LCSM_ERR_IO,
+                     "%s is not a run folder: it has no " LCSM_RUN_CONFIG
+                     "; lcsm train and lcsm import write run folders",
+                     run);
+}
+
 lcsm_status lcsm_run_store(const char *run, const lcsm_run_file *file, lcsm_error *err)
 {
     lcsm_file_sum sum;

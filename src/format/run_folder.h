@@ -33,6 +33,9 @@ typedef struct {
 /* Makes the folder with its config; refuses one that has a config already. */
 lcsm_status lcsm_run_create(const char *run, const char *config, lcsm_error *err);
 
+/* The path of the run's config, which must be there. */
+lcsm_status lcsm_run_config(char path[LCSM_PATH_MAX], const char *run, lcsm_error *err);
+
 /* Writes or replaces a file of the run. */
 lcsm_status lcsm_run_store(const char *run, const lcsm_run_file *file, lcsm_error *err);
 

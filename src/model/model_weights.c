@@ -177,7 +177,7 @@ lcsm_status lcsm_model_config_load(lcsm_model_config *cfg, const char *folder, l
     lcsm_json_doc doc = {0};
     char          path[LCSM_PATH_MAX];
     lcsm_model_config_defaults(cfg);
-    LCSM_TRY(lcsm_path_join(path, folder, LCSM_RUN_CONFIG, err));
+    LCSM_TRY(lcsm_run_config(path, folder, err));
     LCSM_TRY(lcsm_json_doc_read(&doc, path, LCSM_JSON_CONFIG_SIZE, err));
     lcsm_json root = lcsm_json_root(&doc);
     if (!json_is_object(doc.root)) LCSM_TRY(lcsm_json_fail(&root, err, "an object"));

@@ -104,11 +104,9 @@ static void settle_blocks(lcsm_training *r, int64_t blocks)
     int64_t want      = blocks_wanted(r);
     r->at.eval_blocks = blocks;
     if (blocks >= want) return;
-    (void)snprintf(
-        text, sizeof text,
-        "evaluation looks at %lld of %lld blocks, so that it takes at most a tenth of the "
-        "%g minutes",
-        (long long)blocks, (long long)want, r->in.cfg.minutes);
+    (void)snprintf(text, sizeof text,
+                   "evaluations use %lld of %lld blocks, to take at most a tenth of the %g minutes",
+                   (long long)blocks, (long long)want, r->in.cfg.minutes);
     lcsm_training_note(r, text);
 }
 

@@ -53,7 +53,7 @@ cleanup:
 static lcsm_status read_run(lcsm_json_doc *doc, const char *run, lcsm_error *err)
 {
     char        path[LCSM_PATH_MAX];
-    lcsm_status st = lcsm_path_join(path, run, LCSM_RUN_CONFIG, err);
+    lcsm_status st = lcsm_run_config(path, run, err);
     return st == LCSM_OK ? lcsm_json_doc_read(doc, path, LCSM_JSON_CONFIG_SIZE, err) : st;
 }
 
@@ -386,7 +386,8 @@ static lcsm_status check_folder(const lcsm_train_job *want, lcsm_error *err)
     if (st != LCSM_OK || there == want->resume) return st;
     if (there)
         return lcsm_fail(err, LCSM_ERR_ARGUMENT,
-                         "%s is already a run; resume it, or use another folder", want->out);
+                         "%s is already a run; continue it with --resume, or use another --out",
+                         want->out);
     return lcsm_fail(err, LCSM_ERR_IO, "%s is not a run: it has no " LCSM_RUN_CONFIG, want->out);
 }
 

@@ -97,7 +97,7 @@ static void announce(const lcsm_training *r)
         lcsm_strbuf_printf(&s, b->steps > 0 ? ", at most %g minutes" : ", %g minutes",
                            r->in.cfg.minutes);
     if (b->steps > 0) {
-        lcsm_strbuf_printf(&s, ", %lld steps", (long long)b->steps);
+        lcsm_strbuf_printf(&s, ", %lld step%s", (long long)b->steps, b->steps == 1 ? "" : "s");
         print_evaluations(&s, r, b->steps);
     }
     say(r, LCSM_TRAIN_START, lcsm_strbuf_text(&s));

@@ -16,7 +16,7 @@ widest 30 "$*"
 $LCSM train "$@" --steps 10 --out run >out 2>&1
 grep -c '^step 10  loss .* tok/s  left .* MB$' out
 grep -c '^  valid at step 10: loss' out
-grep -c '^10 steps, [0-9]* tokens, .* tok/s in steps: all steps done$' out
+grep -c '^10 steps, [0-9]* tokens, .* tok/s without evaluation: all steps done$' out
 $LCSM generate run --prompt a --n 5 >out 2>&1
 grep -c '^5 tokens, .*; ended: all tokens generated$' out
 $LCSM generate run --prompt a --n 5 2>err >alone

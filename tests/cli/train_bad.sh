@@ -35,14 +35,14 @@ for sizes in '--method mamba --heads 2' '--method attention --expand 8' '--metho
 done
 # A recipe may name another model than the one that is trained.
 echo '{"method": "gla", "heads": 2}' >recipe.json
-$LCSM train --data text --recipe ./recipe.json --method mamba $small --out other --quiet | grep -c '1 steps'
+$LCSM train --data text --recipe ./recipe.json --method mamba $small --out other --quiet | grep -c '^1 step,'
 # A model has one name; of a recipe and a flag the flag counts.
 try --data text --method gla --code 1-1-1-0
 try --data text --code 1-1-1-0 --method=gla
 echo '{"method": "gla", "code": "1-1-1-0"}' >both.json
 try --data text --config both.json
 try --data text --recipe ./both.json
-$LCSM train --data text --recipe ./recipe.json --code 1-1-1-0 $small --out code --quiet | grep -c '1 steps'
+$LCSM train --data text --recipe ./recipe.json --code 1-1-1-0 $small --out code --quiet | grep -c '^1 step,'
 # The settings of a run are those that its model reads.
 grep -E '"(method|code|heads|s4_kind|raw|expand.from|pairs)"' code/config.json
 # Those of earlier versions have a method beside a code, and all keys.

@@ -72,7 +72,7 @@ static void watch_time(rig *r, const lcsm_train_event *e)
     if (e->kind == LCSM_TRAIN_START) snprintf(r->start, sizeof r->start, "%s", e->text);
     if (e->kind == LCSM_TRAIN_NOTE) {
         keep_text(r->expected, e, "expected");
-        keep_text(r->less, e, "evaluation looks at");
+        keep_text(r->less, e, "evaluations use");
     }
     if (e->kind == LCSM_TRAIN_UPDATE) {
         if (e->update->step == 1) r->first_lr = e->update->lr;

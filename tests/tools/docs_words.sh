@@ -42,6 +42,7 @@ BANNED = [
      r"(second|token|byte|word|step|layer|sequence|line|head|update|core)\b", "per second, per token"),
     (r"[,;:] want\b", "expected"),
     (r": which \w+\?", "an error, not a question"),
+    (r"\b(the|a|an|of|to|is|are|in|and|or|that|this|with|for|on|from|by|it|show) \1\b", "each word once"),
 ]
 
 
