@@ -26,10 +26,10 @@ LCSM_BEGIN_DECLS
 typedef struct {
     int         threads;
     const char *isa;
-    double      gflops; /* multiply-adds on registers, 1e9 operations a second */
-    double      gexp;   /* 1e9 vector exponentials a second */
-    double      ggate;  /* 1e9 gates sigmoid(x)^(1/tau) a second */
-    double      gbytes; /* 1e9 bytes read from memory a second */
+    double      gflops; /* multiply-adds on registers, 1e9 operations per second */
+    double      gexp;   /* 1e9 vector exponentials per second */
+    double      ggate;  /* 1e9 gates sigmoid(x)^(1/tau) per second */
+    double      gbytes; /* 1e9 bytes read from memory per second */
 } lcsm_bench_machine;
 
 typedef enum {
@@ -89,10 +89,10 @@ typedef struct {
     size_t weight_bytes; /* read for every token */
     size_t state_bytes;  /* carried by a sequence */
     size_t prompt;       /* tokens of the prompt that was timed */
-    double decode_rate;  /* tokens a second, one at a time */
-    double prefill_rate; /* tokens a second of the prompt */
-    double read_rate;    /* bytes a second that this machine reads from memory */
-    double bound;        /* read_rate / weight_bytes: what memory allows, in tokens a second */
+    double decode_rate;  /* tokens per second, one at a time */
+    double prefill_rate; /* tokens per second of the prompt */
+    double read_rate;    /* bytes per second that this machine reads from memory */
+    double bound;        /* read_rate / weight_bytes: what memory allows, in tokens per second */
 } lcsm_bench_decode;
 
 struct lcsm_model;

@@ -2,7 +2,7 @@
  * lcsm/bench_train.h - time whole updates of a model: how fast, where the time goes, how much
  * memory, beside what this machine can do.
  *
- * Ownership  Everything is in the struct that is filled; its strings live for ever.
+ * Ownership  Everything is in the struct that is filled; its strings live as long as the program.
  * Threads    A benchmark belongs to one thread and uses as many as its options say.
  * Errors     A function that can fail returns lcsm_status and, if err is not NULL, says why.
  */
@@ -25,13 +25,13 @@ typedef struct {
 typedef struct {
     int         threads;
     const char *isa;
-    double      seconds, median; /* of an update: the best, and the one in the middle */
+    double      seconds, median; /* of an update: the best, and the median */
     int         updates;
     double      share;                        /* of the best that its threads had a processor */
     double      tokens_per_update, examples;  /* an update's */
     double      flops_per_token;              /* useful ones: forward, and twice that backward */
     double      gflops, peak_gflops, gb_read; /* of the best update; what the machine can do */
-    double      beside; /* an update's fraction of the peak during it, the one in the middle */
+    double      beside; /* an update's fraction of the peak during it, the median */
     size_t      parameters, values, gradients, moments; /* a count, then bytes */
     size_t arena, live, unshared; /* bytes of values and gradients under way; at least; at most */
     size_t max_rss;               /* bytes of the process, its most */

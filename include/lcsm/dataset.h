@@ -52,7 +52,7 @@ LCSM_BEGIN_DECLS
  * compressed by gzip are recognised by their first bytes, shard files (*.lcsm-tokens) too.
  *
  * With a cache the tokens are stored there under a name made of the files' paths, sizes and times,
- * the tokenizer and the options, and found again; a shard that does not verify is made anew.
+ * the tokenizer and the options, and found again; a shard that does not verify is made again.
  * options and progress may be NULL. No text at all is LCSM_ERR_FORMAT.
  */
 LCSM_API lcsm_status lcsm_dataset_open(lcsm_dataset **out, const char *const *paths, size_t count,
@@ -111,7 +111,7 @@ LCSM_API uint64_t lcsm_dataset_batches(const lcsm_dataset *ds, const lcsm_datase
 /*
  * Batch index 0 .. batches - 1 of the epoch: tokens and targets (B, T), and how many targets count.
  * A row for which no block is left has none that count. reset (B, T), which may be NULL, is 1 where
- * a carried memory must start anew and else 0, as models and lcsm_trainer_step take it: at the
+ * a carried memory must start again and else 0, as models and lcsm_trainer_step take it: at the
  * first token of every row or, when carried, of those of batch 0.
  */
 LCSM_API size_t lcsm_dataset_batch(const lcsm_dataset *ds, const lcsm_dataset_order *order,

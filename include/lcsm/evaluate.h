@@ -2,7 +2,7 @@
  * lcsm/evaluate.h - how well a model predicts a text.
  *
  * Ownership  Everything is the caller's; nothing is kept.
- * Threads    Any thread; several may evaluate one model that nobody trains.
+ * Threads    Any thread; several may evaluate one model that is not being trained.
  * Structs    Options and result begin with their size, which the caller sets: {.size = sizeof r}.
  *            A point of the curve is a plain value and stays as it is.
  * Errors     Returns lcsm_status and, if err is not NULL, says why.
@@ -19,7 +19,7 @@ typedef struct {
     size_t   size;       /* sizeof(lcsm_evaluate_options) */
     size_t   length;     /* tokens of a block; 0: 512 */
     size_t   batch;      /* blocks side by side; 0: 8 */
-    bool     carried;    /* the memory goes on from block to block */
+    bool     carried;    /* the memory is carried from block to block */
     uint64_t max_blocks; /* 0: the whole text */
 } lcsm_evaluate_options;
 
@@ -32,15 +32,15 @@ typedef struct {
 } lcsm_curve_point;
 
 typedef struct {
-    size_t           size;            /* sizeof(lcsm_evaluation), set by the caller */
-    uint64_t         tokens, blocks;  /* that counted */
-    double           loss;            /* nats a token */
-    double           perplexity;      /* exp(loss) */
-    double           word_perplexity; /* exp(nats a word), words being what whitespace separates */
-    double           bits_per_byte;
-    double           accuracy; /* the part of tokens that got the largest probability */
-    double           seconds;
-    size_t           points; /* of the curve: positions 0, 1, 2..3, 4..7 and so on */
+    size_t   size;            /* sizeof(lcsm_evaluation), set by the caller */
+    uint64_t tokens, blocks;  /* that counted */
+    double   loss;            /* nats per token */
+    double   perplexity;      /* exp(loss) */
+    double   word_perplexity; /* exp(nats per word), words being what whitespace separates */
+    double   bits_per_byte;
+    double   accuracy; /* the part of tokens that got the largest probability */
+    double   seconds;
+    size_t   points; /* of the curve: positions 0, 1, 2..3, 4..7 and so on */
     lcsm_curve_point curve[LCSM_CURVE_POINTS];
 } lcsm_evaluation;
 

@@ -11,14 +11,14 @@
  * lcsm_report_write (lcsm/report.h) makes tables and figures of OUT.
  *
  * A run is a process of its own (`lcsm train ...`), several at a time. What is done is not done
- * again, and what was interrupted goes on from its checkpoint, so an experiment may be stopped and
- * started at any moment.
+ * again, and what was interrupted continues from its checkpoint, so an experiment may be stopped
+ * and started at any moment.
  *
  * Ownership  Options are borrowed for the time of the call; strings of an info or an event live as
  *            long as the call that gave them, those of the catalogue as long as the program.
  * Threads    One thread runs an experiment; the rest may be called from any.
  * Errors     A function that can fail returns lcsm_status and, if err is not NULL, says why. A run
- *            that fails is no error: it is recorded, and the others go on.
+ *            that fails is not an error: it is recorded, and the others continue.
  */
 #ifndef LCSM_EXPERIMENT_H
 #define LCSM_EXPERIMENT_H

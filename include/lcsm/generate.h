@@ -44,7 +44,7 @@ LCSM_API lcsm_status lcsm_sampler_create(lcsm_sampler **out, size_t vocab,
 LCSM_API void        lcsm_sampler_free(lcsm_sampler *s);
 
 /* A token for logits (V). index numbers the draws: the same one gives the same token. recent, of
- * which there may be none, is what the penalty is for. LCSM_ERR_NUMBER if a logit is no number or
+ * which there may be none, is what the penalty is for. LCSM_ERR_NUMBER if a logit is NaN or
  * all are minus infinity. */
 LCSM_API lcsm_status lcsm_sampler_next(lcsm_sampler *s, const float *logits, uint64_t index,
                                        const int32_t *recent, size_t recent_count, int32_t *token,
@@ -66,11 +66,11 @@ typedef enum {
 typedef struct {
     size_t                     size;   /* sizeof(lcsm_generate_options) */
     const lcsm_sample_options *sample; /* NULL: the most probable token, always */
-    uint64_t           tokens; /* at most; 0: until something else stops it, for ever if nothing */
-    const char *const *stop;   /* texts that stop it */
-    size_t             stop_count;
-    bool               ignore_end; /* go on after an end-of-text token */
-    bool               lines;      /* that token is a line end, as lcsm_train teaches it */
+    uint64_t                   tokens; /* at most; 0: unlimited, until something else stops it */
+    const char *const         *stop;   /* texts that stop it */
+    size_t                     stop_count;
+    bool                       ignore_end; /* continue after an end-of-text token */
+    bool                       lines;      /* that token is a line end, as lcsm_train teaches it */
 } lcsm_generate_options;
 
 /* Reads a text. In a new session an empty one is the token that stands before every text. Of the
@@ -86,7 +86,7 @@ typedef struct {
     lcsm_generate_reason reason;
 } lcsm_generate_end;
 
-/* Goes on from what the session, of one sequence, has read. All tokens that were made, a stop text
+/* Continues from what the session, of one sequence, has read. All generated tokens, a stop text
  * too, have been read by the session at the end. result may be NULL. */
 LCSM_API lcsm_status lcsm_generate(lcsm_session *s, const lcsm_tokenizer *tok,
                                    const lcsm_generate_options *options, lcsm_text_fn *put,

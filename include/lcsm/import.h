@@ -20,7 +20,7 @@ LCSM_BEGIN_DECLS
 /* All zeros but size are the defaults. */
 typedef struct {
     size_t size;            /* sizeof(lcsm_import_options) */
-    bool   allow_nonfinite; /* take weights that are infinite or no number */
+    bool   allow_nonfinite; /* take weights that are NaN or infinite */
     bool   ignore_extra;    /* take files with tensors that the model does not use */
     bool   rwkv_rescaled;   /* the file holds RWKV weights that were divided for half precision */
 } lcsm_import_options;

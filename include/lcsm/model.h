@@ -5,7 +5,7 @@
  *            function is borrowed for the time of the call. What _create and _load return, the
  *            caller gives to _free; _free(NULL) is fine. The context outlives the model.
  * Threads    Everything here may be called from any thread; many threads may share a model that
- *            nobody trains.
+ *            is not being trained.
  * Errors     A function that can fail returns lcsm_status and, if err is not NULL, says why. On
  *            failure *out is NULL and nothing is left to free.
  */
@@ -69,7 +69,7 @@ typedef struct {
     size_t layers;
     char   form[16], reason[96]; /* of the recurrence of layer 0; "" if it has none */
     char   op[16];               /* eos, or what a method has in its place */
-    char   equations[640];       /* the recurrence with its states, one equation a line */
+    char   equations[640];       /* the recurrence with its states, one equation per line */
     size_t state_count;
     lcsm_state_info states[LCSM_STATES_MOST];
 } lcsm_model_summary;
@@ -90,7 +90,7 @@ LCSM_API lcsm_status lcsm_model_config_size(lcsm_model_config *cfg, const lcsm_c
 /* A model: its settings and its weights. */
 typedef struct lcsm_model lcsm_model;
 
-/* With first values that depend on the seed, the settings and nothing else. */
+/* With initial values that depend on the seed, the settings and nothing else. */
 LCSM_API lcsm_status lcsm_model_create(lcsm_model **out, const lcsm_context *ctx,
                                        const lcsm_model_config *cfg, uint64_t seed,
                                        lcsm_error *err);

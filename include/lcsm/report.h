@@ -3,14 +3,14 @@
  *
  * A folder is that of a run (config.json, metrics.jsonl), of an experiment (experiment.json and
  * runs/), or one that holds such folders. The report is an HTML page that needs nothing else, and
- * on request Markdown, CSV with one line a run, and each figure as an SVG file.
+ * on request Markdown, CSV with one line per run, and each figure as an SVG file.
  *
  * Ownership  Options are borrowed for the time of the call.
  * Threads    Everything here may be called from any thread.
  * Errors     A function that can fail returns lcsm_status and, if err is not NULL, says why.
- *            A run that failed, is unfinished or is missing is shown as such and is no error. An
- *            experiment that cannot be read is one if it was named; in a folder that holds others
- *            it is noted.
+ *            A run that failed, is unfinished or is missing is shown as such and is not an error.
+ *            An experiment that cannot be read is one if it was named; in a folder that holds
+ *            others it is noted.
  */
 #ifndef LCSM_REPORT_H
 #define LCSM_REPORT_H
@@ -25,9 +25,9 @@ typedef struct {
     size_t             count;
     const char        *title;                   /* NULL: a standard one */
     const char *html, *markdown, *csv, *svg;    /* files, and a folder for figures; NULL: none */
-    void (*text)(void *user, const char *text); /* gets the tables as plain text; NULL: nobody */
+    void (*text)(void *user, const char *text); /* gets the tables as plain text; may be NULL */
     void (*note)(void *user, const char *text); /* gets what the report had to leave out, also a
-                                                   note of it; NULL: nobody */
+                                                   note of it; may be NULL */
     void *user;
 } lcsm_report_options;
 

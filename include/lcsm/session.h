@@ -4,7 +4,7 @@
  *     lcsm_session_create(&s, model, NULL, err);
  *     lcsm_session_feed(s, prompt, n, NULL, err);          any n, any number of times
  *     next = best of lcsm_session_logits(s);
- *     lcsm_session_feed(s, &next, 1, NULL, err);           and so on, for ever
+ *     lcsm_session_feed(s, &next, 1, NULL, err);           and so on, without end
  *
  * A session has the same size however many tokens it has seen. How its tokens are cut into calls
  * makes no difference but that of rounding.

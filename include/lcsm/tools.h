@@ -3,7 +3,7 @@
  * experiments, reports, inspection.
  *
  * These functions and structs may change from one version to the next; a program that uses them is
- * built anew for each.
+ * built again for each.
  */
 #ifndef LCSM_TOOLS_H
 #define LCSM_TOOLS_H

@@ -1,13 +1,13 @@
 /*
  * lcsm/train.h - train a model: settings, one update at a time, or a whole run into a folder.
  *
- *     lcsm_train_config_defaults(&cfg);
- *     lcsm_trainer_create(&t, model, &cfg, 1000, err);
+ *     lcsm_train_config_create(&cfg, err);
+ *     lcsm_trainer_create(&t, model, cfg, 1000, err);
  *     for (...) lcsm_trainer_step(t, tokens, targets, NULL, &update, err);
  *
  * lcsm_train does the rest too: it reads text, cuts it into blocks, evaluates, keeps the best
- * model, writes checkpoints, and resumes a run so that it ends with the same bits as one that was
- * never interrupted (same threads, same kernels).
+ * model, writes checkpoints, and resumes a run so that the result is bit-identical to that of
+ * an uninterrupted one (same threads, same kernels).
  *
  * Ownership  What _create returns, the caller gives to _free; _free(NULL) is fine. A trainer
  *            borrows its model. Strings of an event are borrowed for the time of the call.
@@ -52,7 +52,7 @@ LCSM_API void        lcsm_trainer_free(lcsm_trainer *t);
 
 /* One update from tokens and targets (accumulate, batch_size, seq_len); LCSM_TARGET_NONE targets do
  * not count, and with the task mqar at most pairs * batch_size of a batch may. reset (the same
- * shape, or NULL) is not 0 where a carried memory starts anew. */
+ * shape, or NULL) is not 0 where a carried memory starts again. */
 LCSM_API lcsm_status lcsm_trainer_step(lcsm_trainer *t, const int32_t *tokens,
                                        const int32_t *targets, const int32_t *reset,
                                        lcsm_update *out, lcsm_error *err);
@@ -88,7 +88,7 @@ typedef struct {
     const char        *tokenizer; /* tokenizer.json or its folder; NULL: bytes */
     const char        *cache;     /* a folder for token files; NULL: in memory */
     const char        *out;       /* the run folder */
-    bool resume; /* go on in it; data that are not given are the run's own, and the model
+    bool resume; /* continue it; data that are not given are the run's own, and the model
                   * must be, as lcsm_run_settings gives it */
 } lcsm_train_job;
 

@@ -62,6 +62,9 @@ def texts():
     for command in COMMANDS:
         shown = subprocess.run([program, *command.split(), "--help"], capture_output=True, text=True, check=True)
         yield f"lcsm {command} --help", shown.stdout
+    for header in sorted(root.glob("include/lcsm/*.h")):
+        for comment in re.finditer(r"/\*.*?\*/", header.read_text(), flags=re.S):
+            yield header.relative_to(root), re.sub(r"\n\s*\* ", " ", comment.group())
     for source in sorted(root.glob("src/**/*.[ch]")):
         code = re.sub(r"/\*.*?\*/", "", source.read_text(), flags=re.S)
         for literal in re.finditer(r'"(?:[^"\\\n]|\\.)*"(?:\s*"(?:[^"\\\n]|\\.)*")*', code):
