@@ -128,8 +128,9 @@ static lcsm_status reserve(evaluation *v, lcsm_error *err)
     if (v->tokens != NULL && v->targets != NULL && v->reset != NULL && v->piece_tokens != NULL
         && v->piece_targets != NULL)
         return LCSM_OK;
-    return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for batches of %td x %td tokens", B,
-                     T);
+    (void)lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for batches of %td x %td tokens", B,
+                    T);
+    return LCSM_ERR_MEMORY;
 }
 
 /* Positions 0, 1, 2..3, 4..7: the number of bits of the position. */
