@@ -19,6 +19,13 @@ enum { LCSM_STATUS_COUNT = LCSM_ERR_INTERNAL + 1 };
         if ((st = (call)) != LCSM_OK) goto cleanup;                                                \
     } while (0)
 
+/* The same where there is nothing to clean up. */
+#define LCSM_OR_RETURN(call)                                                                       \
+    do {                                                                                           \
+        lcsm_status or_return_ = (call);                                                           \
+        if (or_return_ != LCSM_OK) return or_return_;                                              \
+    } while (0)
+
 /* Fills err, if there is one, and returns status. A text that is too long is cut. */
 lcsm_status lcsm_fail(lcsm_error *err, lcsm_status status, const char *fmt, ...) LCSM_PRINTF(3, 4);
 

@@ -209,9 +209,8 @@ lcsm_status lcsm_file_writer_patch(lcsm_file_writer *w, size_t at, const void *d
         return lcsm_fail(err, LCSM_ERR_IO, "%s is not a regular file, which this format requires",
                          w->path);
     if (lseek(w->fd, to, SEEK_SET) != to) return lcsm_fail_io(err, w->path, "go back in");
-    LCSM_TRY(lcsm_file_writer_write(w, data, size, err));
+    LCSM_OR_RETURN(lcsm_file_writer_write(w, data, size, err));
     if (lseek(w->fd, 0, SEEK_END) < 0) st = lcsm_fail_io(err, w->path, "go to the end of");
-cleanup:
     return st;
 }
 

@@ -44,9 +44,8 @@ static lcsm_status make_graph(attention *a, const lcsm_context *ctx, lcsm_dtype 
     static const char *const  names[] = {"q", "k", "v"};
     const lcsm_attention_attr attr    = {.heads = n.H, .causal = true};
     const ptrdiff_t           width[] = {n.K, n.K, n.D};
-    lcsm_status               st      = LCSM_OK;
-    LCSM_TRY(lcsm_params_create(&a->params, dtype, 0, err));
-    LCSM_TRY(lcsm_graph_create(&a->g, ctx, a->params, err));
+    LCSM_OR_RETURN(lcsm_params_create(&a->params, dtype, 0, err));
+    LCSM_OR_RETURN(lcsm_graph_create(&a->g, ctx, a->params, err));
     for (int j = 0; j < 3; j++) {
         a->in[j] = lcsm_input(a->g, names[j], dtype, lcsm_dims(n.B, n.T, n.H * width[j]));
         if (train && a->in[j] != NULL) lcsm_keep_grad(a->g, a->in[j]);
@@ -56,12 +55,11 @@ static lcsm_status make_graph(attention *a, const lcsm_context *ctx, lcsm_dtype 
         lcsm_keep(a->g, a->y);
         if (train) lcsm_seed(a->g, a->y);
     }
-    LCSM_TRY(lcsm_graph_plan(a->g, &(lcsm_plan_options){.train = train}, err));
+    LCSM_OR_RETURN(lcsm_graph_plan(a->g, &(lcsm_plan_options){.train = train}, err));
     for (int j = 0; j < 3; j++)
         if (a->in[j] != NULL) fill(a->in[j], a->in[j]->data, (uint32_t)j);
     if (train && a->y != NULL) fill(a->y, a->y->grad, 3);
-cleanup:
-    return st;
+    return LCSM_OK;
 }
 
 static lcsm_status pass_of(const attention *a, bool train, lcsm_error *err)
@@ -137,19 +135,17 @@ cleanup:
 
 lcsm_status lcsm_bench_attention(lcsm_bench_frame *b, lcsm_error *err)
 {
-    char        name[LCSM_BENCH_PASSES][LCSM_BENCH_NAME];
-    double      error;
-    lcsm_status st = LCSM_OK;
+    char   name[LCSM_BENCH_PASSES][LCSM_BENCH_NAME];
+    double error;
     for (int pass = 0; pass < LCSM_BENCH_PASSES; pass++)
         lcsm_bench_name(name[pass], "softmax-attention", pass, LARGE.B, LARGE.T, LARGE.H, LARGE.K,
                         LARGE.D);
     if (!lcsm_bench_wanted(b, name[0]) && !lcsm_bench_wanted(b, name[1])) return LCSM_OK;
-    LCSM_TRY(verify(b, &error, err));
+    LCSM_OR_RETURN(verify(b, &error, err));
     for (int pass = 0; pass < LCSM_BENCH_PASSES; pass++) {
         if (!lcsm_bench_wanted(b, name[pass])) continue;
-        if (error <= ERROR_BOUND) LCSM_TRY(time_pass(b, name[pass], pass, error, err));
+        if (error <= ERROR_BOUND) LCSM_OR_RETURN(time_pass(b, name[pass], pass, error, err));
         else lcsm_bench_not_timed(b, name[pass], error, true, "WRONG, not timed");
     }
-cleanup:
-    return st;
+    return LCSM_OK;
 }

@@ -43,18 +43,17 @@ static lcsm_status measure(lcsm_session *s, lcsm_probe_bench *probe, lcsm_pool *
 {
     double      begin = lcsm_now(), step, prefill;
     int         reps  = 0;
-    lcsm_status st;
+    lcsm_status st    = LCSM_OK;
     for (; reps < MIN_REPS || lcsm_now() - begin < seconds; reps++) {
         out->read_rate = fmax(out->read_rate, lcsm_probe_rate(probe, LCSM_RATE_READ, pool));
         lcsm_session_reset(s); /* caches of attention and tables of positions have an end */
-        LCSM_TRY(timed(s, DECODE_STEPS, 1, &step, err));
+        LCSM_OR_RETURN(timed(s, DECODE_STEPS, 1, &step, err));
         lcsm_session_reset(s);
-        LCSM_TRY(timed(s, out->prompt, out->prompt, &prefill, err));
+        LCSM_OR_RETURN(timed(s, out->prompt, out->prompt, &prefill, err));
         if (reps == 0) continue; /* the first makes graphs */
         out->decode_rate  = fmax(out->decode_rate, DECODE_STEPS / step);
         out->prefill_rate = fmax(out->prefill_rate, (double)out->prompt / prefill);
     }
-cleanup:
     return st;
 }
 

@@ -232,24 +232,23 @@ cleanup:
 static lcsm_status bench_one(lcsm_bench_frame *b, const bench_case *c, lcsm_eos_sizes n,
                              lcsm_error *err)
 {
-    lcsm_status   st;
+    lcsm_status   st = LCSM_OK;
     lcsm_eos_case of = *find_case(c->of);
     lcsm_eos_desc desc;
     double        error;
     bool          right;
     char          name[LCSM_BENCH_PASSES][LCSM_BENCH_NAME];
     if (of.gen == LCSM_GEN_GATE) of.tau = 16;
-    LCSM_TRY(lcsm_eos_run_describe(&desc, &of, n, err));
+    LCSM_OR_RETURN(lcsm_eos_run_describe(&desc, &of, n, err));
     for (int pass = 0; pass < LCSM_BENCH_PASSES; pass++) name_of(name[pass], c->name, pass, &desc);
     if (!lcsm_bench_wanted(b, name[0]) && !lcsm_bench_wanted(b, name[1])) return LCSM_OK;
     lcsm_bench_progress(b, name[0]);
-    LCSM_TRY(verify(b, &of, n, &error, &right, err));
+    LCSM_OR_RETURN(verify(b, &of, n, &error, &right, err));
     for (int pass = 0; pass < LCSM_BENCH_PASSES; pass++) {
-        if (right) LCSM_TRY(time_pass(b, c, &of, &desc, pass, error, err));
+        if (right) LCSM_OR_RETURN(time_pass(b, c, &of, &desc, pass, error, err));
         else if (lcsm_bench_wanted(b, name[pass]))
             lcsm_bench_not_timed(b, name[pass], error, true, "WRONG, not timed");
     }
-cleanup:
     return st;
 }
 
@@ -260,33 +259,32 @@ static lcsm_status measure_length(lcsm_eos_run *r, lcsm_eos_run *part, int run, 
                                   double *whole, double *parts, lcsm_error *err)
 {
     enum { REPS = 4 };
-    lcsm_status st    = LCSM_OK;
-    ptrdiff_t   times = r->desc.T / part->desc.T;
+    ptrdiff_t times = r->desc.T / part->desc.T;
     *whole = *parts = INFINITY;
     for (int rep = 0; rep < REPS; rep++) {
         double from = lcsm_now();
-        LCSM_TRY(lcsm_eos_run_pass(r, run, grads, err));
+        LCSM_OR_RETURN(lcsm_eos_run_pass(r, run, grads, err));
         double middle = lcsm_now();
-        for (ptrdiff_t j = 0; j < times; j++) LCSM_TRY(lcsm_eos_run_pass(part, run, grads, err));
+        for (ptrdiff_t j = 0; j < times; j++)
+            LCSM_OR_RETURN(lcsm_eos_run_pass(part, run, grads, err));
         double end = lcsm_now();
         *whole     = fmin(*whole, middle - from);
         *parts     = fmin(*parts, end - middle);
     }
-cleanup:
-    return st;
+    return LCSM_OK;
 }
 
 static lcsm_status length_row(lcsm_bench_frame *b, const char *name, lcsm_eos_run *whole,
                               lcsm_eos_run *part, int pass, int run, lcsm_error *err)
 {
-    lcsm_status     st;
+    lcsm_status     st                 = LCSM_OK;
     bool            grads              = pass == LCSM_BENCH_BOTH;
     lcsm_bench_time t[LCSM_BENCH_RUNS] = {{NAN, 1}, {NAN, 1}};
     double          parts;
     char            note[64];
-    LCSM_TRY(lcsm_eos_run_plan(whole, b->ctx[run], grads, err));
-    LCSM_TRY(lcsm_eos_run_plan(part, b->ctx[run], grads, err));
-    LCSM_TRY(measure_length(whole, part, run, grads, &t[run].seconds, &parts, err));
+    LCSM_OR_RETURN(lcsm_eos_run_plan(whole, b->ctx[run], grads, err));
+    LCSM_OR_RETURN(lcsm_eos_run_plan(part, b->ctx[run], grads, err));
+    LCSM_OR_RETURN(measure_length(whole, part, run, grads, &t[run].seconds, &parts, err));
     lcsm_bench_row row = lcsm_bench_row_of(b, name, run);
     figures(b, &LONG, whole, t, pass, run, &row);
     lcsm_bench_set(&row, LCSM_BENCH_LENGTH, t[run].seconds / parts, LENGTH_TARGET);
@@ -294,7 +292,6 @@ static lcsm_status length_row(lcsm_bench_frame *b, const char *name, lcsm_eos_ru
                    part->desc.T);
     row.note = note;
     lcsm_bench_emit(b, &row);
-cleanup:
     return st;
 }
 
@@ -326,19 +323,16 @@ cleanup:
 
 static lcsm_status run_all(lcsm_bench_frame *b, lcsm_error *err)
 {
-    lcsm_status st = LCSM_OK;
-    ptrdiff_t   T  = b->options.quick ? 100000 : 1000000;
+    ptrdiff_t T = b->options.quick ? 100000 : 1000000;
     lcsm_bench_measure_machine(b);
     for (size_t j = 0; j < COUNT(CASES); j++) {
         const lcsm_eos_sizes *sizes = CASES[j].square ? SQUARE : WIDE;
         size_t                count = CASES[j].square && !b->options.quick ? COUNT(SQUARE) : 1;
-        for (size_t k = 0; k < count; k++) LCSM_TRY(bench_one(b, &CASES[j], sizes[k], err));
+        for (size_t k = 0; k < count; k++) LCSM_OR_RETURN(bench_one(b, &CASES[j], sizes[k], err));
     }
     for (int pass = 0; pass < LCSM_BENCH_PASSES; pass++)
-        LCSM_TRY(bench_length(b, pass, T, 10000, err));
-    LCSM_TRY(lcsm_bench_attention(b, err));
-cleanup:
-    return st;
+        LCSM_OR_RETURN(bench_length(b, pass, T, 10000, err));
+    return lcsm_bench_attention(b, err);
 }
 
 lcsm_status lcsm_bench_eos(const lcsm_bench_options *options, const lcsm_bench_sink *sink,

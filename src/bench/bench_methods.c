@@ -107,17 +107,15 @@ static lcsm_status update(const bench *k, rig *r, const lcsm_context *ctx, doubl
 /* The best of some updates after one that touches all memory. */
 static lcsm_status best_update(const bench *k, rig *r, const lcsm_context *ctx, double *best)
 {
-    lcsm_status st = LCSM_OK;
-    double      took, end;
-    LCSM_TRY(update(k, r, ctx, &took));
+    double took, end;
+    LCSM_OR_RETURN(update(k, r, ctx, &took));
     *best = INFINITY;
     end   = lcsm_now() + k->b->options.seconds;
     for (int rep = 0; rep < 1 || (rep < 50 && lcsm_now() < end); rep++) {
-        LCSM_TRY(update(k, r, ctx, &took));
+        LCSM_OR_RETURN(update(k, r, ctx, &took));
         *best = fmin(*best, took);
     }
-cleanup:
-    return st;
+    return LCSM_OK;
 }
 
 static lcsm_status time_training(const bench *k, lcsm_method_speed *out)
@@ -215,15 +213,16 @@ static lcsm_status bench_method(const bench *k, const lcsm_method *m, const char
                                 lcsm_method_speed *out)
 {
     lcsm_model_summary about = {.size = sizeof about};
-    lcsm_status        st;
-    bench              own  = *k;
-    const char        *code = strcmp(m->name, "code") == 0 ? "1-1-1-4" : "";
+    lcsm_status        st    = LCSM_OK;
+    bench              own   = *k;
+    const char        *code  = strcmp(m->name, "code") == 0 ? "1-1-1-4" : "";
     lcsm_model_config_defaults(&own.cfg);
     own.cfg.vocab = VOCAB;
     (void)snprintf(own.cfg.method, sizeof own.cfg.method, "%s", m->name);
     (void)snprintf(own.cfg.code, sizeof own.cfg.code, "%s", code);
-    LCSM_TRY(lcsm_model_config_size(&own.cfg, k->b->ctx[0], size, k->err));
-    LCSM_TRY(lcsm_model_describe(k->b->ctx[0], &own.cfg, TRAIN_LENGTH, &about, NULL, NULL, k->err));
+    LCSM_OR_RETURN(lcsm_model_config_size(&own.cfg, k->b->ctx[0], size, k->err));
+    LCSM_OR_RETURN(
+        lcsm_model_describe(k->b->ctx[0], &own.cfg, TRAIN_LENGTH, &about, NULL, NULL, k->err));
     *out = (lcsm_method_speed){.name                   = m->name,
                                .code                   = code,
                                .d_model                = own.cfg.d_model,
@@ -238,10 +237,9 @@ static lcsm_status bench_method(const bench *k, const lcsm_method *m, const char
                                .growth                 = NAN,
                                .growth_target          = m->psi[0] != '-' ? 1.15 : NAN};
     lcsm_bench_progress(k->b, m->name);
-    LCSM_TRY(time_training(&own, out));
-    LCSM_TRY(time_decoding(&own, out));
-    LCSM_TRY(time_growth(&own, out));
-cleanup:
+    LCSM_OR_RETURN(time_training(&own, out));
+    LCSM_OR_RETURN(time_decoding(&own, out));
+    LCSM_OR_RETURN(time_growth(&own, out));
     return st;
 }
 

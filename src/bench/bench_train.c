@@ -268,16 +268,13 @@ static lcsm_status open_bench(bench *b, const lcsm_bench_options *options,
                               const lcsm_model_config *model, const lcsm_train_config *train,
                               lcsm_error *err)
 {
-    lcsm_context_options o  = {.size = sizeof o, .threads = options->threads, .isa = options->isa};
-    lcsm_status          st = LCSM_OK;
-    LCSM_TRY(lcsm_context_create(&b->ctx, &o, err));
+    lcsm_context_options o = {.size = sizeof o, .threads = options->threads, .isa = options->isa};
+    LCSM_OR_RETURN(lcsm_context_create(&b->ctx, &o, err));
     b->out->threads = lcsm_context_threads(b->ctx);
     b->out->isa     = lcsm_context_isa_name(b->ctx);
-    LCSM_TRY(lcsm_model_create(&b->model, b->ctx, model, (uint64_t)train->seed, err));
-    LCSM_TRY(lcsm_trainer_create(&b->trainer, b->model, train, 0, err));
-    LCSM_TRY(open_batch(b, train, err));
-cleanup:
-    return st;
+    LCSM_OR_RETURN(lcsm_model_create(&b->model, b->ctx, model, (uint64_t)train->seed, err));
+    LCSM_OR_RETURN(lcsm_trainer_create(&b->trainer, b->model, train, 0, err));
+    return open_batch(b, train, err);
 }
 
 static void close_bench(bench *b)

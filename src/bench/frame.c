@@ -80,10 +80,9 @@ void lcsm_bench_measure_machine(lcsm_bench_frame *b)
 lcsm_status lcsm_bench_measure(lcsm_bench_frame *b, lcsm_rate rate, lcsm_bench_pass *pass,
                                void *arg, lcsm_bench_time *t, lcsm_error *err)
 {
-    lcsm_status st = LCSM_OK;
-    double      end;
+    double end;
     for (int run = 0; run < b->runs; run++) {
-        LCSM_TRY(pass(arg, run, err)); /* touches all memory */
+        LCSM_OR_RETURN(pass(arg, run, err)); /* touches all memory */
         t[run]                      = (lcsm_bench_time){INFINITY, 1};
         b->best[run][LCSM_RATE_FMA] = b->best[run][rate] = 0;
     }
@@ -93,14 +92,13 @@ lcsm_status lcsm_bench_measure(lcsm_bench_frame *b, lcsm_rate rate, lcsm_bench_p
             probe(b, run, LCSM_RATE_FMA);
             if (rate != LCSM_RATE_FMA) probe(b, run, rate);
             double from = lcsm_now(), used = lcsm_processor_time();
-            LCSM_TRY(pass(arg, run, err));
+            LCSM_OR_RETURN(pass(arg, run, err));
             double took = lcsm_now() - from;
             if (took >= t[run].seconds) continue;
             t[run].seconds = took;
             t[run].share   = (lcsm_processor_time() - used) / (took * b->threads[run]);
         }
-cleanup:
-    return st;
+    return LCSM_OK;
 }
 
 /* ---- names and rows ---- */

@@ -58,14 +58,14 @@ static void emit(const checker *c, const char *group, const char *name, const ch
 static lcsm_status standard_make(const checker *c, const lcsm_eos_case *k,
                                  const lcsm_eos_problem *p, standard *s, lcsm_error *err)
 {
-    lcsm_status st;
-    *s = (standard){0};
-    LCSM_TRY(lcsm_eos_result_make(&s->want, p, err));
-    LCSM_TRY(lcsm_eos_result_make(&s->plain, p, err));
-    LCSM_TRY(lcsm_eos_case_run_f64(c->ctx, p, LCSM_FORM_RECURRENT, 0, true, &s->want, err));
-    LCSM_TRY(lcsm_eos_case_run_f32(c->reference, p, LCSM_FORM_RECURRENT, 0, true, &s->plain, err));
-    LCSM_TRY(lcsm_eos_term_sizes(c->ctx, k, p, s->term, err));
-cleanup:
+    lcsm_status st = LCSM_OK;
+    *s             = (standard){0};
+    LCSM_OR_RETURN(lcsm_eos_result_make(&s->want, p, err));
+    LCSM_OR_RETURN(lcsm_eos_result_make(&s->plain, p, err));
+    LCSM_OR_RETURN(lcsm_eos_case_run_f64(c->ctx, p, LCSM_FORM_RECURRENT, 0, true, &s->want, err));
+    LCSM_OR_RETURN(
+        lcsm_eos_case_run_f32(c->reference, p, LCSM_FORM_RECURRENT, 0, true, &s->plain, err));
+    LCSM_OR_RETURN(lcsm_eos_term_sizes(c->ctx, k, p, s->term, err));
     return st;
 }
 
@@ -193,12 +193,11 @@ static lcsm_status check_form(const checker *c, const lcsm_eos_problem *p, lcsm_
                               ptrdiff_t chunk, const standard *s, lcsm_eos_result *got,
                               const char *where, lcsm_verdict verdict[2], lcsm_error *err)
 {
-    lcsm_status st;
-    LCSM_TRY(lcsm_eos_case_run_f64(c->ctx, p, form, chunk, true, got, err));
+    lcsm_status st = LCSM_OK;
+    LCSM_OR_RETURN(lcsm_eos_case_run_f64(c->ctx, p, form, chunk, true, got, err));
     compare(p, false, got, s, &verdict[0], where);
-    LCSM_TRY(lcsm_eos_case_run_f32(c->ctx, p, form, chunk, true, got, err));
+    LCSM_OR_RETURN(lcsm_eos_case_run_f32(c->ctx, p, form, chunk, true, got, err));
     compare(p, true, got, s, &verdict[1], where);
-cleanup:
     return st;
 }
 

@@ -55,18 +55,17 @@ static lcsm_status read_sequence(record *r, size_t V, const lcsm_json *tokens,
 {
     size_t      count = lcsm_json_count(tokens);
     lcsm_json   step;
-    lcsm_status st;
-    LCSM_TRY(reserve(r, count, count, V, err));
+    lcsm_status st = LCSM_OK;
+    LCSM_OR_RETURN(reserve(r, count, count, V, err));
     for (size_t t = 0; t < count; t++) {
         int64_t id = 0;
-        LCSM_TRY(lcsm_json_get_int(&id, lcsm_json_item(tokens, t), 0, (int64_t)V - 1, err));
+        LCSM_OR_RETURN(lcsm_json_get_int(&id, lcsm_json_item(tokens, t), 0, (int64_t)V - 1, err));
         r->tokens[t] = (int32_t)id;
-        LCSM_TRY(lcsm_json_get_array(&step, lcsm_json_item(logits, t), V, V, err));
+        LCSM_OR_RETURN(lcsm_json_get_array(&step, lcsm_json_item(logits, t), V, V, err));
         for (size_t v = 0; v < V; v++)
-            LCSM_TRY(lcsm_json_get_real(&r->want[t * V + v], lcsm_json_item(&step, v), -INFINITY,
-                                        INFINITY, err));
+            LCSM_OR_RETURN(lcsm_json_get_real(&r->want[t * V + v], lcsm_json_item(&step, v),
+                                              -INFINITY, INFINITY, err));
     }
-cleanup:
     return st;
 }
 

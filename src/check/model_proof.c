@@ -220,13 +220,12 @@ static void wholes_free(wholes *w)
 static lcsm_status run_whole(rig *r, const lcsm_context *ctx, const lcsm_model_config *cfg,
                              lcsm_dtype dtype, const lcsm_params *like, lcsm_error *err)
 {
-    lcsm_status st;
-    LCSM_TRY(rig_make(r, ctx, cfg, dtype, NULL, (rig_kind){.B = SEQUENCES, .T = STEPS}, err));
+    lcsm_status st = LCSM_OK;
+    LCSM_OR_RETURN(rig_make(r, ctx, cfg, dtype, NULL, (rig_kind){.B = SEQUENCES, .T = STEPS}, err));
     if (like == NULL) disturb(r);
-    else LCSM_TRY(lcsm_params_copy(r->params, like, err));
+    else LCSM_OR_RETURN(lcsm_params_copy(r->params, like, err));
     fill(r, cfg, 0);
-    LCSM_TRY(forward(r, err));
-cleanup:
+    LCSM_OR_RETURN(forward(r, err));
     return st;
 }
 
@@ -235,13 +234,12 @@ static lcsm_status wholes_make(wholes *w, const lcsm_context *ctx, const lcsm_mo
 {
     const lcsm_context_options plain = {
         .size = sizeof plain, .isa = LCSM_ISA_REFERENCE, .threads = 1};
-    lcsm_status st;
-    *w = (wholes){.ctx = ctx, .cfg = cfg};
-    LCSM_TRY(lcsm_context_create(&w->reference, &plain, err));
-    LCSM_TRY(run_whole(&w->fast, ctx, cfg, LCSM_F32, NULL, err));
-    LCSM_TRY(run_whole(&w->plain, w->reference, cfg, LCSM_F32, w->fast.params, err));
-    LCSM_TRY(run_whole(&w->exact, ctx, cfg, LCSM_F64, w->fast.params, err));
-cleanup:
+    lcsm_status st = LCSM_OK;
+    *w             = (wholes){.ctx = ctx, .cfg = cfg};
+    LCSM_OR_RETURN(lcsm_context_create(&w->reference, &plain, err));
+    LCSM_OR_RETURN(run_whole(&w->fast, ctx, cfg, LCSM_F32, NULL, err));
+    LCSM_OR_RETURN(run_whole(&w->plain, w->reference, cfg, LCSM_F32, w->fast.params, err));
+    LCSM_OR_RETURN(run_whole(&w->exact, ctx, cfg, LCSM_F64, w->fast.params, err));
     return st;
 }
 
@@ -331,14 +329,13 @@ static lcsm_status check_carried(const wholes *w, const char *name, lcsm_check_s
                                  void *user, lcsm_error *err)
 {
     lcsm_verdict steps = LCSM_NO_VERDICT, split = LCSM_NO_VERDICT, packed = LCSM_NO_VERDICT;
-    lcsm_status  st;
-    LCSM_TRY(check_pieces(w, 1, 1, &steps, err));
+    lcsm_status  st = LCSM_OK;
+    LCSM_OR_RETURN(check_pieces(w, 1, 1, &steps, err));
     lcsm_verdict_emit(&steps, "steps", name, "float", sink, user);
-    LCSM_TRY(check_pieces(w, 3, STEPS, &split, err));
+    LCSM_OR_RETURN(check_pieces(w, 3, STEPS, &split, err));
     lcsm_verdict_emit(&split, "split", name, "float", sink, user);
-    LCSM_TRY(check_packed(w, &packed, err));
+    LCSM_OR_RETURN(check_packed(w, &packed, err));
     lcsm_verdict_emit(&packed, "packed", name, "float", sink, user);
-cleanup:
     return st;
 }
 

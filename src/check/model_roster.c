@@ -98,17 +98,15 @@ static void check_sizes(const checker *c, const lcsm_method *m, int flavour)
  * well. */
 static lcsm_status check_method(const checker *c, const lcsm_method *m, lcsm_error *err)
 {
-    lcsm_status st = LCSM_OK;
-    for (int way = 0; way < 4; way++) LCSM_TRY(check_flavour(c, m, NULL, way, err));
+    for (int way = 0; way < 4; way++) LCSM_OR_RETURN(check_flavour(c, m, NULL, way, err));
     check_sizes(c, m, LCSM_FLAVOUR_NATIVE);
     check_sizes(c, m, LCSM_FLAVOUR_BARE);
     for (size_t j = 0; j < COUNT(VARIANTS); j++) {
         if (strcmp(VARIANTS[j].method, m->name) != 0) continue;
         for (int way = 0; way < (c->options->full ? 4 : 1); way++)
-            LCSM_TRY(check_flavour(c, m, &VARIANTS[j], way, err));
+            LCSM_OR_RETURN(check_flavour(c, m, &VARIANTS[j], way, err));
     }
-cleanup:
-    return st;
+    return LCSM_OK;
 }
 
 static lcsm_status check_code(const checker *c, const char *code, double tau, bool sizes,

@@ -34,14 +34,13 @@ static lcsm_status rig_make(rig *r, const lcsm_context *ctx, const lcsm_model_co
                             ptrdiff_t T, bool train, bool blank, lcsm_error *err)
 {
     lcsm_model_want want = {.whole = train, .logits = !train, .loss = train, .ignore = -1};
-    lcsm_status     st;
-    *r = (rig){0};
-    LCSM_TRY(lcsm_params_create(&r->params, LCSM_F32, 1, err));
+    lcsm_status     st   = LCSM_OK;
+    *r                   = (rig){0};
+    LCSM_OR_RETURN(lcsm_params_create(&r->params, LCSM_F32, 1, err));
     r->params->blank = blank;
-    LCSM_TRY(lcsm_graph_create(&r->g, ctx, r->params, err));
-    LCSM_TRY(lcsm_model_build(r->g, cfg, 1, T, &want, &r->io, err));
-    LCSM_TRY(lcsm_graph_plan(r->g, &(lcsm_plan_options){.train = train}, err));
-cleanup:
+    LCSM_OR_RETURN(lcsm_graph_create(&r->g, ctx, r->params, err));
+    LCSM_OR_RETURN(lcsm_model_build(r->g, cfg, 1, T, &want, &r->io, err));
+    LCSM_OR_RETURN(lcsm_graph_plan(r->g, &(lcsm_plan_options){.train = train}, err));
     return st;
 }
 

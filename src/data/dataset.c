@@ -133,36 +133,31 @@ cleanup:
 /* Text files that follow each other become one set. */
 static lcsm_status take_texts(opening *o, const lcsm_source *sources, size_t count, lcsm_error *err)
 {
-    lcsm_status st            = LCSM_OK;
-    char        key[KEY_SIZE] = "";
-    lcsm_error  why;
+    char       key[KEY_SIZE] = "";
+    lcsm_error why;
     if (o->options.cache != NULL) {
-        LCSM_TRY(make_key(key, o, sources, count, err));
+        LCSM_OR_RETURN(make_key(key, o, sources, count, err));
         if (take_set(o, key, &why) == LCSM_OK) {
             for (size_t j = 0; j < count; j++) o->progress.done += sources[j].size;
             return LCSM_OK;
         }
     }
-    LCSM_TRY(make_set(o, key, sources, count, err));
-cleanup:
-    return st;
+    return make_set(o, key, sources, count, err);
 }
 
 static lcsm_status take_all(opening *o, const lcsm_sources *s, lcsm_error *err)
 {
-    lcsm_status st = LCSM_OK;
     for (size_t j = 0, end = 0; j < s->count; j = end) {
         end = j + 1;
         if (s->items[j].shard) {
-            LCSM_TRY(take_shard(o->ds, s->items[j].path, &o->head, err));
+            LCSM_OR_RETURN(take_shard(o->ds, s->items[j].path, &o->head, err));
             o->progress.done += s->items[j].size;
             continue;
         }
         while (end < s->count && !s->items[end].shard) end++;
-        LCSM_TRY(take_texts(o, &s->items[j], end - j, err));
+        LCSM_OR_RETURN(take_texts(o, &s->items[j], end - j, err));
     }
-cleanup:
-    return st;
+    return LCSM_OK;
 }
 
 /* Where each shard starts, and the sums. */

@@ -36,38 +36,33 @@ static lcsm_status flush(lcsm_shard_writer *w, lcsm_error *err)
 static lcsm_status begin(lcsm_shard_writer *w, lcsm_error *err)
 {
     static const unsigned char zeros[LCSM_SHARD_HEADER] = {0};
-    lcsm_status                st                       = LCSM_OK;
     char                       path[LCSM_PATH_MAX];
     if (w->folder != NULL) {
-        LCSM_TRY(lcsm_shard_path(path, w->folder, w->key, w->head.part, err));
-        LCSM_TRY(lcsm_file_writer_open(&w->file, path, err));
+        LCSM_OR_RETURN(lcsm_shard_path(path, w->folder, w->key, w->head.part, err));
+        LCSM_OR_RETURN(lcsm_file_writer_open(&w->file, path, err));
     }
     w->open       = true;
     w->head.count = 0;
     w->head.text  = (lcsm_text_counts){0};
     (void)XXH3_64bits_reset(w->state);
-    LCSM_TRY(write_bytes(w, zeros, sizeof zeros, err));
-cleanup:
-    return st;
+    return write_bytes(w, zeros, sizeof zeros, err);
 }
 
 static lcsm_status end(lcsm_shard_writer *w, bool last, lcsm_error *err)
 {
-    lcsm_status   st = LCSM_OK;
     unsigned char header[LCSM_SHARD_HEADER];
-    LCSM_TRY(flush(w, err));
+    LCSM_OR_RETURN(flush(w, err));
     w->head.last = last;
     w->head.sum  = XXH3_64bits_digest(w->state);
     lcsm_shard_pack(header, &w->head);
     if (w->folder == NULL) memcpy(w->memory.text, header, sizeof header);
     else {
-        LCSM_TRY(lcsm_file_writer_patch(&w->file, 0, header, sizeof header, err));
-        LCSM_TRY(lcsm_file_writer_commit(&w->file, err));
+        LCSM_OR_RETURN(lcsm_file_writer_patch(&w->file, 0, header, sizeof header, err));
+        LCSM_OR_RETURN(lcsm_file_writer_commit(&w->file, err));
     }
     w->open = false;
     w->head.part++;
-cleanup:
-    return st;
+    return LCSM_OK;
 }
 
 lcsm_status lcsm_shard_writer_open(lcsm_shard_writer *w, const char *folder, const char *key,
@@ -103,24 +98,22 @@ static void store(lcsm_shard_writer *w, const int32_t *ids, size_t count)
 
 lcsm_status lcsm_shard_writer_put(void *writer, const int32_t *ids, size_t count, lcsm_error *err)
 {
-    lcsm_shard_writer *w  = writer;
-    lcsm_status        st = LCSM_OK;
+    lcsm_shard_writer *w = writer;
     while (count > 0) {
         if (w->head.count == w->limit) {
-            LCSM_TRY(end(w, false, err));
-            LCSM_TRY(begin(w, err));
+            LCSM_OR_RETURN(end(w, false, err));
+            LCSM_OR_RETURN(begin(w, err));
         }
         size_t   room = (LCSM_SHARD_BUFFER - w->used) / w->width;
         uint64_t left = w->limit - w->head.count;
         size_t   now  = count < room ? count : room;
         if (now > left) now = (size_t)left;
         store(w, ids, now);
-        if (w->used == LCSM_SHARD_BUFFER) LCSM_TRY(flush(w, err));
+        if (w->used == LCSM_SHARD_BUFFER) LCSM_OR_RETURN(flush(w, err));
         ids += now;
         count -= now;
     }
-cleanup:
-    return st;
+    return LCSM_OK;
 }
 
 void lcsm_shard_writer_text(lcsm_shard_writer *w, lcsm_text_counts more)

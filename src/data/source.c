@@ -142,17 +142,15 @@ static lcsm_status add_path(lcsm_sources *s, const char *path, unsigned depth, l
 {
     struct stat info;
     bool        shard = false, text = false;
-    lcsm_status st = LCSM_OK;
     if (stat(path, &info) != 0)
         return lcsm_fail(err, LCSM_ERR_IO, "%s: cannot open: %s", path, strerror(errno));
     if (S_ISDIR(info.st_mode)) return add_folder(s, path, depth, err);
     if (!S_ISREG(info.st_mode) && depth == 0)
         return lcsm_fail(err, LCSM_ERR_IO, "%s is neither a file nor a folder", path);
-    if (S_ISREG(info.st_mode)) LCSM_TRY(probe(path, &shard, &text, err));
+    if (S_ISREG(info.st_mode)) LCSM_OR_RETURN(probe(path, &shard, &text, err));
     if (depth == 0 || (text && !shard)) return append(s, path, &info, shard, err);
     s->skipped++;
-cleanup:
-    return st;
+    return LCSM_OK;
 }
 
 lcsm_status lcsm_sources_list(lcsm_sources *out, const char *const *paths, size_t count,

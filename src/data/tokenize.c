@@ -40,33 +40,29 @@ typedef struct {
 /* Line by line: the end-of-text token stands for each line end. */
 static lcsm_status feed_lines(job *j, const char *text, size_t size, lcsm_error *err)
 {
-    lcsm_status st = LCSM_OK;
     while (size > 0) {
         const char *end  = memchr(text, '\n', size);
         size_t      here = end == NULL ? size : (size_t)(end - text);
-        LCSM_TRY(lcsm_encoder_feed(j->encoder, text, here, err));
+        LCSM_OR_RETURN(lcsm_encoder_feed(j->encoder, text, here, err));
         j->started = true;
         if (end == NULL) break;
-        LCSM_TRY(lcsm_encoder_finish(j->encoder, err));
-        LCSM_TRY(lcsm_shard_writer_put(j->w, &j->eos, 1, err));
+        LCSM_OR_RETURN(lcsm_encoder_finish(j->encoder, err));
+        LCSM_OR_RETURN(lcsm_shard_writer_put(j->w, &j->eos, 1, err));
         j->started = false;
         text += here + 1;
         size -= here + 1;
     }
-cleanup:
-    return st;
+    return LCSM_OK;
 }
 
 static lcsm_status end_file(job *j, lcsm_error *err)
 {
-    lcsm_status st = LCSM_OK;
-    LCSM_TRY(lcsm_encoder_finish(j->encoder, err));
+    LCSM_OR_RETURN(lcsm_encoder_finish(j->encoder, err));
     bool open_line = j->ends == LCSM_ENDS_LINE && j->started;
     if (j->ends == LCSM_ENDS_FILE || open_line)
-        LCSM_TRY(lcsm_shard_writer_put(j->w, &j->eos, 1, err));
+        LCSM_OR_RETURN(lcsm_shard_writer_put(j->w, &j->eos, 1, err));
     j->started = false;
-cleanup:
-    return st;
+    return LCSM_OK;
 }
 
 static void tell(const lcsm_tokenize_progress *p, const char *path, uint64_t here)

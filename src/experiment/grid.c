@@ -61,7 +61,6 @@ static lcsm_status check_kind(const char *key, const json_t *value, lcsm_error *
 static lcsm_status apply(lcsm_model_config *model, lcsm_train_config *train, json_t *settings,
                          lcsm_error *err)
 {
-    lcsm_status st = LCSM_OK;
     const char *key;
     json_t     *value;
     char        text[64];
@@ -69,24 +68,20 @@ static lcsm_status apply(lcsm_model_config *model, lcsm_train_config *train, jso
     lcsm_train_config_defaults(train);
     json_object_foreach(settings, key, value)
     {
-        LCSM_TRY(check_kind(key, value, err));
+        LCSM_OR_RETURN(check_kind(key, value, err));
         lcsm_setting_text(text, value);
-        LCSM_TRY(lcsm_setting_apply(model, train, key, text, err));
+        LCSM_OR_RETURN(lcsm_setting_apply(model, train, key, text, err));
     }
-cleanup:
-    return st;
+    return LCSM_OK;
 }
 
 /* Tries every setting in the tables of models and of training. */
 static lcsm_status try_settings(lcsm_grid_run *r, const lcsm_model_config *shared, lcsm_error *err)
 {
-    lcsm_status st = LCSM_OK;
-    LCSM_TRY(apply(&r->model, &r->train, r->settings, err));
-    LCSM_TRY(lcsm_model_config_check(&r->model, err));
-    LCSM_TRY(lcsm_model_config_unused(&r->model, shared, err));
-    LCSM_TRY(lcsm_train_config_unused(&r->train, err));
-cleanup:
-    return st;
+    LCSM_OR_RETURN(apply(&r->model, &r->train, r->settings, err));
+    LCSM_OR_RETURN(lcsm_model_config_check(&r->model, err));
+    LCSM_OR_RETURN(lcsm_model_config_unused(&r->model, shared, err));
+    return lcsm_train_config_unused(&r->train, err);
 }
 
 /* Settings that all variants share and that this one does not read are none of the run's. */
@@ -150,16 +145,14 @@ typedef struct {
 static lcsm_status read_points(json_t *to, lcsm_grid_run *r, const lcsm_grid *g, const place *p,
                                lcsm_error *err)
 {
-    lcsm_status st = LCSM_OK;
     for (size_t j = 0; j < g->axis_count; j++) {
         const json_t *point = json_array_get(p->source->axes[j], p->point[j]);
         const json_t *value = json_is_object(point) ? json_object_get(point, g->axes[j]) : point;
         r->axes[j]          = json_number_value(value);
-        if (json_is_object(point)) LCSM_TRY(merge(to, point, err));
-        else LCSM_TRY(set_number(to, g->axes[j], r->axes[j], err));
+        if (json_is_object(point)) LCSM_OR_RETURN(merge(to, point, err));
+        else LCSM_OR_RETURN(set_number(to, g->axes[j], r->axes[j], err));
     }
-cleanup:
-    return st;
+    return LCSM_OK;
 }
 
 /* A variant that sets what an axis sets would be the same as another on it. */
@@ -215,7 +208,6 @@ static lcsm_status take_rate(lcsm_grid_run *r, const lcsm_grid_source *s, const 
 /* The settings of a run, each part over those before it, and its name. */
 static lcsm_status settle(lcsm_grid_run *r, const lcsm_grid *g, const place *p, lcsm_error *err)
 {
-    lcsm_status             st      = LCSM_OK;
     const lcsm_grid_source *s       = p->source;
     const json_t           *variant = json_array_get(s->variants, p->variant);
     const json_t           *at      = json_object_get(json_object_get(variant, "at"), g->scale);
@@ -223,20 +215,19 @@ static lcsm_status settle(lcsm_grid_run *r, const lcsm_grid *g, const place *p, 
     lcsm_model_config       shared;
     lcsm_train_config       train;
     own = json_object_get(json_object_get(at, "lr") != NULL ? at : variant, "lr");
-    LCSM_TRY(merge(r->settings, s->fixed, err));
-    LCSM_TRY(merge(r->settings, s->scale_fixed, err));
+    LCSM_OR_RETURN(merge(r->settings, s->fixed, err));
+    LCSM_OR_RETURN(merge(r->settings, s->scale_fixed, err));
     (void)apply(&shared, &train, r->settings, NULL); /* what is wrong is wrong in the whole, too */
-    LCSM_TRY(merge(r->settings, rate, err));         /* a number has no members */
-    LCSM_TRY(merge(r->settings, variant, err));
-    LCSM_TRY(merge(r->settings, at, err));
-    LCSM_TRY(add_points(r, g, p, variant, at, err));
-    LCSM_TRY(take_rate(r, s, own, err));
-    LCSM_TRY(set_number(r->settings, "seed", r->seed, err));
-    LCSM_TRY(name_run(r, g, err));
-    LCSM_TRY(try_settings(r, &shared, err));
+    LCSM_OR_RETURN(merge(r->settings, rate, err));   /* a number has no members */
+    LCSM_OR_RETURN(merge(r->settings, variant, err));
+    LCSM_OR_RETURN(merge(r->settings, at, err));
+    LCSM_OR_RETURN(add_points(r, g, p, variant, at, err));
+    LCSM_OR_RETURN(take_rate(r, s, own, err));
+    LCSM_OR_RETURN(set_number(r->settings, "seed", r->seed, err));
+    LCSM_OR_RETURN(name_run(r, g, err));
+    LCSM_OR_RETURN(try_settings(r, &shared, err));
     drop_unread(r);
-cleanup:
-    return st;
+    return LCSM_OK;
 }
 
 static lcsm_status make_run(lcsm_grid_run *r, const lcsm_grid *g, const place *p, lcsm_error *err)

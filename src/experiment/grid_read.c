@@ -20,27 +20,23 @@
 
 static lcsm_status load_folder(lcsm_grid *g, const char *folder, lcsm_error *err)
 {
-    lcsm_status st = LCSM_OK;
-    char        path[LCSM_PATH_MAX];
-    LCSM_TRY(lcsm_path_join(path, folder, "grid.json", err));
-    LCSM_TRY(lcsm_json_doc_read(&g->grid, path, LCSM_JSON_CONFIG_SIZE, err));
-    LCSM_TRY(lcsm_path_join(path, folder, "paper.json", err));
+    char path[LCSM_PATH_MAX];
+    LCSM_OR_RETURN(lcsm_path_join(path, folder, "grid.json", err));
+    LCSM_OR_RETURN(lcsm_json_doc_read(&g->grid, path, LCSM_JSON_CONFIG_SIZE, err));
+    LCSM_OR_RETURN(lcsm_path_join(path, folder, "paper.json", err));
     if (lcsm_path_exists(path))
-        LCSM_TRY(lcsm_json_doc_read(&g->paper, path, LCSM_JSON_CONFIG_SIZE, err));
-cleanup:
-    return st;
+        LCSM_OR_RETURN(lcsm_json_doc_read(&g->paper, path, LCSM_JSON_CONFIG_SIZE, err));
+    return LCSM_OK;
 }
 
 static lcsm_status load_row(lcsm_grid *g, const lcsm_catalogue_row *row, lcsm_error *err)
 {
-    char        label[112];
-    lcsm_status st = LCSM_OK;
+    char label[112];
     (void)snprintf(label, sizeof label, "%s/grid.json", row->name);
-    LCSM_TRY(lcsm_json_doc_parse(&g->grid, label, (const char *)row->grid, row->grid_size, err));
+    LCSM_OR_RETURN(
+        lcsm_json_doc_parse(&g->grid, label, (const char *)row->grid, row->grid_size, err));
     (void)snprintf(label, sizeof label, "%s/paper.json", row->name);
-    LCSM_TRY(lcsm_json_doc_parse(&g->paper, label, (const char *)row->paper, row->paper_size, err));
-cleanup:
-    return st;
+    return lcsm_json_doc_parse(&g->paper, label, (const char *)row->paper, row->paper_size, err);
 }
 
 static lcsm_status unknown_name(const char *name, lcsm_error *err)
@@ -112,36 +108,33 @@ static lcsm_status read_point(double *out, lcsm_json point, const char *key, dou
 static lcsm_status read_axes(lcsm_grid *g, lcsm_grid_source *out, const lcsm_json *scale,
                              lcsm_error *err)
 {
-    lcsm_status st   = LCSM_OK;
-    lcsm_json   axes = lcsm_json_may(scale, "axes");
+    lcsm_json axes = lcsm_json_may(scale, "axes");
     if (axes.value == NULL) return LCSM_OK;
-    LCSM_TRY(lcsm_json_get_object(&axes, axes, err));
-    LCSM_TRY(check_settings(&axes, false, err));
+    LCSM_OR_RETURN(lcsm_json_get_object(&axes, axes, err));
+    LCSM_OR_RETURN(check_settings(&axes, false, err));
     for (lcsm_json a = lcsm_json_first(&axes); a.value != NULL; a = lcsm_json_next(&a)) {
         lcsm_json points;
         if (g->axis_count == LCSM_GRID_AXES)
             return lcsm_json_fail(&axes, err, "at most %d axes", LCSM_GRID_AXES);
-        LCSM_TRY(lcsm_json_get_array(&points, a, 1, 1000, err));
+        LCSM_OR_RETURN(lcsm_json_get_array(&points, a, 1, 1000, err));
         for (size_t j = 0; j < lcsm_json_count(&points); j++) {
             double number;
-            LCSM_TRY(
+            LCSM_OR_RETURN(
                 read_point(&number, lcsm_json_item(&points, j), a.key, -INFINITY, INFINITY, err));
         }
         out->axes[g->axis_count] = a.value;
         g->axes[g->axis_count++] = a.key;
     }
-cleanup:
-    return st;
+    return LCSM_OK;
 }
 
 static lcsm_status read_rates(lcsm_grid_source *out, const lcsm_json *scale, lcsm_error *err)
 {
-    lcsm_status st = LCSM_OK;
-    lcsm_json   list;
-    LCSM_TRY(lcsm_json_get_array(&list, lcsm_json_need(scale, "lr"), 1, COUNT(out->lr), err));
+    lcsm_json list;
+    LCSM_OR_RETURN(lcsm_json_get_array(&list, lcsm_json_need(scale, "lr"), 1, COUNT(out->lr), err));
     for (size_t j = 0; j < lcsm_json_count(&list); j++) {
         lcsm_json item = lcsm_json_item(&list, j);
-        LCSM_TRY(read_point(&out->lr[j], item, "lr", 0, 1e3, err));
+        LCSM_OR_RETURN(read_point(&out->lr[j], item, "lr", 0, 1e3, err));
         for (size_t i = 0; i < j; i++)
             if (out->lr[i] == out->lr[j]) /* runs are told apart by it */
                 return lcsm_json_fail(&item, err, "a different rate: %g is already in the list",
@@ -150,16 +143,13 @@ static lcsm_status read_rates(lcsm_grid_source *out, const lcsm_json *scale, lcs
     }
     out->rates = list.value;
     out->seeds = 1;
-    LCSM_TRY(lcsm_json_get_size(&out->seeds, lcsm_json_may(scale, "seeds"), 1, 1000, err));
-cleanup:
-    return st;
+    return lcsm_json_get_size(&out->seeds, lcsm_json_may(scale, "seeds"), 1, 1000, err);
 }
 
 static lcsm_status read_scale(lcsm_grid *g, lcsm_grid_source *out, const lcsm_json *root,
                               const char *name, lcsm_error *err)
 {
     static const char *const known[] = {"fixed", "axes", "lr", "seeds", "tokenizer"};
-    lcsm_status              st      = LCSM_OK;
     size_t                   number  = LCSM_GRID_SCALES;
     lcsm_json                scales, scale, fixed;
     for (size_t j = 0; j < LCSM_GRID_SCALES; j++)
@@ -168,37 +158,33 @@ static lcsm_status read_scale(lcsm_grid *g, lcsm_grid_source *out, const lcsm_js
         return lcsm_fail(err, LCSM_ERR_ARGUMENT,
                          "unknown scale \"%.40s\"; expected tiny, small or paper", name);
     g->scale = LCSM_GRID_SCALE_NAMES[number];
-    LCSM_TRY(lcsm_json_get_object(&scales, lcsm_json_need(root, "scales"), err));
-    LCSM_TRY(lcsm_json_known_keys(&scales, LCSM_GRID_SCALE_NAMES, LCSM_GRID_SCALES, err));
-    LCSM_TRY(lcsm_json_get_object(&scale, lcsm_json_need(&scales, g->scale), err));
-    LCSM_TRY(lcsm_json_known_keys(&scale, known, COUNT(known), err));
-    LCSM_TRY(lcsm_json_get_object(&fixed, lcsm_json_need(&scale, "fixed"), err));
-    LCSM_TRY(check_settings(&fixed, false, err));
+    LCSM_OR_RETURN(lcsm_json_get_object(&scales, lcsm_json_need(root, "scales"), err));
+    LCSM_OR_RETURN(lcsm_json_known_keys(&scales, LCSM_GRID_SCALE_NAMES, LCSM_GRID_SCALES, err));
+    LCSM_OR_RETURN(lcsm_json_get_object(&scale, lcsm_json_need(&scales, g->scale), err));
+    LCSM_OR_RETURN(lcsm_json_known_keys(&scale, known, COUNT(known), err));
+    LCSM_OR_RETURN(lcsm_json_get_object(&fixed, lcsm_json_need(&scale, "fixed"), err));
+    LCSM_OR_RETURN(check_settings(&fixed, false, err));
     out->scale_fixed = fixed.value;
-    LCSM_TRY(
+    LCSM_OR_RETURN(
         lcsm_json_get_size(&g->vocabulary, lcsm_json_may(&scale, "tokenizer"), 257, 1 << 20, err));
-    LCSM_TRY(read_axes(g, out, &scale, err));
-    LCSM_TRY(read_rates(out, &scale, err));
-cleanup:
-    return st;
+    LCSM_OR_RETURN(read_axes(g, out, &scale, err));
+    return read_rates(out, &scale, err);
 }
 
 /* What a variant sets at single scales, which the grid must have. */
 static lcsm_status check_at(const lcsm_json *variant, const lcsm_json *scales, lcsm_error *err)
 {
-    lcsm_status st = LCSM_OK;
-    lcsm_json   at = lcsm_json_may(variant, "at");
+    lcsm_json at = lcsm_json_may(variant, "at");
     if (at.value == NULL) return LCSM_OK;
-    LCSM_TRY(lcsm_json_get_object(&at, at, err));
-    LCSM_TRY(lcsm_json_known_keys(&at, LCSM_GRID_SCALE_NAMES, LCSM_GRID_SCALES, err));
+    LCSM_OR_RETURN(lcsm_json_get_object(&at, at, err));
+    LCSM_OR_RETURN(lcsm_json_known_keys(&at, LCSM_GRID_SCALE_NAMES, LCSM_GRID_SCALES, err));
     for (lcsm_json m = lcsm_json_first(&at); m.value != NULL; m = lcsm_json_next(&m)) {
-        LCSM_TRY(lcsm_json_get_object(&m, m, err));
-        LCSM_TRY(check_settings(&m, true, err));
+        LCSM_OR_RETURN(lcsm_json_get_object(&m, m, err));
+        LCSM_OR_RETURN(check_settings(&m, true, err));
         if (!lcsm_json_has(scales, m.key))
-            LCSM_TRY(lcsm_json_fail(&m, err, "none: \"scales\" has no \"%s\"", m.key));
+            LCSM_OR_RETURN(lcsm_json_fail(&m, err, "none: \"scales\" has no \"%s\"", m.key));
     }
-cleanup:
-    return st;
+    return LCSM_OK;
 }
 
 /* A variant of each row of the method table, with the settings of this one. */
@@ -219,15 +205,14 @@ static bool add_methods(json_t *list, size_t at, const json_t *settings)
 static lcsm_status expand_methods(const lcsm_json *list, json_t *array, lcsm_error *err)
 {
     static const char *const words[] = {"method"};
-    lcsm_status              st      = LCSM_OK;
     for (size_t j = 0; j < lcsm_json_count(list); j++) {
         lcsm_json item  = lcsm_json_item(list, j), object;
         lcsm_json every = {0};
         size_t    which;
-        LCSM_TRY(lcsm_json_get_object(&object, item, err));
+        LCSM_OR_RETURN(lcsm_json_get_object(&object, item, err));
         if (!lcsm_json_has(&object, "every")) continue;
         every = lcsm_json_need(&object, "every");
-        LCSM_TRY(lcsm_json_get_choice(&which, every, words, COUNT(words), err));
+        LCSM_OR_RETURN(lcsm_json_get_choice(&which, every, words, COUNT(words), err));
         json_t *settings = json_incref(json_array_get(array, j));
         bool    ok = json_array_remove(array, j) == 0 && json_object_del(settings, "every") == 0
                && add_methods(array, j, settings);
@@ -235,31 +220,28 @@ static lcsm_status expand_methods(const lcsm_json *list, json_t *array, lcsm_err
         if (!ok)
             return lcsm_fail(err, LCSM_ERR_MEMORY, "no room for the variants of an experiment");
     }
-cleanup:
-    return st;
+    return LCSM_OK;
 }
 
 static lcsm_status read_variants(lcsm_grid *g, lcsm_grid_source *out, const lcsm_json *root,
                                  lcsm_error *err)
 {
-    lcsm_status st = LCSM_OK;
-    lcsm_json   list, scales = lcsm_json_may(root, "scales");
-    LCSM_TRY(lcsm_json_get_array(&list, lcsm_json_need(root, "variants"), 1, 1000, err));
-    LCSM_TRY(expand_methods(&list, json_object_get(g->grid.root, "variants"), err));
+    lcsm_json list, scales = lcsm_json_may(root, "scales");
+    LCSM_OR_RETURN(lcsm_json_get_array(&list, lcsm_json_need(root, "variants"), 1, 1000, err));
+    LCSM_OR_RETURN(expand_methods(&list, json_object_get(g->grid.root, "variants"), err));
     g->variants = calloc(lcsm_json_count(&list), sizeof *g->variants);
     if (g->variants == NULL)
         return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for the variants of %s", g->name);
     for (; g->variant_count < lcsm_json_count(&list); g->variant_count++) {
         lcsm_json row = lcsm_json_item(&list, g->variant_count), object;
-        LCSM_TRY(lcsm_json_get_object(&object, row, err));
-        LCSM_TRY(lcsm_json_get_text(&g->variants[g->variant_count],
-                                    lcsm_json_need(&object, "label"), err));
-        LCSM_TRY(check_settings(&object, true, err));
-        LCSM_TRY(check_at(&object, &scales, err));
+        LCSM_OR_RETURN(lcsm_json_get_object(&object, row, err));
+        LCSM_OR_RETURN(lcsm_json_get_text(&g->variants[g->variant_count],
+                                          lcsm_json_need(&object, "label"), err));
+        LCSM_OR_RETURN(check_settings(&object, true, err));
+        LCSM_OR_RETURN(check_at(&object, &scales, err));
     }
     out->variants = list.value;
-cleanup:
-    return st;
+    return LCSM_OK;
 }
 
 /* ---- the paper's rows and findings --------------------------------------------------------- */
@@ -267,34 +249,30 @@ cleanup:
 /* Labels of variants that there are. */
 static lcsm_status check_labels(const lcsm_grid *g, lcsm_json v, size_t least, lcsm_error *err)
 {
-    lcsm_status st = LCSM_OK;
-    lcsm_json   list;
-    size_t      which;
+    lcsm_json list;
+    size_t    which;
     if (v.value == NULL) return LCSM_OK;
-    LCSM_TRY(lcsm_json_get_array(&list, v, least, 1000, err));
+    LCSM_OR_RETURN(lcsm_json_get_array(&list, v, least, 1000, err));
     for (size_t j = 0; j < lcsm_json_count(&list); j++)
-        LCSM_TRY(lcsm_json_get_choice(&which, lcsm_json_item(&list, j), g->variants,
-                                      g->variant_count, err));
-cleanup:
-    return st;
+        LCSM_OR_RETURN(lcsm_json_get_choice(&which, lcsm_json_item(&list, j), g->variants,
+                                            g->variant_count, err));
+    return LCSM_OK;
 }
 
 static lcsm_status check_row(const lcsm_grid *g, const lcsm_json *item, lcsm_error *err)
 {
     static const char *const keys[] = {"label", "valid", "test", "parameters"};
-    lcsm_status              st     = LCSM_OK;
     lcsm_json                row;
     size_t                   which;
     double                   number;
-    LCSM_TRY(lcsm_json_get_object(&row, *item, err));
-    LCSM_TRY(lcsm_json_known_keys(&row, keys, COUNT(keys), err));
-    LCSM_TRY(lcsm_json_get_choice(&which, lcsm_json_need(&row, "label"), g->variants,
-                                  g->variant_count, err));
+    LCSM_OR_RETURN(lcsm_json_get_object(&row, *item, err));
+    LCSM_OR_RETURN(lcsm_json_known_keys(&row, keys, COUNT(keys), err));
+    LCSM_OR_RETURN(lcsm_json_get_choice(&which, lcsm_json_need(&row, "label"), g->variants,
+                                        g->variant_count, err));
     for (size_t j = 1; j < COUNT(keys); j++)
-        LCSM_TRY(
+        LCSM_OR_RETURN(
             lcsm_json_get_real(&number, lcsm_json_may(&row, keys[j]), -INFINITY, INFINITY, err));
-cleanup:
-    return st;
+    return LCSM_OK;
 }
 
 static bool is_axis(const lcsm_grid *g, const char *key)
@@ -309,40 +287,35 @@ static bool is_axis(const lcsm_grid *g, const char *key)
 /* Points on axes, which another scale than this one may have. */
 static lcsm_status check_points(const lcsm_grid *g, lcsm_json v, lcsm_error *err)
 {
-    lcsm_status st = LCSM_OK;
-    lcsm_json   at;
-    double      number;
+    lcsm_json at;
+    double    number;
     if (v.value == NULL) return LCSM_OK;
-    LCSM_TRY(lcsm_json_get_object(&at, v, err));
+    LCSM_OR_RETURN(lcsm_json_get_object(&at, v, err));
     for (lcsm_json m = lcsm_json_first(&at); m.value != NULL; m = lcsm_json_next(&m)) {
-        if (!is_axis(g, m.key)) LCSM_TRY(lcsm_json_fail(&m, err, "the key of an axis"));
-        LCSM_TRY(lcsm_json_get_real(&number, m, -INFINITY, INFINITY, err));
+        if (!is_axis(g, m.key)) LCSM_OR_RETURN(lcsm_json_fail(&m, err, "the key of an axis"));
+        LCSM_OR_RETURN(lcsm_json_get_real(&number, m, -INFINITY, INFINITY, err));
     }
-cleanup:
-    return st;
+    return LCSM_OK;
 }
 
 static lcsm_status check_finding(const lcsm_grid *g, const lcsm_json *item, lcsm_error *err)
 {
     static const char *const keys[] = {"text", "better", "than", "by", "any", "rising", "at"};
-    lcsm_status              st     = LCSM_OK;
     lcsm_json                finding;
     const char              *text;
     double                   number;
     bool                     any;
-    LCSM_TRY(lcsm_json_get_object(&finding, *item, err));
-    LCSM_TRY(lcsm_json_known_keys(&finding, keys, COUNT(keys), err));
-    LCSM_TRY(lcsm_json_get_text(&text, lcsm_json_need(&finding, "text"), err));
+    LCSM_OR_RETURN(lcsm_json_get_object(&finding, *item, err));
+    LCSM_OR_RETURN(lcsm_json_known_keys(&finding, keys, COUNT(keys), err));
+    LCSM_OR_RETURN(lcsm_json_get_text(&text, lcsm_json_need(&finding, "text"), err));
     if (lcsm_json_has(&finding, "better") != lcsm_json_has(&finding, "than"))
-        LCSM_TRY(lcsm_json_fail(&finding, err, "better and than together"));
-    LCSM_TRY(check_labels(g, lcsm_json_may(&finding, "better"), 1, err));
-    LCSM_TRY(check_labels(g, lcsm_json_may(&finding, "than"), 1, err));
-    LCSM_TRY(check_labels(g, lcsm_json_may(&finding, "rising"), 2, err));
-    LCSM_TRY(check_points(g, lcsm_json_may(&finding, "at"), err));
-    LCSM_TRY(lcsm_json_get_real(&number, lcsm_json_may(&finding, "by"), 0, INFINITY, err));
-    LCSM_TRY(lcsm_json_get_bool(&any, lcsm_json_may(&finding, "any"), err));
-cleanup:
-    return st;
+        LCSM_OR_RETURN(lcsm_json_fail(&finding, err, "better and than together"));
+    LCSM_OR_RETURN(check_labels(g, lcsm_json_may(&finding, "better"), 1, err));
+    LCSM_OR_RETURN(check_labels(g, lcsm_json_may(&finding, "than"), 1, err));
+    LCSM_OR_RETURN(check_labels(g, lcsm_json_may(&finding, "rising"), 2, err));
+    LCSM_OR_RETURN(check_points(g, lcsm_json_may(&finding, "at"), err));
+    LCSM_OR_RETURN(lcsm_json_get_real(&number, lcsm_json_may(&finding, "by"), 0, INFINITY, err));
+    return lcsm_json_get_bool(&any, lcsm_json_may(&finding, "any"), err);
 }
 
 static lcsm_status check_paper(const lcsm_grid *g, lcsm_error *err)
@@ -352,22 +325,20 @@ static lcsm_status check_paper(const lcsm_grid *g, lcsm_error *err)
         lcsm_status (*check)(const lcsm_grid *g, const lcsm_json *item, lcsm_error *err);
     } lists[]                        = {{"rows", check_row}, {"findings", check_finding}};
     static const char *const known[] = {"source", "rows", "findings"};
-    lcsm_status              st      = LCSM_OK;
     lcsm_json                root    = lcsm_json_root(&g->paper);
     const char              *source;
     if (root.value == NULL) return LCSM_OK;
-    LCSM_TRY(lcsm_json_known_keys(&root, known, COUNT(known), err));
-    LCSM_TRY(lcsm_json_get_text(&source, lcsm_json_may(&root, "source"), err));
+    LCSM_OR_RETURN(lcsm_json_known_keys(&root, known, COUNT(known), err));
+    LCSM_OR_RETURN(lcsm_json_get_text(&source, lcsm_json_may(&root, "source"), err));
     for (size_t k = 0; k < COUNT(lists); k++) {
         lcsm_json list = lcsm_json_may(&root, lists[k].key);
-        LCSM_TRY(lcsm_json_get_array(&list, list, 0, 1000, err));
+        LCSM_OR_RETURN(lcsm_json_get_array(&list, list, 0, 1000, err));
         for (size_t j = 0; j < lcsm_json_count(&list); j++) {
             lcsm_json item = lcsm_json_item(&list, j);
-            LCSM_TRY(lists[k].check(g, &item, err));
+            LCSM_OR_RETURN(lists[k].check(g, &item, err));
         }
     }
-cleanup:
-    return st;
+    return LCSM_OK;
 }
 
 /* ---- the whole ----------------------------------------------------------------------------- */
@@ -377,28 +348,26 @@ lcsm_status lcsm_grid_read(lcsm_grid *g, lcsm_grid_source *out, const char *scal
     static const char *const known[] = {"title",  "about", "task",     "metric",
                                         "serial", "fixed", "variants", "scales"};
     static const char *const tasks[] = {"lm", "mqar"};
-    lcsm_status              st      = LCSM_OK;
     lcsm_json                root    = lcsm_json_root(&g->grid), fixed;
     size_t                   task    = 0;
     const lcsm_metric       *metric;
     g->about = "";
-    LCSM_TRY(lcsm_json_known_keys(&root, known, COUNT(known), err));
-    LCSM_TRY(lcsm_json_get_text(&g->title, lcsm_json_need(&root, "title"), err));
-    LCSM_TRY(lcsm_json_get_text(&g->about, lcsm_json_may(&root, "about"), err));
-    LCSM_TRY(lcsm_json_get_choice(&task, lcsm_json_need(&root, "task"), tasks, COUNT(tasks), err));
-    LCSM_TRY(lcsm_metric_read(&metric, lcsm_json_need(&root, "metric"), err));
-    LCSM_TRY(lcsm_json_get_bool(&g->serial, lcsm_json_may(&root, "serial"), err));
+    LCSM_OR_RETURN(lcsm_json_known_keys(&root, known, COUNT(known), err));
+    LCSM_OR_RETURN(lcsm_json_get_text(&g->title, lcsm_json_need(&root, "title"), err));
+    LCSM_OR_RETURN(lcsm_json_get_text(&g->about, lcsm_json_may(&root, "about"), err));
+    LCSM_OR_RETURN(
+        lcsm_json_get_choice(&task, lcsm_json_need(&root, "task"), tasks, COUNT(tasks), err));
+    LCSM_OR_RETURN(lcsm_metric_read(&metric, lcsm_json_need(&root, "metric"), err));
+    LCSM_OR_RETURN(lcsm_json_get_bool(&g->serial, lcsm_json_may(&root, "serial"), err));
     g->task   = tasks[task];
     g->metric = metric->name;
     fixed     = lcsm_json_may(&root, "fixed");
-    LCSM_TRY(lcsm_json_get_object(&fixed, fixed, err));
-    LCSM_TRY(check_settings(&fixed, false, err));
+    LCSM_OR_RETURN(lcsm_json_get_object(&fixed, fixed, err));
+    LCSM_OR_RETURN(check_settings(&fixed, false, err));
     out->fixed = fixed.value;
-    LCSM_TRY(read_variants(g, out, &root, err));
-    LCSM_TRY(read_scale(g, out, &root, scale, err));
-    LCSM_TRY(check_paper(g, err));
-cleanup:
-    return st;
+    LCSM_OR_RETURN(read_variants(g, out, &root, err));
+    LCSM_OR_RETURN(read_scale(g, out, &root, scale, err));
+    return check_paper(g, err);
 }
 
 /* ---- settings ------------------------------------------------------------------------------ */

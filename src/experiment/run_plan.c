@@ -246,28 +246,23 @@ cleanup:
 static lcsm_status check_old(const lcsm_study *old, const lcsm_grid *g,
                              const lcsm_experiment_options *o, lcsm_error *err)
 {
-    lcsm_status st = LCSM_OK;
-    LCSM_TRY(check_head(old, g, o, err));
-    LCSM_TRY(check_vocabulary(old, g, o, err));
+    LCSM_OR_RETURN(check_head(old, g, o, err));
+    LCSM_OR_RETURN(check_vocabulary(old, g, o, err));
     for (size_t j = 0; j < old->run_count; j++) {
         const lcsm_grid_run *r = find_run(g, old->runs[j].name);
-        if (r != NULL) LCSM_TRY(check_run(&old->runs[j], g, r, o, err));
+        if (r != NULL) LCSM_OR_RETURN(check_run(&old->runs[j], g, r, o, err));
     }
-cleanup:
-    return st;
+    return LCSM_OK;
 }
 
 /* Empty if there is nothing. */
 static lcsm_status read_old(lcsm_study *old, const lcsm_grid *g, const char *path,
                             const lcsm_experiment_options *o, lcsm_error *err)
 {
-    lcsm_status st = LCSM_OK;
-    *old           = (lcsm_study){0};
+    *old = (lcsm_study){0};
     if (!lcsm_path_exists(path)) return LCSM_OK;
-    LCSM_TRY(lcsm_study_read(old, o->out, err));
-    LCSM_TRY(check_old(old, g, o, err));
-cleanup:
-    return st;
+    LCSM_OR_RETURN(lcsm_study_read(old, o->out, err));
+    return check_old(old, g, o, err);
 }
 
 /* ---- the file ------------------------------------------------------------------------------ */

@@ -147,14 +147,13 @@ static bool is_inspected(const char *folder)
 
 static lcsm_status end_run(runner *r, size_t number, int code, lcsm_error *err)
 {
-    lcsm_status  st    = LCSM_OK;
     const job    ended = r->jobs[number];
     size_t       run   = ended.run;
     char         folder[LCSM_PATH_MAX];
     lcsm_result *result = &r->results[run];
     r->jobs[number]     = r->jobs[--r->running];
-    LCSM_TRY(folder_of(folder, r, run, err));
-    LCSM_TRY(lcsm_result_of_exit(result, folder, code, r->stopped, err));
+    LCSM_OR_RETURN(folder_of(folder, r, run, err));
+    LCSM_OR_RETURN(lcsm_result_of_exit(result, folder, code, r->stopped, err));
     if (result->state == LCSM_RESULT_OPEN) return LCSM_OK; /* it was stopped, and goes on later */
     if (result->state == LCSM_RESULT_DONE) {
         r->spent += r->flops[run];
@@ -165,31 +164,26 @@ static lcsm_status end_run(runner *r, size_t number, int code, lcsm_error *err)
     if (result->state == LCSM_RESULT_DONE) inspect_run(r, folder);
     tell(r, LCSM_EXPERIMENT_END, r->grid.runs[run].name,
          result->state == LCSM_RESULT_FAILED ? result->message : "", false);
-cleanup:
-    return st;
+    return LCSM_OK;
 }
 
 /* ---- all of them --------------------------------------------------------------------------- */
 
 static lcsm_status start_more(runner *r, lcsm_error *err)
 {
-    lcsm_status st = LCSM_OK;
     while (r->running < r->limit && r->next < r->grid.run_count && !r->stopped) {
         size_t run = r->next++;
-        if (r->results[run].state == LCSM_RESULT_OPEN) LCSM_TRY(start_run(r, run, err));
+        if (r->results[run].state == LCSM_RESULT_OPEN) LCSM_OR_RETURN(start_run(r, run, err));
     }
-cleanup:
-    return st;
+    return LCSM_OK;
 }
 
 static lcsm_status take_ended(runner *r, lcsm_error *err)
 {
-    lcsm_status st = LCSM_OK;
-    int         code;
+    int code;
     for (size_t j = r->running; j-- > 0;)
-        if (lcsm_process_ended(r->jobs[j].pid, &code)) LCSM_TRY(end_run(r, j, code, err));
-cleanup:
-    return st;
+        if (lcsm_process_ended(r->jobs[j].pid, &code)) LCSM_OR_RETURN(end_run(r, j, code, err));
+    return LCSM_OK;
 }
 
 static void stop_all(runner *r)
@@ -220,22 +214,20 @@ static lcsm_status run_all(runner *r, lcsm_error *err)
 /* The tokenizer: the one that is given, or one that the scale asks for, trained once. */
 static lcsm_status find_tokenizer(runner *r, size_t *vocab, lcsm_error *err)
 {
-    lcsm_status st = LCSM_OK;
-    *vocab         = 256;
+    *vocab = 256;
     if (strcmp(r->grid.task, "lm") != 0) return LCSM_OK;
     if (r->o->tokenizer != NULL) {
         (void)snprintf(r->tokenizer, sizeof r->tokenizer, "%s", r->o->tokenizer);
     } else if (r->grid.vocabulary > 0) {
-        LCSM_TRY(lcsm_path_join(r->tokenizer, r->o->out, LCSM_RUN_TOKENIZER, err));
+        LCSM_OR_RETURN(lcsm_path_join(r->tokenizer, r->o->out, LCSM_RUN_TOKENIZER, err));
         if (!lcsm_path_exists(r->tokenizer)) {
             tell(r, LCSM_EXPERIMENT_NOTE, "", "training a tokenizer on the data", false);
-            LCSM_TRY(lcsm_vocabulary_train(r->tokenizer, r->grid.vocabulary, r->o->data,
-                                           r->o->data_count, err));
+            LCSM_OR_RETURN(lcsm_vocabulary_train(r->tokenizer, r->grid.vocabulary, r->o->data,
+                                                 r->o->data_count, err));
         }
     }
-    if (*r->tokenizer != '\0') LCSM_TRY(lcsm_vocabulary_size(vocab, r->tokenizer, err));
-cleanup:
-    return st;
+    if (*r->tokenizer != '\0') LCSM_OR_RETURN(lcsm_vocabulary_size(vocab, r->tokenizer, err));
+    return LCSM_OK;
 }
 
 /* The part of a run that its newest checkpoint leaves to do. */
@@ -249,22 +241,20 @@ static double part_left(const lcsm_grid_run *g, const lcsm_result *result)
 
 static lcsm_status look(runner *r, size_t vocab, lcsm_error *err)
 {
-    lcsm_status st = LCSM_OK;
-    char        folder[LCSM_PATH_MAX];
+    char folder[LCSM_PATH_MAX];
     for (size_t j = 0; j < r->grid.run_count; j++) {
         /* A model that cannot be built fails as a run, and costs nothing. */
         if (lcsm_plan_flops(&r->flops[j], r->ctx, &r->grid.runs[j], vocab, NULL) != LCSM_OK)
             r->flops[j] = 0;
-        LCSM_TRY(folder_of(folder, r, j, err));
-        LCSM_TRY(lcsm_result_look(&r->results[j], folder, err));
+        LCSM_OR_RETURN(folder_of(folder, r, j, err));
+        LCSM_OR_RETURN(lcsm_result_look(&r->results[j], folder, err));
         r->flops[j] *= part_left(&r->grid.runs[j], &r->results[j]);
         bool done = r->results[j].state == LCSM_RESULT_DONE;
         if (done && !is_inspected(folder)) inspect_run(r, folder); /* by this version, or at all */
         r->done += done;
         r->failed += r->results[j].state == LCSM_RESULT_FAILED;
     }
-cleanup:
-    return st;
+    return LCSM_OK;
 }
 
 /* Says what there is to do and, by a few updates of its first run, how long that will take. */
@@ -351,7 +341,6 @@ static lcsm_status check_needs(const runner *r, const lcsm_grid_run *run, lcsm_e
 /* Language models need text, and recall has no use for it. */
 static lcsm_status check_text(const runner *r, lcsm_error *err)
 {
-    lcsm_status                    st    = LCSM_OK;
     const lcsm_experiment_options *o     = r->o;
     bool                           lm    = strcmp(r->grid.task, "lm") == 0;
     size_t                         texts = o->data_count + o->valid_count + o->test_count;
@@ -364,31 +353,27 @@ static lcsm_status check_text(const runner *r, lcsm_error *err)
                          "and tokenizer apply to experiments of the task lm",
                          r->grid.name);
     for (size_t j = 0; lm && j < r->grid.run_count; j++)
-        LCSM_TRY(check_needs(r, &r->grid.runs[j], err));
-    LCSM_TRY(check_files(o->data, o->data_count, err));
-    LCSM_TRY(check_files(o->valid, o->valid_count, err));
-    LCSM_TRY(check_files(o->test, o->test_count, err));
-cleanup:
-    return st;
+        LCSM_OR_RETURN(check_needs(r, &r->grid.runs[j], err));
+    LCSM_OR_RETURN(check_files(o->data, o->data_count, err));
+    LCSM_OR_RETURN(check_files(o->valid, o->valid_count, err));
+    return check_files(o->test, o->test_count, err);
 }
 
 /* All that can be refused before something is written. */
 static lcsm_status read_grid(runner *r, lcsm_error *err)
 {
-    lcsm_status st = LCSM_OK;
-    LCSM_TRY(lcsm_grid_open(&r->grid, r->o, err));
-    LCSM_TRY(check_text(r, err));
+    LCSM_OR_RETURN(lcsm_grid_open(&r->grid, r->o, err));
+    LCSM_OR_RETURN(check_text(r, err));
     if (is_run(r->o->out))
-        LCSM_TRY(lcsm_fail(err, LCSM_ERR_ARGUMENT, "%s is a run folder; use another folder for %s",
-                           r->o->out, r->grid.name));
-cleanup:
-    return st;
+        LCSM_OR_RETURN(lcsm_fail(err, LCSM_ERR_ARGUMENT,
+                                 "%s is a run folder; use another folder for %s", r->o->out,
+                                 r->grid.name));
+    return LCSM_OK;
 }
 
 static lcsm_status prepare(runner *r, lcsm_error *err)
 {
-    lcsm_status st = LCSM_OK;
-    size_t      vocab;
+    size_t vocab;
     r->results = calloc(r->grid.run_count, sizeof *r->results);
     r->flops   = calloc(r->grid.run_count, sizeof *r->flops);
     if (r->results == NULL || r->flops == NULL) {
@@ -396,14 +381,13 @@ static lcsm_status prepare(runner *r, lcsm_error *err)
         return LCSM_ERR_MEMORY;
     }
     share_processors(r);
-    LCSM_TRY(lcsm_plan_store(&r->grid, r->o, err));
-    LCSM_TRY(find_tokenizer(r, &vocab, err));
-    LCSM_TRY(look(r, vocab, err));
+    LCSM_OR_RETURN(lcsm_plan_store(&r->grid, r->o, err));
+    LCSM_OR_RETURN(find_tokenizer(r, &vocab, err));
+    LCSM_OR_RETURN(look(r, vocab, err));
     tell_plan(r, vocab);
     tell_failed(r);
     r->start = lcsm_now();
-cleanup:
-    return st;
+    return LCSM_OK;
 }
 
 lcsm_status lcsm_experiment_run(const lcsm_context *ctx, const lcsm_experiment_options *options,

@@ -89,13 +89,12 @@ static lcsm_status put_in_place(const char *folder, const char *final, lcsm_erro
     if (length < 0 || (size_t)length >= sizeof old)
         return lcsm_fail(err, LCSM_ERR_IO, "the path %.80s... is too long", final);
     if (taken) {
-        LCSM_TRY(lcsm_folder_remove(old, err));
-        LCSM_TRY(lcsm_folder_rename(final, old, err));
+        LCSM_OR_RETURN(lcsm_folder_remove(old, err));
+        LCSM_OR_RETURN(lcsm_folder_rename(final, old, err));
     }
     st = lcsm_folder_rename(folder, final, err);
     if (st == LCSM_OK) (void)lcsm_folder_remove(old, NULL);
     else if (taken) (void)lcsm_folder_rename(old, final, NULL);
-cleanup:
     return st;
 }
 
@@ -222,27 +221,25 @@ static lcsm_status verify_file(const char *run, const lcsm_checkpoint *c, const 
                                lcsm_error *err)
 {
     static const char *const KEYS[] = {"name", "size", "xxh3_128"};
-    lcsm_status              st     = LCSM_OK;
     const char              *name = NULL, *text = NULL;
     size_t                   size = 0;
     lcsm_file_sum            sum;
     char                     path[LCSM_PATH_MAX];
-    LCSM_TRY(lcsm_json_known_keys(entry, KEYS, COUNT(KEYS), err));
-    LCSM_TRY(lcsm_json_get_text(&name, lcsm_json_need(entry, "name"), err));
-    LCSM_TRY(lcsm_json_get_size(&size, lcsm_json_need(entry, "size"), 0, SIZE_MAX, err));
-    LCSM_TRY(lcsm_json_get_text(&text, lcsm_json_need(entry, "xxh3_128"), err));
+    LCSM_OR_RETURN(lcsm_json_known_keys(entry, KEYS, COUNT(KEYS), err));
+    LCSM_OR_RETURN(lcsm_json_get_text(&name, lcsm_json_need(entry, "name"), err));
+    LCSM_OR_RETURN(lcsm_json_get_size(&size, lcsm_json_need(entry, "size"), 0, SIZE_MAX, err));
+    LCSM_OR_RETURN(lcsm_json_get_text(&text, lcsm_json_need(entry, "xxh3_128"), err));
     if (!lcsm_path_is_bare(name))
         return lcsm_fail(err, LCSM_ERR_FORMAT, "the manifest names \"%.80s\"", name);
-    LCSM_TRY(lcsm_checkpoint_path(path, run, c, name, err));
-    LCSM_TRY(lcsm_file_sum_read(&sum, path, err));
+    LCSM_OR_RETURN(lcsm_checkpoint_path(path, run, c, name, err));
+    LCSM_OR_RETURN(lcsm_file_sum_read(&sum, path, err));
     if (sum.size != size)
         return lcsm_fail(err, LCSM_ERR_FORMAT, "%.80s has %zu bytes; expected %zu", name, sum.size,
                          size);
     if (strcmp(sum.text, text) != 0)
         return lcsm_fail(err, LCSM_ERR_FORMAT, "%.80s has the checksum %s; expected %.40s", name,
                          sum.text, text);
-cleanup:
-    return st;
+    return LCSM_OK;
 }
 
 static lcsm_status verify_manifest(const char *run, const lcsm_checkpoint *c, const lcsm_json *root,
@@ -250,24 +247,23 @@ static lcsm_status verify_manifest(const char *run, const lcsm_checkpoint *c, co
 {
     static const char *const KEYS[]    = {"format", "version", "step", "files"};
     static const char *const FORMATS[] = {FORMAT};
-    lcsm_status              st        = LCSM_OK;
     size_t                   format    = 0;
     int64_t                  version = 0, step = 0;
     lcsm_json                files;
-    LCSM_TRY(lcsm_json_get_choice(&format, lcsm_json_need(root, "format"), FORMATS, 1, err));
-    LCSM_TRY(lcsm_json_get_int(&version, lcsm_json_need(root, "version"), VERSION, VERSION, err));
-    LCSM_TRY(lcsm_json_known_keys(root, KEYS, COUNT(KEYS), err));
-    LCSM_TRY(lcsm_json_get_int(&step, lcsm_json_need(root, "step"), (int64_t)c->step,
-                               (int64_t)c->step, err));
-    LCSM_TRY(
+    LCSM_OR_RETURN(lcsm_json_get_choice(&format, lcsm_json_need(root, "format"), FORMATS, 1, err));
+    LCSM_OR_RETURN(
+        lcsm_json_get_int(&version, lcsm_json_need(root, "version"), VERSION, VERSION, err));
+    LCSM_OR_RETURN(lcsm_json_known_keys(root, KEYS, COUNT(KEYS), err));
+    LCSM_OR_RETURN(lcsm_json_get_int(&step, lcsm_json_need(root, "step"), (int64_t)c->step,
+                                     (int64_t)c->step, err));
+    LCSM_OR_RETURN(
         lcsm_json_get_array(&files, lcsm_json_need(root, "files"), 1, LCSM_CHECKPOINT_FILES, err));
     for (size_t j = 0; j < lcsm_json_count(&files); j++) {
         lcsm_json entry = lcsm_json_item(&files, j);
-        LCSM_TRY(lcsm_json_get_object(&entry, entry, err));
-        LCSM_TRY(verify_file(run, c, &entry, err));
+        LCSM_OR_RETURN(lcsm_json_get_object(&entry, entry, err));
+        LCSM_OR_RETURN(verify_file(run, c, &entry, err));
     }
-cleanup:
-    return st;
+    return LCSM_OK;
 }
 
 lcsm_status lcsm_checkpoint_verify(const char *run, const lcsm_checkpoint *c, lcsm_error *err)
@@ -305,29 +301,24 @@ lcsm_status lcsm_checkpoint_newest(lcsm_checkpoint *out, const char *run,
 /* A folder that is being removed is no checkpoint any more. */
 static lcsm_status discard(const char *run, const char *name, lcsm_error *err)
 {
-    lcsm_status st = LCSM_OK;
-    char        path[LCSM_PATH_MAX], aside[LCSM_PATH_MAX], hidden[64];
-    LCSM_TRY(place(path, run, name, err));
+    char path[LCSM_PATH_MAX], aside[LCSM_PATH_MAX], hidden[64];
+    LCSM_OR_RETURN(place(path, run, name, err));
     (void)snprintf(hidden, sizeof hidden, "%sremoved-%s", TEMPORARY, name);
-    LCSM_TRY(place(aside, run, hidden, err));
-    LCSM_TRY(lcsm_folder_remove(aside, err));
-    LCSM_TRY(lcsm_folder_rename(path, aside, err));
-    LCSM_TRY(lcsm_folder_remove(aside, err));
-cleanup:
-    return st;
+    LCSM_OR_RETURN(place(aside, run, hidden, err));
+    LCSM_OR_RETURN(lcsm_folder_remove(aside, err));
+    LCSM_OR_RETURN(lcsm_folder_rename(path, aside, err));
+    return lcsm_folder_remove(aside, err);
 }
 
 static lcsm_status remove_temporary(const char *run, const lcsm_folder_list *names, lcsm_error *err)
 {
-    lcsm_status st = LCSM_OK;
-    char        path[LCSM_PATH_MAX];
+    char path[LCSM_PATH_MAX];
     for (size_t j = 0; j < names->count; j++) {
         if (strncmp(names->names[j], TEMPORARY, strlen(TEMPORARY)) != 0) continue;
-        LCSM_TRY(place(path, run, names->names[j], err));
-        LCSM_TRY(lcsm_folder_remove(path, err));
+        LCSM_OR_RETURN(place(path, run, names->names[j], err));
+        LCSM_OR_RETURN(lcsm_folder_remove(path, err));
     }
-cleanup:
-    return st;
+    return LCSM_OK;
 }
 
 lcsm_status lcsm_checkpoint_prune(const char *run, size_t keep, lcsm_error *err)

@@ -14,20 +14,17 @@
 
 lcsm_status lcsm_run_create(const char *run, const char *config, lcsm_error *err)
 {
-    lcsm_status st = LCSM_OK;
-    char        path[LCSM_PATH_MAX];
-    LCSM_TRY(lcsm_path_join(path, run, LCSM_RUN_CONFIG, err));
+    char path[LCSM_PATH_MAX];
+    LCSM_OR_RETURN(lcsm_path_join(path, run, LCSM_RUN_CONFIG, err));
     if (lcsm_path_exists(path))
         return lcsm_fail(err, LCSM_ERR_IO,
                          "%s already exists: resume that run, or use another folder", path);
-    LCSM_TRY(lcsm_path_join(path, run, LCSM_RUN_CHECKPOINTS, err));
-    LCSM_TRY(lcsm_folder_make(path, err));
-    LCSM_TRY(lcsm_run_store(
+    LCSM_OR_RETURN(lcsm_path_join(path, run, LCSM_RUN_CHECKPOINTS, err));
+    LCSM_OR_RETURN(lcsm_folder_make(path, err));
+    LCSM_OR_RETURN(lcsm_run_store(
         run, &(lcsm_run_file){.name = LCSM_RUN_CONFIG, .bytes = config, .size = strlen(config)},
         err));
-    LCSM_TRY(lcsm_folder_sync_above(run, err));
-cleanup:
-    return st;
+    return lcsm_folder_sync_above(run, err);
 }
 
 lcsm_status lcsm_run_config(char path[LCSM_PATH_MAX], const char *run, lcsm_error *err)

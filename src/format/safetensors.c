@@ -214,16 +214,15 @@ static bool read_dtype(lcsm_element *out, lcsm_json_span dtype)
 static lcsm_status read_row(lcsm_safetensors_row *row, lcsm_json_span entry,
                             const lcsm_safetensors *s, lcsm_error *err)
 {
-    lcsm_status       st        = LCSM_OK;
     lcsm_json_span    member[3] = {{0}};
     lcsm_named_tensor t         = {.name = row->name};
     uint64_t          dims[LCSM_NAMED_RANK], offsets[2];
     size_t            count = 0;
-    LCSM_TRY(read_members(member, entry, s, row->name, err));
+    LCSM_OR_RETURN(read_members(member, entry, s, row->name, err));
     if (!read_dtype(&t.element, member[0]))
         return bad_entry(s, row->name, "has an unknown dtype", err);
-    LCSM_TRY(read_naturals(dims, &t.rank, LCSM_NAMED_RANK, member[1], s, row->name, err));
-    LCSM_TRY(read_naturals(offsets, &count, 2, member[2], s, row->name, err));
+    LCSM_OR_RETURN(read_naturals(dims, &t.rank, LCSM_NAMED_RANK, member[1], s, row->name, err));
+    LCSM_OR_RETURN(read_naturals(offsets, &count, 2, member[2], s, row->name, err));
     if (count != 2) return bad_entry(s, row->name, "does not have two data_offsets", err);
 
     for (size_t j = 0; j < t.rank; j++) t.shape[j] = (size_t)dims[j];
@@ -232,9 +231,7 @@ static lcsm_status read_row(lcsm_safetensors_row *row, lcsm_json_span entry,
     row->shape   = (uint32_t)(member[1].at - s->header);
     row->element = (uint8_t)t.element;
     row->rank    = (uint8_t)t.rank;
-    LCSM_TRY(check_extent(s, row, &t, err));
-cleanup:
-    return st;
+    return check_extent(s, row, &t, err);
 }
 
 /* One tensor, with S13 for its name and for how many there are. */
@@ -263,22 +260,20 @@ static lcsm_status read_tensor(reading *r, lcsm_json_span key, lcsm_json_span en
 
 static lcsm_status read_entries(reading *r, lcsm_error *err)
 {
-    lcsm_status    st  = LCSM_OK;
     lcsm_json_walk top = lcsm_json_enter(text_span(r->s));
     lcsm_json_span key, value;
     bool           metadata = false;
     while (lcsm_json_step(&top, &key, &value)) {
         if (!string_is(key, "__metadata__")) {
-            LCSM_TRY(read_tensor(r, key, value, err));
+            LCSM_OR_RETURN(read_tensor(r, key, value, err));
             continue;
         }
         if (metadata)
             return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: duplicate key: __metadata__", r->s->label);
         metadata = true;
-        LCSM_TRY(read_metadata(r, value, err));
+        LCSM_OR_RETURN(read_metadata(r, value, err));
     }
-cleanup:
-    return st;
+    return LCSM_OK;
 }
 
 static lcsm_status reserve(lcsm_safetensors *s, const reading *counted, lcsm_error *err)

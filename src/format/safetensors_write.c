@@ -117,17 +117,14 @@ static lcsm_status write_header(lcsm_write_fn *write, void *to, lcsm_json_writer
 {
     static const char SPACES[LCSM_ALIGN + 1] =
         "                                                                ";
-    lcsm_status st   = LCSM_OK;
-    size_t      used = sizeof(uint64_t) + w->text.size, whole = 0;
+    size_t used = sizeof(uint64_t) + w->text.size, whole = 0;
     if (!lcsm_round_up(used, LCSM_ALIGN, &whole) || whole > LCSM_SAFETENSORS_HEADER)
         return lcsm_fail(err, LCSM_ERR_ARGUMENT, "a header of %zu bytes; expected at most %d",
                          w->text.size, LCSM_SAFETENSORS_HEADER);
     uint64_t length = whole - sizeof length;
-    LCSM_TRY(write(to, &length, sizeof length, err));
-    LCSM_TRY(write(to, w->text.text, w->text.size, err));
-    LCSM_TRY(write(to, SPACES, whole - used, err));
-cleanup:
-    return st;
+    LCSM_OR_RETURN(write(to, &length, sizeof length, err));
+    LCSM_OR_RETURN(write(to, w->text.text, w->text.size, err));
+    return write(to, SPACES, whole - used, err);
 }
 
 lcsm_status lcsm_safetensors_write(lcsm_write_fn *write, void *to, const lcsm_named_tensor *tensors,

@@ -21,13 +21,11 @@ static lcsm_status reserve(lcsm_weights *w, size_t count, const char *folder, lc
 static lcsm_status open_shard(lcsm_weights *w, const char *folder, const char *name, unsigned flags,
                               lcsm_error *err)
 {
-    char        path[LCSM_PATH_MAX];
-    lcsm_status st = LCSM_OK;
-    LCSM_TRY(lcsm_path_join(path, folder, name, err));
-    LCSM_TRY(lcsm_safetensors_open(&w->shards[w->shard_count], path, flags, err));
+    char path[LCSM_PATH_MAX];
+    LCSM_OR_RETURN(lcsm_path_join(path, folder, name, err));
+    LCSM_OR_RETURN(lcsm_safetensors_open(&w->shards[w->shard_count], path, flags, err));
     w->count += w->shards[w->shard_count++].count;
-cleanup:
-    return st;
+    return LCSM_OK;
 }
 
 /* The file names of the index, each once, in order of their bytes. */
@@ -97,19 +95,18 @@ static lcsm_status check_present(const lcsm_weights *w, const file_list *list, c
 /* metadata.total_size counts the bytes of all tensors; a wrong one does no harm. */
 static lcsm_status check_total(lcsm_weights *w, const lcsm_json *root, lcsm_error *err)
 {
-    lcsm_status st    = LCSM_OK;
-    lcsm_json   extra = {0};
-    size_t      total = 0, says = SIZE_MAX;
+    lcsm_json extra = {0};
+    size_t    total = 0, says = SIZE_MAX;
     for (size_t j = 0; j < w->shard_count; j++) total += w->shards[j].buffer_size;
-    LCSM_TRY(lcsm_json_get_object(&extra, lcsm_json_may(root, "metadata"), err));
+    LCSM_OR_RETURN(lcsm_json_get_object(&extra, lcsm_json_may(root, "metadata"), err));
     if (extra.value == NULL) return LCSM_OK;
-    LCSM_TRY(lcsm_json_get_size(&says, lcsm_json_may(&extra, "total_size"), 0, SIZE_MAX, err));
+    LCSM_OR_RETURN(
+        lcsm_json_get_size(&says, lcsm_json_may(&extra, "total_size"), 0, SIZE_MAX, err));
     if (says != SIZE_MAX && says != total)
         (void)lcsm_fail(&w->warning, LCSM_ERR_FORMAT,
                         "%s: metadata.total_size is %zu, but the tensors have %zu bytes",
                         root->doc->label, says, total);
-cleanup:
-    return st;
+    return LCSM_OK;
 }
 
 static lcsm_status open_indexed(lcsm_weights *w, const char *folder, const char *index,

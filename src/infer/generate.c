@@ -147,18 +147,17 @@ static lcsm_status read_lines(lcsm_encoder *encoder, reader *r, int32_t end, con
                               size_t size, lcsm_error *err)
 {
     const char *line;
-    lcsm_status st;
+    lcsm_status st = LCSM_OK;
     while (end >= 0 && (line = memchr(text, '\n', size)) != NULL) {
         size_t here = (size_t)(line - text);
-        LCSM_TRY(lcsm_encoder_feed(encoder, text, here, err));
-        LCSM_TRY(lcsm_encoder_finish(encoder, err));
-        LCSM_TRY(read_ids(r, &end, 1, err));
+        LCSM_OR_RETURN(lcsm_encoder_feed(encoder, text, here, err));
+        LCSM_OR_RETURN(lcsm_encoder_finish(encoder, err));
+        LCSM_OR_RETURN(read_ids(r, &end, 1, err));
         text += here + 1;
         size -= here + 1;
     }
-    LCSM_TRY(lcsm_encoder_feed(encoder, text, size, err));
-    LCSM_TRY(lcsm_encoder_finish(encoder, err));
-cleanup:
+    LCSM_OR_RETURN(lcsm_encoder_feed(encoder, text, size, err));
+    LCSM_OR_RETURN(lcsm_encoder_finish(encoder, err));
     return st;
 }
 
@@ -201,10 +200,10 @@ static lcsm_status step(lcsm_session *s, const lcsm_tokenizer *tok, lcsm_sampler
 {
     int32_t     token = 0;
     size_t      size  = 0;
-    lcsm_status st;
-    LCSM_TRY(lcsm_sampler_next(sampler, s->logits, s->position, s->recent, recent_count(s), &token,
-                               err));
-    LCSM_TRY(lcsm_session_feed(s, &token, 1, NULL, err));
+    lcsm_status st    = LCSM_OK;
+    LCSM_OR_RETURN(lcsm_sampler_next(sampler, s->logits, s->position, s->recent, recent_count(s),
+                                     &token, err));
+    LCSM_OR_RETURN(lcsm_session_feed(s, &token, 1, NULL, err));
     end->tokens++;
     bool ends = token == end_of(s, tok, o->opt->lines);
     if (ends && !o->opt->ignore_end && !o->opt->lines) {
@@ -215,10 +214,10 @@ static lcsm_status step(lcsm_session *s, const lcsm_tokenizer *tok, lcsm_sampler
     if (ends && o->opt->lines) push(o, "\n", 1);
     else if (bytes != NULL) push(o, bytes, size);
     if (o->piece.failed || o->held.failed)
-        LCSM_TRY(lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for the text of a token"));
+        LCSM_OR_RETURN(
+            lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for the text of a token"));
     if (o->stopped) end->reason = LCSM_END_STOP;
     if (o->refused) end->reason = LCSM_END_CALLER;
-cleanup:
     return st;
 }
 

@@ -37,13 +37,13 @@ lcsm_status lcsm_sampler_create(lcsm_sampler **out, size_t vocab,
                                 const lcsm_sample_options *options, lcsm_error *err)
 {
     lcsm_sample_options o;
-    lcsm_status         st;
-    *out = NULL;
-    LCSM_TRY(LCSM_TAKE(lcsm_sample_options, seed, &o, options, err));
-    LCSM_TRY(check_number("temperature", o.temperature, 100, err));
-    LCSM_TRY(check_number("top_p", o.top_p, 1, err));
-    LCSM_TRY(check_number("min_p", o.min_p, 1, err));
-    LCSM_TRY(check_number("repeat_penalty", o.repeat_penalty, 100, err));
+    lcsm_status         st = LCSM_OK;
+    *out                   = NULL;
+    LCSM_OR_RETURN(LCSM_TAKE(lcsm_sample_options, seed, &o, options, err));
+    LCSM_OR_RETURN(check_number("temperature", o.temperature, 100, err));
+    LCSM_OR_RETURN(check_number("top_p", o.top_p, 1, err));
+    LCSM_OR_RETURN(check_number("min_p", o.min_p, 1, err));
+    LCSM_OR_RETURN(check_number("repeat_penalty", o.repeat_penalty, 100, err));
     if (vocab == 0 || vocab > INT32_MAX)
         return lcsm_fail(err, LCSM_ERR_ARGUMENT, "a vocabulary of %zu is not supported", vocab);
     lcsm_sampler *s = calloc(1, sizeof *s);
@@ -56,7 +56,6 @@ lcsm_status lcsm_sampler_create(lcsm_sampler **out, size_t vocab,
     s->opt   = o;
     s->vocab = vocab;
     *out     = s;
-cleanup:
     return st;
 }
 

@@ -165,15 +165,14 @@ static void hand_out(lcsm_session *s, const lcsm_session_graph *r, size_t n, siz
 static lcsm_status run_piece(lcsm_session *s, const int32_t *tokens, size_t n, size_t t, int length,
                              float *all, lcsm_error *err)
 {
-    size_t              T = LENGTHS[length];
-    lcsm_session_graph *r = NULL;
-    lcsm_status         st;
-    LCSM_TRY(prepare(s, length, all != NULL, &r, err));
+    size_t              T  = LENGTHS[length];
+    lcsm_session_graph *r  = NULL;
+    lcsm_status         st = LCSM_OK;
+    LCSM_OR_RETURN(prepare(s, length, all != NULL, &r, err));
     for (size_t b = 0; b < s->batch; b++)
         memcpy((int32_t *)r->io.tokens->data + b * T, tokens + b * n + t, T * sizeof *tokens);
-    LCSM_TRY(lcsm_graph_forward(r->g, &(lcsm_run_options){.state = s->state}, err));
+    LCSM_OR_RETURN(lcsm_graph_forward(r->g, &(lcsm_run_options){.state = s->state}, err));
     hand_out(s, r, n, t, all);
-cleanup:
     return st;
 }
 
@@ -189,15 +188,14 @@ static void remember(lcsm_session *s, const int32_t *tokens, size_t n)
 lcsm_status lcsm_session_feed(lcsm_session *s, const int32_t *tokens, size_t n, float *all,
                               lcsm_error *err)
 {
-    lcsm_status st;
-    LCSM_TRY(check_tokens(s, tokens, n, err));
+    lcsm_status st = LCSM_OK;
+    LCSM_OR_RETURN(check_tokens(s, tokens, n, err));
     for (size_t t = 0; t < n;) {
         int length = longest(s, n - t);
-        LCSM_TRY(run_piece(s, tokens, n, t, length, all, err));
+        LCSM_OR_RETURN(run_piece(s, tokens, n, t, length, all, err));
         t += LENGTHS[length];
     }
     remember(s, tokens, n);
-cleanup:
     return st;
 }
 

@@ -220,15 +220,14 @@ static lcsm_status check_recent(const lcsm_safetensors *f, size_t vocab, lcsm_er
 static lcsm_status check_file(const lcsm_safetensors *f, const lcsm_session *s, const state_list *l,
                               lcsm_error *err)
 {
-    lcsm_status st;
-    LCSM_TRY(check_kind(f, s, err));
+    lcsm_status st = LCSM_OK;
+    LCSM_OR_RETURN(check_kind(f, s, err));
     if (f->count != l->count)
         return lcsm_fail(err, LCSM_ERR_FORMAT, "%s has %zu tensors; expected %zu", f->label,
                          f->count, l->count);
-    for (size_t j = 0; j < l->count; j++) LCSM_TRY(check_tensor(f, &l->list[j], err));
-    LCSM_TRY(check_recent(f, s->vocab, err));
-    LCSM_TRY(lcsm_safetensors_check_finite(f, err));
-cleanup:
+    for (size_t j = 0; j < l->count; j++) LCSM_OR_RETURN(check_tensor(f, &l->list[j], err));
+    LCSM_OR_RETURN(check_recent(f, s->vocab, err));
+    LCSM_OR_RETURN(lcsm_safetensors_check_finite(f, err));
     return st;
 }
 

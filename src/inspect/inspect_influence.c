@@ -71,18 +71,16 @@ static double variation(const double *p, const double *q, size_t vocab)
 
 static lcsm_status look_at(probe *p, const int32_t *text, size_t number, lcsm_error *err)
 {
-    lcsm_status st = LCSM_OK;
     for (size_t first = 0; first <= p->count; first += p->batch) {
         fill_rows(p, text, first, number);
-        LCSM_TRY(lcsm_graph_forward(p->g, &(lcsm_run_options){.check = true}, err));
+        LCSM_OR_RETURN(lcsm_graph_forward(p->g, &(lcsm_run_options){.check = true}, err));
         for (size_t j = first; j < first + p->batch && j <= p->count; j++) {
             const float *logits = (const float *)p->io.logits->data + (j - first) * p->vocab;
             to_probabilities(j == 0 ? p->base : p->other, logits, p->vocab);
             if (j > 0) p->change[j - 1] += variation(p->base, p->other, p->vocab) / WINDOWS;
         }
     }
-cleanup:
-    return st;
+    return LCSM_OK;
 }
 
 /* At a distance of 1 .. window; between the places that were tried it runs straight. */

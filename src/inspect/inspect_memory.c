@@ -191,13 +191,12 @@ static void take_node(piece *p, size_t layers, lcsm_node *n, size_t kind)
 static lcsm_status open_piece(piece *p, const lcsm_model *model, size_t layers, size_t steps,
                               lcsm_error *err)
 {
-    lcsm_status     st   = LCSM_OK;
     lcsm_model_want want = {.logits = true, .last = true, .ignore = -1};
     p->steps             = steps;
     p->sources           = calloc(layers + 1, sizeof *p->sources);
     if (p->sources == NULL) return no_room(err);
-    LCSM_TRY(lcsm_graph_create(&p->g, model->ctx, model->params, err));
-    LCSM_TRY(lcsm_model_build(p->g, &model->cfg, 1, (ptrdiff_t)steps, &want, &p->io, err));
+    LCSM_OR_RETURN(lcsm_graph_create(&p->g, model->ctx, model->params, err));
+    LCSM_OR_RETURN(lcsm_model_build(p->g, &model->cfg, 1, (ptrdiff_t)steps, &want, &p->io, err));
     if (p->io.tokens == NULL) {
         (void)lcsm_fail(err, LCSM_ERR_INTERNAL, "the model has no token input");
         return LCSM_ERR_INTERNAL;
@@ -207,12 +206,11 @@ static lcsm_status open_piece(piece *p, const lcsm_model *model, size_t layers, 
         size_t     kind = kind_of(n);
         if (kind < COUNT(KINDS)) take_node(p, layers, n, kind);
     }
-    LCSM_TRY(lcsm_graph_plan(p->g, &(lcsm_plan_options){0}, err));
+    LCSM_OR_RETURN(lcsm_graph_plan(p->g, &(lcsm_plan_options){0}, err));
     for (size_t j = 0; j < layers; j++)
         if (p->sources[j].node != NULL && KINDS[kind_of(p->sources[j].node)].op == LCSM_OP_eos)
-            LCSM_TRY(lcsm_eos_node_plan(p->sources[j].node, &p->sources[j].plan, err));
-cleanup:
-    return st;
+            LCSM_OR_RETURN(lcsm_eos_node_plan(p->sources[j].node, &p->sources[j].plan, err));
+    return LCSM_OK;
 }
 
 static lcsm_status open_memory(memory *m, const source *s, size_t pieces, size_t tokens,
@@ -231,22 +229,20 @@ static lcsm_status open_memory(memory *m, const source *s, size_t pieces, size_t
 
 static lcsm_status open_reading(reading *r, const lcsm_model *model, lcsm_error *err)
 {
-    lcsm_status                st    = LCSM_OK;
     const lcsm_inspect_tokens *t     = r->tokens;
     size_t                     steps = t->length < PIECE ? t->length : PIECE;
     r->count                         = (size_t)lcsm_model_config_layers(&model->cfg);
     r->pieces                        = t->length / steps;
     r->list                          = calloc(r->count, sizeof *r->list);
     if (r->list == NULL) return no_room(err);
-    LCSM_TRY(open_piece(&r->whole, model, r->count, steps, err));
+    LCSM_OR_RETURN(open_piece(&r->whole, model, r->count, steps, err));
     if (t->length % steps > 0)
-        LCSM_TRY(open_piece(&r->rest, model, r->count, t->length % steps, err));
+        LCSM_OR_RETURN(open_piece(&r->rest, model, r->count, t->length % steps, err));
     for (size_t j = 0; j < r->count; j++)
         if (r->whole.sources[j].node != NULL)
-            LCSM_TRY(open_memory(&r->list[j], &r->whole.sources[j], r->pieces, t->count, err));
-    LCSM_TRY(lcsm_state_create(&r->state, r->whole.g, err));
-cleanup:
-    return st;
+            LCSM_OR_RETURN(
+                open_memory(&r->list[j], &r->whole.sources[j], r->pieces, t->count, err));
+    return lcsm_state_create(&r->state, r->whole.g, err);
 }
 
 static void close_piece(piece *p)
@@ -328,21 +324,20 @@ static lcsm_status read_piece(reading *r, const piece *p, const int32_t *ids, lc
 
 static lcsm_status read_sequence(reading *r, const int32_t *ids, lcsm_error *err)
 {
-    lcsm_status st    = LCSM_OK;
-    double      share = (double)r->tokens->length / (double)r->tokens->count;
+    double share = (double)r->tokens->length / (double)r->tokens->count;
     lcsm_state_clear(r->state);
     for (size_t p = 0; p < r->pieces; p++) {
-        LCSM_TRY(read_piece(r, &r->whole, ids + p * r->whole.steps, err));
+        LCSM_OR_RETURN(read_piece(r, &r->whole, ids + p * r->whole.steps, err));
         for (size_t j = 0; j < r->count; j++)
             if (r->whole.sources[j].node != NULL)
                 r->list[j].norms[p] += share * norm_of(r, r->whole.sources[j].node);
     }
-    if (r->rest.steps > 0) LCSM_TRY(read_piece(r, &r->rest, ids + r->pieces * r->whole.steps, err));
+    if (r->rest.steps > 0)
+        LCSM_OR_RETURN(read_piece(r, &r->rest, ids + r->pieces * r->whole.steps, err));
     for (size_t j = 0; j < r->count; j++)
         if (r->whole.sources[j].node != NULL)
             r->list[j].last += share * norm_of(r, r->whole.sources[j].node);
-cleanup:
-    return st;
+    return LCSM_OK;
 }
 
 /* ---- results ------------------------------------------------------------------------------- */

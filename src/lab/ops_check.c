@@ -290,15 +290,12 @@ cleanup:
 
 static lcsm_status check_case(checker *c, lcsm_error *err)
 {
-    lcsm_status st = LCSM_OK;
     (void)snprintf(c->name, sizeof c->name, "%s/%s", lcsm_op_row(c->op, LCSM_F64)->name,
                    c->test->name);
     if (c->options->filter != NULL && strstr(c->name, c->options->filter) == NULL) return LCSM_OK;
-    LCSM_TRY(check_gradients(c, err));
-    LCSM_TRY(check_float(c, err));
-    LCSM_TRY(check_split(c, err));
-cleanup:
-    return st;
+    LCSM_OR_RETURN(check_gradients(c, err));
+    LCSM_OR_RETURN(check_float(c, err));
+    return check_split(c, err);
 }
 
 lcsm_status lcsm_lab_check_ops(const lcsm_context *ctx, const lcsm_check_options *options,

@@ -166,17 +166,16 @@ static void run_precision(const job *j, lcsm_dtype dtype)
 static lcsm_status run_case(job *j, lcsm_oracle_review *review, const lcsm_oracle_case *c,
                             lcsm_error *err)
 {
-    lcsm_status st;
-    *review   = (lcsm_oracle_review){0};
-    j->known  = lcsm_oracle_row_of(c);
-    j->review = review;
+    lcsm_status st = LCSM_OK;
+    *review        = (lcsm_oracle_review){0};
+    j->known       = lcsm_oracle_row_of(c);
+    j->review      = review;
     if (c->refused[0] != '\0') return lcsm_fail(err, LCSM_ERR_UNSUPPORTED, "%s", c->refused);
     if (j->known == NULL) return lcsm_fail(err, LCSM_ERR_UNSUPPORTED, "unknown case");
-    LCSM_TRY(lcsm_oracle_review_make(review, j->ctx, c, j->known, err));
-    LCSM_TRY(lcsm_lab_rounding(&review->c, j->known->build, &j->rounding, err));
+    LCSM_OR_RETURN(lcsm_oracle_review_make(review, j->ctx, c, j->known, err));
+    LCSM_OR_RETURN(lcsm_lab_rounding(&review->c, j->known->build, &j->rounding, err));
     run_precision(j, LCSM_F64);
     run_precision(j, LCSM_F32);
-cleanup:
     return st;
 }
 

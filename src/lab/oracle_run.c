@@ -255,78 +255,65 @@ static lcsm_status forward(lcsm_lab *lab, lcsm_error *err)
 /* A state is made where the case starts from one or asks for one, and has the size it should. */
 static lcsm_status make_state(lcsm_lab *lab, lcsm_error *err)
 {
-    lcsm_status st = LCSM_OK;
     for (size_t j = 0; j < lab->bindings; j++) {
         const binding *b = &lab->binding[j];
         if (b->kind != STATE_IN && b->kind != STATE_OUT) continue;
-        if (lab->state == NULL) LCSM_TRY(lcsm_state_create(&lab->state, lab->g, err));
+        if (lab->state == NULL) LCSM_OR_RETURN(lcsm_state_create(&lab->state, lab->g, err));
         ptrdiff_t count = 0;
         if (lab->state->count == 1) (void)lcsm_shape_count(&lab->state->list[0].shape, &count);
         if ((size_t)count != b->count)
             return lcsm_fail(err, LCSM_ERR_FORMAT, "the carried state has %td numbers, %s has %zu",
                              count, b->array->name, b->count);
     }
-cleanup:
-    return st;
+    return LCSM_OK;
 }
 
 static lcsm_status run_derivatives(lcsm_lab *lab, lcsm_lab_result *r, lcsm_error *err)
 {
-    lcsm_status st = LCSM_OK;
     for (size_t j = 0; j < lab->bindings; j++) {
         const binding *b = &lab->binding[j];
         if (b->kind != DERIVATIVE) continue;
-        LCSM_TRY(forward(lab, err));
+        LCSM_OR_RETURN(forward(lab, err));
         seed(lab, b->of);
-        LCSM_TRY(lcsm_graph_backward(lab->g, NULL, err));
+        LCSM_OR_RETURN(lcsm_graph_backward(lab->g, NULL, err));
         for (size_t k = 0; k < b->count; k++)
             compare(lab, b->array, k, get(b->t, b->t->grad, k), &r->gradient, r);
         mention(r, "", b->array->name);
     }
-cleanup:
-    return st;
+    return LCSM_OK;
 }
 
 /* Builds, plans and runs forward. */
 static lcsm_status start(lcsm_lab *lab, lcsm_lab_builder *build, bool train, lcsm_error *err)
 {
-    lcsm_status st = LCSM_OK;
     build(lab);
     for (size_t j = 0; j < lab->bindings; j++) train = train || lab->binding[j].kind == DERIVATIVE;
-    LCSM_TRY(lcsm_graph_plan(lab->g, &(lcsm_plan_options){.train = train}, err));
-    LCSM_TRY(check_read(lab, err));
-    LCSM_TRY(check_complete(lab, err));
-    LCSM_TRY(make_state(lab, err));
-    LCSM_TRY(forward(lab, err));
-cleanup:
-    return st;
+    LCSM_OR_RETURN(lcsm_graph_plan(lab->g, &(lcsm_plan_options){.train = train}, err));
+    LCSM_OR_RETURN(check_read(lab, err));
+    LCSM_OR_RETURN(check_complete(lab, err));
+    LCSM_OR_RETURN(make_state(lab, err));
+    return forward(lab, err);
 }
 
 static lcsm_status run(lcsm_lab *lab, lcsm_lab_builder *build, lcsm_lab_result *r, lcsm_error *err)
 {
-    lcsm_status st = LCSM_OK;
-    LCSM_TRY(start(lab, build, lab->c->grads.count > 0, err));
+    LCSM_OR_RETURN(start(lab, build, lab->c->grads.count > 0, err));
     compare_outputs(lab, r);
     if (lab->c->grads.count > 0) {
         seed(lab, NULL);
-        LCSM_TRY(lcsm_graph_backward(lab->g, NULL, err));
+        LCSM_OR_RETURN(lcsm_graph_backward(lab->g, NULL, err));
         compare_gradients(lab, r);
     }
-    LCSM_TRY(run_derivatives(lab, r, err));
-cleanup:
-    return st;
+    return run_derivatives(lab, r, err);
 }
 
 static lcsm_status open_lab(lcsm_lab *lab, lcsm_error *err)
 {
-    lcsm_status st = LCSM_OK;
-    lab->binding   = calloc(MAX_BINDINGS, sizeof *lab->binding);
+    lab->binding = calloc(MAX_BINDINGS, sizeof *lab->binding);
     if (lab->binding == NULL)
         return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for a case");
-    LCSM_TRY(lcsm_params_create(&lab->params, lab->dtype, 0, err));
-    LCSM_TRY(lcsm_graph_create(&lab->g, lab->ctx, lab->params, err));
-cleanup:
-    return st;
+    LCSM_OR_RETURN(lcsm_params_create(&lab->params, lab->dtype, 0, err));
+    return lcsm_graph_create(&lab->g, lab->ctx, lab->params, err);
 }
 
 static void close_lab(lcsm_lab *lab)

@@ -29,9 +29,9 @@ static lcsm_status check_row(size_t row, size_t count, const char *what, lcsm_er
 
 lcsm_status lcsm_method_at(size_t row, lcsm_method_info *out, lcsm_error *err)
 {
-    lcsm_status st;
-    LCSM_TRY(check_row(row, LCSM_METHOD_COUNT, "methods", err));
-    LCSM_TRY(LCSM_SIZED(lcsm_method_info, bare, out, err));
+    lcsm_status st = LCSM_OK;
+    LCSM_OR_RETURN(check_row(row, LCSM_METHOD_COUNT, "methods", err));
+    LCSM_OR_RETURN(LCSM_SIZED(lcsm_method_info, bare, out, err));
     const lcsm_method *m    = &LCSM_METHODS[row];
     lcsm_method_info   info = {.size        = sizeof info,
                                .name        = m->name,
@@ -44,7 +44,6 @@ lcsm_status lcsm_method_at(size_t row, lcsm_method_info *out, lcsm_error *err)
                                .memory      = m->memory,
                                .bare        = lcsm_method_has_bare(m)};
     lcsm_sized_fill(out, &info, sizeof info);
-cleanup:
     return st;
 }
 
@@ -55,15 +54,14 @@ size_t lcsm_code_count(void)
 
 lcsm_status lcsm_code_at(size_t row, lcsm_code_info *out, lcsm_error *err)
 {
-    lcsm_status st;
-    LCSM_TRY(check_row(row, LCSM_OSC_CODES, "codes", err));
-    LCSM_TRY(LCSM_SIZED(lcsm_code_info, construction, out, err));
+    lcsm_status st = LCSM_OK;
+    LCSM_OR_RETURN(check_row(row, LCSM_OSC_CODES, "codes", err));
+    LCSM_OR_RETURN(LCSM_SIZED(lcsm_code_info, construction, out, err));
     lcsm_code_info info = {.size         = sizeof info,
                            .code         = (int)row,
                            .notation     = LCSM_OSC_TABLE[row].notation,
                            .construction = LCSM_OSC_TABLE[row].text};
     lcsm_sized_fill(out, &info, sizeof info);
-cleanup:
     return st;
 }
 

@@ -248,17 +248,17 @@ static lcsm_status take(const lcsm_import_source *src, const lcsm_import_plan *p
     lcsm_named_tensor want = their_shape(p, rule->how, name);
     size_t            at   = lcsm_import_find(src, name);
     float            *to   = lcsm_param_values(params, row);
-    lcsm_status       st;
-    LCSM_TRY(check_tensor(src, &want, at, err));
+    lcsm_status       st   = LCSM_OK;
+    LCSM_OR_RETURN(check_tensor(src, &want, at, err));
     src->used[at] = true;
     if (to == NULL) return check_finite(src, &src->list[at], err);
-    LCSM_TRY(lcsm_named_tensor_f32(to, &src->list[at], err));
-    if (rule->how == LCSM_TAKE_COLUMNS) LCSM_TRY(transpose(to, want.shape[0], want.shape[1], err));
-    if (rule->how == LCSM_TAKE_LOG_RATE) LCSM_TRY(log_rates(to, p->count, src, name, err));
+    LCSM_OR_RETURN(lcsm_named_tensor_f32(to, &src->list[at], err));
+    if (rule->how == LCSM_TAKE_COLUMNS)
+        LCSM_OR_RETURN(transpose(to, want.shape[0], want.shape[1], err));
+    if (rule->how == LCSM_TAKE_LOG_RATE) LCSM_OR_RETURN(log_rates(to, p->count, src, name, err));
     if (rule->how == LCSM_TAKE_RESCALED && src->options.rwkv_rescaled && plan->rescale_every > 0)
         for (size_t j = 0; j < p->count; j++)
             to[j] = ldexpf(to[j], layer / (int)plan->rescale_every);
-cleanup:
     return st;
 }
 
@@ -412,10 +412,10 @@ cleanup:
 static lcsm_status read_tokenizer(lcsm_file *out, const char *folder, lcsm_error *err)
 {
     char        path[LCSM_PATH_MAX];
-    lcsm_status st;
-    LCSM_TRY(lcsm_path_join(path, folder, LCSM_RUN_TOKENIZER, err));
-    if (lcsm_path_exists(path)) LCSM_TRY(lcsm_file_read(out, path, LCSM_JSON_LARGE_SIZE, err));
-cleanup:
+    lcsm_status st = LCSM_OK;
+    LCSM_OR_RETURN(lcsm_path_join(path, folder, LCSM_RUN_TOKENIZER, err));
+    if (lcsm_path_exists(path))
+        LCSM_OR_RETURN(lcsm_file_read(out, path, LCSM_JSON_LARGE_SIZE, err));
     return st;
 }
 

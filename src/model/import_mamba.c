@@ -142,15 +142,14 @@ static lcsm_status agree(const lcsm_import_source *src, const char *key, ptrdiff
 static lcsm_status check_settings(const lcsm_import_source *src, const settings *s, lcsm_error *err)
 {
     ptrdiff_t   inner = (ptrdiff_t)(s->expand * (double)s->hidden);
-    lcsm_status st;
+    lcsm_status st    = LCSM_OK;
     if (strcmp(s->act, "silu") != 0 && strcmp(s->act, "swish") != 0)
         return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: hidden_act is \"%.40s\"; expected silu",
                          src->place, s->act);
-    LCSM_TRY(agree(src, "intermediate_size", s->inner, inner, err));
-    LCSM_TRY(agree(src, "d_inner", s->d_inner, inner, err));
-    LCSM_TRY(agree(src, "d_model", s->d_model, s->hidden, err));
-    LCSM_TRY(agree(src, "n_layer", s->n_layer, s->layers, err));
-cleanup:
+    LCSM_OR_RETURN(agree(src, "intermediate_size", s->inner, inner, err));
+    LCSM_OR_RETURN(agree(src, "d_inner", s->d_inner, inner, err));
+    LCSM_OR_RETURN(agree(src, "d_model", s->d_model, s->hidden, err));
+    LCSM_OR_RETURN(agree(src, "n_layer", s->n_layer, s->layers, err));
     return st;
 }
 
@@ -176,17 +175,17 @@ lcsm_status lcsm_import_mamba(lcsm_import_plan *out, lcsm_import_source *src, lc
 {
     bool fla = json_object_get(src->config, "dt_rank") != NULL
             || json_object_get(src->config, "norm_eps") != NULL;
-    settings    s = {0};
-    lcsm_status st;
+    settings    s  = {0};
+    lcsm_status st = LCSM_OK;
     drop_auto(src->config, fla ? "dt_rank" : "time_step_rank");
-    LCSM_TRY(lcsm_import_keys(src, src->config, fla ? &FLA : &HF, IGNORED, &s, err));
-    LCSM_TRY(check_settings(src, &s, err));
+    LCSM_OR_RETURN(lcsm_import_keys(src, src->config, fla ? &FLA : &HF, IGNORED, &s, err));
+    LCSM_OR_RETURN(check_settings(src, &s, err));
     set_config(&out->cfg, &s);
-    LCSM_TRY(lcsm_import_head(src, RULES[0].theirs, "lm_head.weight", s.tied, &out->cfg.tied, err));
+    LCSM_OR_RETURN(
+        lcsm_import_head(src, RULES[0].theirs, "lm_head.weight", s.tied, &out->cfg.tied, err));
     out->kind       = fla ? "Mamba (fla)" : "Mamba (Hugging Face)";
     out->rules      = RULES;
     out->rule_count = COUNT(RULES);
-cleanup:
     return st;
 }
 

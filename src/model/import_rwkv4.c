@@ -110,17 +110,17 @@ static void set_config(lcsm_model_config *c, const settings *s)
 
 lcsm_status lcsm_import_rwkv4(lcsm_import_plan *out, lcsm_import_source *src, lcsm_error *err)
 {
-    settings    s = {0};
-    lcsm_status st;
-    LCSM_TRY(lcsm_import_check_rwkv4(src, err));
-    LCSM_TRY(lcsm_import_keys(src, src->config, &KEYS, IGNORED, &s, err));
+    settings    s  = {0};
+    lcsm_status st = LCSM_OK;
+    LCSM_OR_RETURN(lcsm_import_check_rwkv4(src, err));
+    LCSM_OR_RETURN(lcsm_import_keys(src, src->config, &KEYS, IGNORED, &s, err));
     set_config(&out->cfg, &s);
-    LCSM_TRY(lcsm_import_head(src, RULES[0].theirs, "head.weight", s.tied, &out->cfg.tied, err));
+    LCSM_OR_RETURN(
+        lcsm_import_head(src, RULES[0].theirs, "head.weight", s.tied, &out->cfg.tied, err));
     out->kind          = "RWKV-4 (Hugging Face)";
     out->rules         = RULES;
     out->rule_count    = COUNT(RULES);
     out->rescale_every = s.rescale;
-cleanup:
     return st;
 }
 

@@ -269,11 +269,10 @@ lcsm_status lcsm_model_sketch(lcsm_graph **g, const lcsm_context *ctx, lcsm_para
 {
     lcsm_model_want want = {.whole = train, .logits = !train, .loss = train, .ignore = -1};
     lcsm_model_io   io;
-    lcsm_status     st;
-    LCSM_TRY(lcsm_graph_create(g, ctx, params, err));
-    LCSM_TRY(lcsm_model_build(*g, cfg, 1, T, &want, &io, err));
+    lcsm_status     st = LCSM_OK;
+    LCSM_OR_RETURN(lcsm_graph_create(g, ctx, params, err));
+    LCSM_OR_RETURN(lcsm_model_build(*g, cfg, 1, T, &want, &io, err));
     if ((*g)->error.status != LCSM_OK)
         st = lcsm_fail(err, (*g)->error.status, "%s", (*g)->error.text);
-cleanup:
     return st;
 }

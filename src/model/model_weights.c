@@ -107,18 +107,17 @@ static lcsm_status check_weights(const lcsm_params *params, const lcsm_weights *
 
 lcsm_status lcsm_model_take(lcsm_params *params, const lcsm_weights *weights, lcsm_error *err)
 {
-    lcsm_status st;
-    LCSM_TRY(check_weights(params, weights, err));
+    lcsm_status st = LCSM_OK;
+    LCSM_OR_RETURN(check_weights(params, weights, err));
     params->blank = true;
-    LCSM_TRY(lcsm_params_reserve(params, false, err));
+    LCSM_OR_RETURN(lcsm_params_reserve(params, false, err));
     for (size_t j = 0; j < params->count; j++) {
         lcsm_named_tensor t;
         (void)lcsm_weights_find(&t, weights, params->list[j].name);
         void *to = lcsm_param_values(params, (int)j);
-        LCSM_TRY(params->dtype == LCSM_F32 ? lcsm_named_tensor_f32(to, &t, err)
-                                           : lcsm_named_tensor_f64(to, &t, err));
+        LCSM_OR_RETURN(params->dtype == LCSM_F32 ? lcsm_named_tensor_f32(to, &t, err)
+                                                 : lcsm_named_tensor_f64(to, &t, err));
     }
-cleanup:
     return st;
 }
 
@@ -155,19 +154,18 @@ static lcsm_status check_type(const lcsm_json *root, lcsm_error *err)
 {
     const char *type    = "";
     int64_t     version = 0;
-    lcsm_status st;
-    LCSM_TRY(lcsm_json_get_text(&type, lcsm_json_need(root, "model_type"), err));
+    lcsm_status st      = LCSM_OK;
+    LCSM_OR_RETURN(lcsm_json_get_text(&type, lcsm_json_need(root, "model_type"), err));
     if (strcmp(type, MODEL_TYPE) != 0)
         return lcsm_fail(err, LCSM_ERR_FORMAT,
                          "%s: model_type is \"%.40s\"; expected \"%s\"; convert released models "
                          "with lcsm import",
                          root->doc->label, type, MODEL_TYPE);
-    LCSM_TRY(
+    LCSM_OR_RETURN(
         lcsm_json_get_int(&version, lcsm_json_need(root, "format_version"), 0, INT64_MAX, err));
     if (version != LCSM_CONFIG_VERSION)
         st = lcsm_fail(err, LCSM_ERR_FORMAT, "%s: format_version is %lld; expected %d",
                        root->doc->label, (long long)version, LCSM_CONFIG_VERSION);
-cleanup:
     return st;
 }
 

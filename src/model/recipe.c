@@ -116,9 +116,8 @@ static const char *nearest_size(const char *size)
 lcsm_status lcsm_model_config_size(lcsm_model_config *cfg, const lcsm_context *ctx,
                                    const char *size, lcsm_error *err)
 {
-    double      one = 0, two = 0;
-    size_t      row = 0;
-    lcsm_status st  = LCSM_OK;
+    double one = 0, two = 0;
+    size_t row = 0;
     while (row < COUNT(SIZES) && strcmp(SIZES[row].name, size) != 0) row++;
     if (row == COUNT(SIZES))
         return lcsm_fail(err, LCSM_ERR_CONFIG,
@@ -126,10 +125,9 @@ lcsm_status lcsm_model_config_size(lcsm_model_config *cfg, const lcsm_context *c
                          "did you mean %s?",
                          size, nearest_size(size));
     cfg->d_model = SIZES[row].d_model;
-    LCSM_TRY(count_at(ctx, cfg, 1, &one, err));
-    LCSM_TRY(count_at(ctx, cfg, 2, &two, err));
+    LCSM_OR_RETURN(count_at(ctx, cfg, 1, &one, err));
+    LCSM_OR_RETURN(count_at(ctx, cfg, 2, &two, err));
     double layers = 1 + round((SIZES[row].parameters - one) / (two - one));
     cfg->layers   = (ptrdiff_t)fmin(fmax(layers, 1), 1024);
-cleanup:
-    return st;
+    return LCSM_OK;
 }

@@ -109,7 +109,6 @@ cleanup:
 static lcsm_status read_source(lcsm_decays *d, const lcsm_safetensors *file, size_t source,
                                double tau, bool frozen, lcsm_error *err)
 {
-    lcsm_status       st     = LCSM_OK;
     const char       *name   = SOURCES[source].name;
     size_t            layers = 0, columns, count, bytes;
     lcsm_named_tensor t, same;
@@ -117,16 +116,15 @@ static lcsm_status read_source(lcsm_decays *d, const lcsm_safetensors *file, siz
     while (find_layer(&same, file, layers, name)) layers++;
     if (!lcsm_named_tensor_measure(&t, &count, &bytes) || count == 0) return LCSM_OK;
     columns = t.rank >= 3 ? t.shape[t.rank - 1] : 1;
-    LCSM_TRY(allocate(d, layers, count / columns, err));
+    LCSM_OR_RETURN(allocate(d, layers, count / columns, err));
     for (size_t j = 0; j < layers; j++) {
         size_t here = 0;
         (void)find_layer(&same, file, j, name);
         if (!lcsm_named_tensor_measure(&same, &here, &bytes) || here != count) continue;
-        LCSM_TRY(read_layer(d, j, &same, columns, frozen ? as_it_is : SOURCES[source].log_decay,
-                            tau, err));
+        LCSM_OR_RETURN(read_layer(d, j, &same, columns,
+                                  frozen ? as_it_is : SOURCES[source].log_decay, tau, err));
     }
-cleanup:
-    return st;
+    return LCSM_OK;
 }
 
 static lcsm_status from_weights(lcsm_decays *d, const lcsm_record *r, lcsm_error *err)

@@ -215,20 +215,18 @@ static lcsm_status store(const char *path, lcsm_strbuf *text, lcsm_error *err)
 
 static lcsm_status store_figures(const report *r, const char *folder, lcsm_error *err)
 {
-    lcsm_status st = LCSM_OK;
-    LCSM_TRY(lcsm_folder_make(folder, err));
+    LCSM_OR_RETURN(lcsm_folder_make(folder, err));
     for (size_t j = 0; j < r->doc.count; j++) {
         const lcsm_block *b    = &r->doc.blocks[j];
         lcsm_strbuf       text = {0};
         char              name[sizeof b->name + 8], path[LCSM_PATH_MAX];
         if (b->kind != LCSM_BLOCK_FIGURE) continue;
         (void)snprintf(name, sizeof name, "%s.svg", b->name);
-        LCSM_TRY(lcsm_path_join(path, folder, name, err));
+        LCSM_OR_RETURN(lcsm_path_join(path, folder, name, err));
         lcsm_svg_file(&text, b->more);
-        LCSM_TRY(store(path, &text, err));
+        LCSM_OR_RETURN(store(path, &text, err));
     }
-cleanup:
-    return st;
+    return LCSM_OK;
 }
 
 static lcsm_status store_csv(const report *r, const char *path, lcsm_error *err)
@@ -353,14 +351,14 @@ static lcsm_status build(report *r, const lcsm_report_options *o, lcsm_error *er
     lcsm_status st = LCSM_OK;
     (void)snprintf(r->doc.title, sizeof r->doc.title, "%s",
                    o->title != NULL ? o->title : "Linear-complexity sequence models");
-    for (size_t j = 0; j < o->count; j++) LCSM_TRY(add_folder(r, o->folders[j], err));
-    LCSM_TRY(name_all(r, err));
+    for (size_t j = 0; j < o->count; j++) LCSM_OR_RETURN(add_folder(r, o->folders[j], err));
+    LCSM_OR_RETURN(name_all(r, err));
     for (size_t j = 0; j < r->study_count; j++)
-        LCSM_TRY(lcsm_section_study(&r->doc, &r->studies[j], err));
-    LCSM_TRY(lcsm_section_together(&r->doc, r->studies, r->study_count, err));
-    if (r->record_count > 0) LCSM_TRY(lcsm_section_runs(&r->doc, r->records, r->record_count, err));
+        LCSM_OR_RETURN(lcsm_section_study(&r->doc, &r->studies[j], err));
+    LCSM_OR_RETURN(lcsm_section_together(&r->doc, r->studies, r->study_count, err));
+    if (r->record_count > 0)
+        LCSM_OR_RETURN(lcsm_section_runs(&r->doc, r->records, r->record_count, err));
     if (r->doc.failed) st = lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for the report");
-cleanup:
     return st;
 }
 

@@ -99,7 +99,6 @@ static void command(lcsm_doc *d, const lcsm_record *r)
 
 static lcsm_status one(lcsm_doc *d, const lcsm_record *r, size_t number, lcsm_error *err)
 {
-    lcsm_status       st = LCSM_OK;
     char              file[64], text[64];
     lcsm_named_record record = {r->name, r};
     lcsm_doc_add(d, LCSM_BLOCK_HEADING, "%s", record.label);
@@ -107,16 +106,15 @@ static lcsm_status one(lcsm_doc *d, const lcsm_record *r, size_t number, lcsm_er
     if (r->message[0] != '\0') lcsm_doc_add(d, LCSM_BLOCK_NOTE, "%s", r->message);
     lcsm_section_damage(d, "", r);
     (void)snprintf(file, sizeof file, "run-%zu-loss", number);
-    LCSM_TRY(lcsm_section_curves(d, &record, 1, model_of(r, text), file, false, err));
+    LCSM_OR_RETURN(lcsm_section_curves(d, &record, 1, model_of(r, text), file, false, err));
     (void)snprintf(file, sizeof file, "run-%zu-half-lives", number);
     record.label = "How long the memory lasts";
-    LCSM_TRY(lcsm_section_decays(d, &record, file, NULL, err));
+    LCSM_OR_RETURN(lcsm_section_decays(d, &record, file, NULL, err));
     (void)snprintf(file, sizeof file, "run-%zu", number);
     lcsm_section_inspect(d, r, file);
     lcsm_section_settings(d, "Settings", r->config.root);
     command(d, r);
-cleanup:
-    return st;
+    return LCSM_OK;
 }
 
 lcsm_status lcsm_section_runs(lcsm_doc *d, const lcsm_record *records, size_t count,

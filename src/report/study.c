@@ -19,41 +19,37 @@ static lcsm_status no_room(lcsm_error *err, const char *folder)
 static lcsm_status read_names(const char **out, size_t *count, size_t most, const lcsm_json *array,
                               lcsm_error *err)
 {
-    lcsm_status st = LCSM_OK;
     for (*count = 0; *count < lcsm_json_count(array) && *count < most; (*count)++)
-        LCSM_TRY(lcsm_json_get_text(&out[*count], lcsm_json_item(array, *count), err));
-cleanup:
-    return st;
+        LCSM_OR_RETURN(lcsm_json_get_text(&out[*count], lcsm_json_item(array, *count), err));
+    return LCSM_OK;
 }
 
 static lcsm_status read_head(lcsm_study *s, const lcsm_json *root, lcsm_error *err)
 {
-    lcsm_status st     = LCSM_OK;
     const char *format = NULL;
     lcsm_json   axes, variants;
-    LCSM_TRY(lcsm_json_get_text(&format, lcsm_json_need(root, "format"), err));
+    LCSM_OR_RETURN(lcsm_json_get_text(&format, lcsm_json_need(root, "format"), err));
     if (strcmp(format, "lcsm-experiment") != 0) {
         lcsm_json v = lcsm_json_need(root, "format");
         return lcsm_json_fail(&v, err, "\"lcsm-experiment\"");
     }
     s->about = s->command = s->out = "";
-    LCSM_TRY(lcsm_json_get_text(&s->name, lcsm_json_need(root, "name"), err));
-    LCSM_TRY(lcsm_json_get_text(&s->title, lcsm_json_need(root, "title"), err));
-    LCSM_TRY(lcsm_json_get_text(&s->about, lcsm_json_may(root, "about"), err));
-    LCSM_TRY(lcsm_json_get_text(&s->command, lcsm_json_may(root, "command"), err));
-    LCSM_TRY(lcsm_json_get_text(&s->out, lcsm_json_may(root, "out"), err));
-    LCSM_TRY(lcsm_json_get_text(&s->task, lcsm_json_need(root, "task"), err));
-    LCSM_TRY(lcsm_json_get_text(&s->scale, lcsm_json_need(root, "scale"), err));
-    LCSM_TRY(lcsm_metric_read(&s->metric, lcsm_json_need(root, "metric"), err));
-    LCSM_TRY(lcsm_json_get_array(&axes, lcsm_json_need(root, "axes"), 0, LCSM_STUDY_AXES, err));
-    LCSM_TRY(read_names(s->axes, &s->axis_count, LCSM_STUDY_AXES, &axes, err));
-    LCSM_TRY(
+    LCSM_OR_RETURN(lcsm_json_get_text(&s->name, lcsm_json_need(root, "name"), err));
+    LCSM_OR_RETURN(lcsm_json_get_text(&s->title, lcsm_json_need(root, "title"), err));
+    LCSM_OR_RETURN(lcsm_json_get_text(&s->about, lcsm_json_may(root, "about"), err));
+    LCSM_OR_RETURN(lcsm_json_get_text(&s->command, lcsm_json_may(root, "command"), err));
+    LCSM_OR_RETURN(lcsm_json_get_text(&s->out, lcsm_json_may(root, "out"), err));
+    LCSM_OR_RETURN(lcsm_json_get_text(&s->task, lcsm_json_need(root, "task"), err));
+    LCSM_OR_RETURN(lcsm_json_get_text(&s->scale, lcsm_json_need(root, "scale"), err));
+    LCSM_OR_RETURN(lcsm_metric_read(&s->metric, lcsm_json_need(root, "metric"), err));
+    LCSM_OR_RETURN(
+        lcsm_json_get_array(&axes, lcsm_json_need(root, "axes"), 0, LCSM_STUDY_AXES, err));
+    LCSM_OR_RETURN(read_names(s->axes, &s->axis_count, LCSM_STUDY_AXES, &axes, err));
+    LCSM_OR_RETURN(
         lcsm_json_get_array(&variants, lcsm_json_need(root, "variants"), 1, LCSM_STUDY_MAX, err));
     s->variants = calloc(lcsm_json_count(&variants), sizeof *s->variants);
     if (s->variants == NULL) return no_room(err, s->name);
-    LCSM_TRY(read_names(s->variants, &s->variant_count, LCSM_STUDY_MAX, &variants, err));
-cleanup:
-    return st;
+    return read_names(s->variants, &s->variant_count, LCSM_STUDY_MAX, &variants, err);
 }
 
 static lcsm_status read_run(lcsm_study_run *r, const lcsm_study *s, const lcsm_json *row,
@@ -63,46 +59,45 @@ static lcsm_status read_run(lcsm_study_run *r, const lcsm_study *s, const lcsm_j
     lcsm_json   axes;
     r->command = "";
     r->lr = r->seed = NAN;
-    LCSM_TRY(lcsm_json_get_text(&r->name, lcsm_json_need(row, "name"), err));
-    LCSM_TRY(lcsm_json_get_text(&r->command, lcsm_json_may(row, "command"), err));
-    LCSM_TRY(lcsm_json_get_size(&r->variant, lcsm_json_need(row, "variant"), 0,
-                                s->variant_count - 1, err));
-    LCSM_TRY(lcsm_json_get_real(&r->lr, lcsm_json_may(row, "lr"), -INFINITY, INFINITY, err));
-    LCSM_TRY(lcsm_json_get_real(&r->seed, lcsm_json_may(row, "seed"), -INFINITY, INFINITY, err));
-    LCSM_TRY(
+    LCSM_OR_RETURN(lcsm_json_get_text(&r->name, lcsm_json_need(row, "name"), err));
+    LCSM_OR_RETURN(lcsm_json_get_text(&r->command, lcsm_json_may(row, "command"), err));
+    LCSM_OR_RETURN(lcsm_json_get_size(&r->variant, lcsm_json_need(row, "variant"), 0,
+                                      s->variant_count - 1, err));
+    LCSM_OR_RETURN(lcsm_json_get_real(&r->lr, lcsm_json_may(row, "lr"), -INFINITY, INFINITY, err));
+    LCSM_OR_RETURN(
+        lcsm_json_get_real(&r->seed, lcsm_json_may(row, "seed"), -INFINITY, INFINITY, err));
+    LCSM_OR_RETURN(
         lcsm_json_get_array(&axes, lcsm_json_need(row, "axes"), s->axis_count, s->axis_count, err));
     for (size_t j = 0; j < s->axis_count; j++)
-        LCSM_TRY(
+        LCSM_OR_RETURN(
             lcsm_json_get_real(&r->axes[j], lcsm_json_item(&axes, j), -INFINITY, INFINITY, err));
     if (!lcsm_path_is_bare(r->name)) {
         lcsm_json v = lcsm_json_need(row, "name");
         st          = lcsm_json_fail(&v, err, "a name without a folder");
     }
-cleanup:
     return st;
 }
 
 static lcsm_status read_runs(lcsm_study *s, const char *folder, const lcsm_json *root,
                              lcsm_error *err)
 {
-    lcsm_status st = LCSM_OK;
-    char        runs[LCSM_PATH_MAX], path[LCSM_PATH_MAX];
-    lcsm_json   list;
-    LCSM_TRY(lcsm_json_get_array(&list, lcsm_json_need(root, "runs"), 0, LCSM_STUDY_MAX, err));
+    char      runs[LCSM_PATH_MAX], path[LCSM_PATH_MAX];
+    lcsm_json list;
+    LCSM_OR_RETURN(
+        lcsm_json_get_array(&list, lcsm_json_need(root, "runs"), 0, LCSM_STUDY_MAX, err));
     s->runs   = calloc(lcsm_json_count(&list) + 1, sizeof *s->runs);
     s->points = calloc(lcsm_json_count(&list) + 1, sizeof *s->points);
     if (s->runs == NULL || s->points == NULL) return no_room(err, folder);
-    LCSM_TRY(lcsm_path_join(runs, folder, LCSM_STUDY_RUNS, err));
+    LCSM_OR_RETURN(lcsm_path_join(runs, folder, LCSM_STUDY_RUNS, err));
     for (size_t j = 0; j < lcsm_json_count(&list); j++) {
         lcsm_json       row = lcsm_json_item(&list, j);
         lcsm_study_run *r   = &s->runs[j];
-        LCSM_TRY(read_run(r, s, &row, err));
-        LCSM_TRY(lcsm_path_join(path, runs, r->name, err));
-        LCSM_TRY(lcsm_record_read(&r->record, path, err));
+        LCSM_OR_RETURN(read_run(r, s, &row, err));
+        LCSM_OR_RETURN(lcsm_path_join(path, runs, r->name, err));
+        LCSM_OR_RETURN(lcsm_record_read(&r->record, path, err));
         s->run_count++;
     }
-cleanup:
-    return st;
+    return LCSM_OK;
 }
 
 /* ---- points and cells ---------------------------------------------------------------------- */

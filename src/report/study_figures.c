@@ -325,10 +325,9 @@ cleanup:
 /* Maps of each variant's best run at the last point. */
 static lcsm_status put_decays(lcsm_doc *d, const lcsm_study *s, lcsm_error *err)
 {
-    lcsm_status st    = LCSM_OK;
-    bool        shown = false;
-    size_t      start = d->count, last = s->point_count - 1;
-    char        at[96];
+    bool   shown = false;
+    size_t start = d->count, last = s->point_count - 1;
+    char   at[96];
     if (s->point_count == 0) return LCSM_OK;
     bool axes = *lcsm_point_text(at, s, last, s->axis_count) != '\0';
     lcsm_doc_add(d, LCSM_BLOCK_HEADING, "How long the memory lasts");
@@ -344,28 +343,25 @@ static lcsm_status put_decays(lcsm_doc *d, const lcsm_study *s, lcsm_error *err)
         (void)snprintf(title, sizeof title, "%.120s%s%s", s->variants[v], axes ? ", " : "", at);
         lcsm_named_record r = {title, c->best};
         file_of(file, s, "half-lives", v + 1);
-        if (c->best != NULL) LCSM_TRY(lcsm_section_decays(d, &r, file, &shown, err));
+        if (c->best != NULL) LCSM_OR_RETURN(lcsm_section_decays(d, &r, file, &shown, err));
     }
     if (!shown && !d->failed) lcsm_doc_cut(d, start);
-cleanup:
-    return st;
+    return LCSM_OK;
 }
 
 lcsm_status lcsm_study_figures(lcsm_doc *d, const lcsm_study *s, const double *means,
                                lcsm_error *err)
 {
-    lcsm_status st    = LCSM_OK;
-    bool        speed = strcmp(s->metric->name, "speed") == 0;
-    size_t      x     = abscissa(s, speed ? "seq_len" : "d_model");
+    bool   speed = strcmp(s->metric->name, "speed") == 0;
+    size_t x     = abscissa(s, speed ? "seq_len" : "d_model");
     if (speed && x < s->axis_count && x == lcsm_study_axis(s, "seq_len")) {
-        for (size_t j = 0; j < COUNT(SCALING); j++) LCSM_TRY(put_lines(d, s, x, &SCALING[j], err));
+        for (size_t j = 0; j < COUNT(SCALING); j++)
+            LCSM_OR_RETURN(put_lines(d, s, x, &SCALING[j], err));
         return LCSM_OK;
     }
-    if (x < s->axis_count) LCSM_TRY(put_metric(d, s, x, err));
-    else LCSM_TRY(put_bars(d, s, means, err));
-    LCSM_TRY(put_against(d, s, means, err));
-    LCSM_TRY(put_curves(d, s, err));
-    LCSM_TRY(put_decays(d, s, err));
-cleanup:
-    return st;
+    if (x < s->axis_count) LCSM_OR_RETURN(put_metric(d, s, x, err));
+    else LCSM_OR_RETURN(put_bars(d, s, means, err));
+    LCSM_OR_RETURN(put_against(d, s, means, err));
+    LCSM_OR_RETURN(put_curves(d, s, err));
+    return put_decays(d, s, err);
 }

@@ -63,14 +63,12 @@ static lcsm_status flush(lcsm_encoder *enc, lcsm_error *err)
 
 static lcsm_status put(lcsm_encoder *enc, const int32_t *ids, size_t count, lcsm_error *err)
 {
-    lcsm_status st = LCSM_OK;
     if (count == 0) return LCSM_OK;
-    if (count > IDS - enc->count) LCSM_TRY(flush(enc, err));
+    if (count > IDS - enc->count) LCSM_OR_RETURN(flush(enc, err));
     if (count > IDS) return enc->fn(enc->user, ids, count, err);
     memcpy(enc->ids + enc->count, ids, count * sizeof *ids);
     enc->count += count;
-cleanup:
-    return st;
+    return LCSM_OK;
 }
 
 /* ---- words ------------------------------------------------------------------------------ */
@@ -96,18 +94,16 @@ static lcsm_status spell(lcsm_encoder *enc, const char *word, size_t size, size_
                          lcsm_error *err)
 {
     const lcsm_tokenizer *tok = enc->tok;
-    lcsm_status           st  = LCSM_OK;
     int32_t              *ids = enc->word;
     *count                    = 0;
     for (size_t j = 0; j < size; j++) {
         int32_t id = tok->byte_id[(unsigned char)word[j]];
         if (id < 0) id = tok->unknown;
         bool fused = tok->fuse_unknown && id == tok->unknown && *count > 0 && ids[*count - 1] == id;
-        if (id < 0) LCSM_TRY(lacks(enc, word[j], err));
+        if (id < 0) LCSM_OR_RETURN(lacks(enc, word[j], err));
         else if (!fused) ids[(*count)++] = id;
     }
-cleanup:
-    return st;
+    return LCSM_OK;
 }
 
 static lcsm_status merge(lcsm_encoder *enc, const char *word, size_t size, size_t *count,
@@ -136,7 +132,6 @@ static lcsm_status merge(lcsm_encoder *enc, const char *word, size_t size, size_
 static lcsm_status take_word(void *user, const char *word, size_t size, lcsm_error *err)
 {
     lcsm_encoder *enc   = user;
-    lcsm_status   st    = LCSM_OK;
     bool          keep  = size <= LCSM_CACHED_WORD;
     uint64_t      hash  = keep ? lcsm_word_hash(word, size) : 0;
     size_t        count = 0;
@@ -145,12 +140,10 @@ static lcsm_status take_word(void *user, const char *word, size_t size, lcsm_err
         const int32_t *ids = lcsm_word_cache_find(&enc->cache, hash, word, size, &count);
         if (ids != NULL) return put(enc, ids, count, err);
     }
-    LCSM_TRY(merge(enc, word, size, &count, err));
+    LCSM_OR_RETURN(merge(enc, word, size, &count, err));
     if (keep && enc->skipped == lost) /* else the next one would not be counted */
         lcsm_word_cache_put(&enc->cache, hash, word, size, enc->word, count);
-    LCSM_TRY(put(enc, enc->word, count, err));
-cleanup:
-    return st;
+    return put(enc, enc->word, count, err);
 }
 
 /* ---- stretches of text ------------------------------------------------------------------ */
@@ -162,21 +155,19 @@ typedef lcsm_status stretch_fn(lcsm_encoder *enc, const char *text, size_t size,
 static lcsm_status around(lcsm_encoder *enc, const lcsm_added *added, const char *text, size_t size,
                           bool goes_on, stretch_fn *fn, lcsm_error *err)
 {
-    lcsm_status       st = LCSM_OK;
-    lcsm_added_search s  = {.added   = added,
-                            .text    = text,
-                            .size    = size,
-                            .special = (enc->flags & LCSM_ENCODE_SPECIAL) != 0};
+    lcsm_added_search s = {.added   = added,
+                           .text    = text,
+                           .size    = size,
+                           .special = (enc->flags & LCSM_ENCODE_SPECIAL) != 0};
     for (size_t done = 0;;) {
         lcsm_added_match m = lcsm_added_next(&s);
         if (m.begin > done)
-            LCSM_TRY(fn(enc, text + done, m.begin - done, goes_on && done == 0, err));
+            LCSM_OR_RETURN(fn(enc, text + done, m.begin - done, goes_on && done == 0, err));
         if (m.token == NULL) break;
-        LCSM_TRY(put(enc, &m.token->id, 1, err));
+        LCSM_OR_RETURN(put(enc, &m.token->id, 1, err));
         done = m.end;
     }
-cleanup:
-    return st;
+    return LCSM_OK;
 }
 
 static lcsm_status split_stretch(lcsm_encoder *enc, const char *text, size_t size, bool goes_on,
@@ -190,15 +181,13 @@ static lcsm_status utf8_stretch(lcsm_encoder *enc, const char *text, size_t size
                                 lcsm_error *err)
 {
     const lcsm_tokenizer *tok = enc->tok;
-    lcsm_status           st  = LCSM_OK;
     if (lcsm_normalizer_changes(&tok->normalizer, text, size)) {
-        LCSM_TRY(lcsm_normalize(&tok->normalizer, text, size, &enc->normal, &enc->spare, err));
+        LCSM_OR_RETURN(
+            lcsm_normalize(&tok->normalizer, text, size, &enc->normal, &enc->spare, err));
         text = lcsm_strbuf_text(&enc->normal);
         size = enc->normal.size;
     }
-    LCSM_TRY(around(enc, &tok->normalized, text, size, goes_on, split_stretch, err));
-cleanup:
-    return st;
+    return around(enc, &tok->normalized, text, size, goes_on, split_stretch, err);
 }
 
 /* Where bytes that are no UTF-8 end. */
@@ -223,31 +212,27 @@ static void source_of_words(lcsm_encoder *enc, const char *text, size_t size)
 static lcsm_status raw_stretch(lcsm_encoder *enc, const char *text, size_t size, bool goes_on,
                                lcsm_error *err)
 {
-    lcsm_status st = LCSM_OK;
     for (size_t at = 0; at < size;) {
         size_t good = lcsm_utf8_check(text + at, size - at);
         source_of_words(enc, text + at, good);
-        if (good > 0) LCSM_TRY(utf8_stretch(enc, text + at, good, goes_on, err));
+        if (good > 0) LCSM_OR_RETURN(utf8_stretch(enc, text + at, good, goes_on, err));
         at += good;
         size_t bad = foreign(text + at, size - at);
         source_of_words(enc, text + at, bad);
-        if (bad > 0) LCSM_TRY(enc->on_word(enc->word_user, text + at, bad, err));
+        if (bad > 0) LCSM_OR_RETURN(enc->on_word(enc->word_user, text + at, bad, err));
         at += bad;
         goes_on = true;
     }
-cleanup:
-    return st;
+    return LCSM_OK;
 }
 
 static lcsm_status encode_bytes(lcsm_encoder *enc, const char *text, size_t size, lcsm_error *err)
 {
-    lcsm_status st = LCSM_OK;
     for (size_t j = 0; j < size; j++) {
-        if (enc->count == IDS) LCSM_TRY(flush(enc, err));
+        if (enc->count == IDS) LCSM_OR_RETURN(flush(enc, err));
         enc->ids[enc->count++] = (unsigned char)text[j];
     }
-cleanup:
-    return st;
+    return LCSM_OK;
 }
 
 /* Bytes are ids without any stage, unless someone waits for words. */
@@ -327,9 +312,8 @@ static lcsm_status begin(lcsm_encoder *enc, lcsm_error *err)
 
 lcsm_status lcsm_encoder_feed(lcsm_encoder *enc, const char *text, size_t size, lcsm_error *err)
 {
-    lcsm_status  st = LCSM_OK;
-    lcsm_strbuf *w  = &enc->window;
-    LCSM_TRY(begin(enc, err));
+    lcsm_strbuf *w = &enc->window;
+    LCSM_OR_RETURN(begin(enc, err));
     if (only_bytes(enc)) return encode_bytes(enc, text, size, err);
     while (size > 0) {
         size_t room = enc->tok->whole ? size : WINDOW - w->size;
@@ -341,12 +325,11 @@ lcsm_status lcsm_encoder_feed(lcsm_encoder *enc, const char *text, size_t size, 
         size -= now;
         if (size == 0 || enc->tok->whole) continue;
         size_t cut = cut_place(w->text, w->size);
-        LCSM_TRY(encode_part(enc, w->text, cut, err));
+        LCSM_OR_RETURN(encode_part(enc, w->text, cut, err));
         w->size -= cut;
         memmove(w->text, w->text + cut, w->size);
     }
-cleanup:
-    return st;
+    return LCSM_OK;
 }
 
 lcsm_status lcsm_encoder_finish(lcsm_encoder *enc, lcsm_error *err)

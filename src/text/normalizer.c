@@ -91,8 +91,7 @@ static bool starts_plain(char c)
 /* Copies plain text and gives the rest, with the character before it, to libunistring. */
 static lcsm_status compose(lcsm_strbuf *out, const char *text, size_t size, lcsm_error *err)
 {
-    lcsm_status st   = LCSM_OK;
-    size_t      done = 0, last = 0; /* what is written; where the last plain character begins */
+    size_t done = 0, last = 0; /* what is written; where the last plain character begins */
     for (size_t at = 0; at < size;) {
         if ((unsigned char)text[at] < FIRST_COMBINING) {
             if (starts_plain(text[at])) last = at;
@@ -101,12 +100,11 @@ static lcsm_status compose(lcsm_strbuf *out, const char *text, size_t size, lcsm
         }
         lcsm_strbuf_bytes(out, text + done, last - done);
         while (at < size && !starts_plain(text[at])) at++;
-        LCSM_TRY(form(out, text + last, at - last, LCSM_NORMALIZE_NFC, err));
+        LCSM_OR_RETURN(form(out, text + last, at - last, LCSM_NORMALIZE_NFC, err));
         done = last = at;
     }
     lcsm_strbuf_bytes(out, text + done, size - done);
-cleanup:
-    return st;
+    return LCSM_OK;
 }
 
 static void replace(lcsm_strbuf *out, const char *text, size_t size, const lcsm_normalize_step *s)
@@ -156,18 +154,16 @@ bool lcsm_normalizer_cuts_before(uint32_t code)
 lcsm_status lcsm_normalize(const lcsm_normalizer *n, const char *text, size_t size,
                            lcsm_strbuf *out, lcsm_strbuf *spare, lcsm_error *err)
 {
-    lcsm_status st = LCSM_OK;
     for (size_t j = 0; j < n->count; j++) {
         lcsm_strbuf swap = *spare; /* the step before is read while this one is written */
         *spare           = *out;
         *out             = swap;
         out->size        = 0;
-        LCSM_TRY(step(&n->steps[j], text, size, out, err));
+        LCSM_OR_RETURN(step(&n->steps[j], text, size, out, err));
         if (out->failed)
             return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory to normalise text");
         text = lcsm_strbuf_text(out);
         size = out->size;
     }
-cleanup:
-    return st;
+    return LCSM_OK;
 }

@@ -167,18 +167,16 @@ static lcsm_status run_gpt2(const run *r, size_t number, const char *text, size_
                             lcsm_error *err)
 {
     const lcsm_split_stage *stage = &r->splitter->stages[number];
-    lcsm_status             st    = LCSM_OK;
     for (size_t at = 0; at < size;) {
         size_t end = lcsm_gpt2_scan(text, size, at);
         if (end == 0) {
             size_t begin = at;
-            LCSM_TRY(find(r, stage, text, size, &begin, &end, err));
+            LCSM_OR_RETURN(find(r, stage, text, size, &begin, &end, err));
         }
-        LCSM_TRY(run_stage(r, number + 1, text + at, end - at, err));
+        LCSM_OR_RETURN(run_stage(r, number + 1, text + at, end - at, err));
         at = end;
     }
-cleanup:
-    return st;
+    return LCSM_OK;
 }
 
 /* A span that waits to see whether the next one joins it. */
@@ -210,7 +208,6 @@ static lcsm_status take(const run *r, size_t number, const char *text, span *wai
                         size_t end, bool match, lcsm_error *err)
 {
     const lcsm_split_stage *stage = &r->splitter->stages[number];
-    lcsm_status             st    = LCSM_OK;
     if (begin == end) return LCSM_OK;
     match = match != stage->invert;
     if (waiting->there && joins(stage->behavior, waiting, match)) {
@@ -218,27 +215,23 @@ static lcsm_status take(const run *r, size_t number, const char *text, span *wai
         waiting->match = match; /* of the last one that joined */
         return LCSM_OK;
     }
-    LCSM_TRY(give(r, number, text, waiting, err));
+    LCSM_OR_RETURN(give(r, number, text, waiting, err));
     *waiting = (span){begin, end, match, true};
-cleanup:
-    return st;
+    return LCSM_OK;
 }
 
 static lcsm_status run_pattern(const run *r, size_t number, const char *text, size_t size,
                                lcsm_error *err)
 {
-    lcsm_status st      = LCSM_OK;
-    span        waiting = {0};
+    span waiting = {0};
     for (size_t at = 0; at < size;) {
         size_t begin = at, end = size;
-        LCSM_TRY(find(r, &r->splitter->stages[number], text, size, &begin, &end, err));
-        LCSM_TRY(take(r, number, text, &waiting, at, begin, false, err));
-        LCSM_TRY(take(r, number, text, &waiting, begin, end, true, err));
+        LCSM_OR_RETURN(find(r, &r->splitter->stages[number], text, size, &begin, &end, err));
+        LCSM_OR_RETURN(take(r, number, text, &waiting, at, begin, false, err));
+        LCSM_OR_RETURN(take(r, number, text, &waiting, begin, end, true, err));
         at = end;
     }
-    LCSM_TRY(give(r, number, text, &waiting, err));
-cleanup:
-    return st;
+    return give(r, number, text, &waiting, err);
 }
 
 static lcsm_status run_stage(const run *r, size_t number, const char *text, size_t size,

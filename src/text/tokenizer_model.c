@@ -22,31 +22,30 @@ static lcsm_status check_model(reading *r, lcsm_error *err)
 {
     static const char *const EMPTY[]  = {"continuing_subword_prefix", "end_of_word_suffix"};
     static const char *const TYPES[]  = {"BPE"};
-    lcsm_status              st       = LCSM_OK;
     size_t                   kind     = 0;
     double                   dropout  = 0;
     bool                     fallback = false;
-    LCSM_TRY(lcsm_json_get_object(&r->model, lcsm_json_need(&r->root, "model"), err));
+    LCSM_OR_RETURN(lcsm_json_get_object(&r->model, lcsm_json_need(&r->root, "model"), err));
     if (lcsm_json_has(&r->model, "type"))
-        LCSM_TRY(lcsm_json_get_choice(&kind, lcsm_json_need(&r->model, "type"), TYPES, 1, err));
+        LCSM_OR_RETURN(
+            lcsm_json_get_choice(&kind, lcsm_json_need(&r->model, "type"), TYPES, 1, err));
     if (lcsm_json_has(&r->model, "dropout"))
-        LCSM_TRY(lcsm_json_get_real(&dropout, lcsm_json_need(&r->model, "dropout"), 0, 0, err));
+        LCSM_OR_RETURN(
+            lcsm_json_get_real(&dropout, lcsm_json_need(&r->model, "dropout"), 0, 0, err));
     for (size_t j = 0; j < COUNT(EMPTY); j++) {
         const char *text = "";
         if (!lcsm_json_has(&r->model, EMPTY[j])) continue;
         lcsm_json v = lcsm_json_need(&r->model, EMPTY[j]);
-        LCSM_TRY(lcsm_json_get_text(&text, v, err));
+        LCSM_OR_RETURN(lcsm_json_get_text(&text, v, err));
         if (*text != '\0') return lcsm_json_fail(&v, err, "nothing, as in byte-level BPE");
     }
-    LCSM_TRY(lcsm_tokenizer_get_flag(&fallback, &r->model, "byte_fallback", err));
+    LCSM_OR_RETURN(lcsm_tokenizer_get_flag(&fallback, &r->model, "byte_fallback", err));
     if (fallback) {
         lcsm_json v = lcsm_json_need(&r->model, "byte_fallback");
         return lcsm_json_fail(&v, err, "false, as in byte-level BPE");
     }
-    LCSM_TRY(lcsm_tokenizer_get_flag(&r->tok->fuse_unknown, &r->model, "fuse_unk", err));
-    LCSM_TRY(lcsm_tokenizer_get_flag(&r->tok->ignore_merges, &r->model, "ignore_merges", err));
-cleanup:
-    return st;
+    LCSM_OR_RETURN(lcsm_tokenizer_get_flag(&r->tok->fuse_unknown, &r->model, "fuse_unk", err));
+    return lcsm_tokenizer_get_flag(&r->tok->ignore_merges, &r->model, "ignore_merges", err);
 }
 
 static lcsm_status put_token(reading *r, const lcsm_json *v, const char *text, size_t size,
@@ -70,16 +69,15 @@ static lcsm_status count_ids(reading *r, const lcsm_json *vocab, const lcsm_json
     lcsm_status st = LCSM_OK;
     int32_t     id = -1;
     for (lcsm_json m = lcsm_json_first(vocab); m.value != NULL; m = lcsm_json_next(&m)) {
-        LCSM_TRY(lcsm_tokenizer_get_id(&id, r, m, err));
+        LCSM_OR_RETURN(lcsm_tokenizer_get_id(&id, r, m, err));
         if ((size_t)id >= *count) *count = (size_t)id + 1;
     }
     for (size_t j = 0; j < lcsm_json_count(added); j++) {
         lcsm_json item = lcsm_json_item(added, j);
-        LCSM_TRY(lcsm_tokenizer_get_id(&id, r, lcsm_json_need(&item, "id"), err));
+        LCSM_OR_RETURN(lcsm_tokenizer_get_id(&id, r, lcsm_json_need(&item, "id"), err));
         if ((size_t)id >= *count) *count = (size_t)id + 1;
     }
     if (*count == 0) st = lcsm_json_fail(vocab, err, "at least one token");
-cleanup:
     return st;
 }
 
@@ -94,20 +92,18 @@ static void find_bytes(lcsm_tokenizer *tok)
 /* Tokens that merges can make come first, so that their bytes find them. */
 static lcsm_status read_vocab(reading *r, const lcsm_json *vocab, lcsm_error *err)
 {
-    lcsm_status st = LCSM_OK;
     for (int pass = 0; pass < 2; pass++) {
         for (lcsm_json m = lcsm_json_first(vocab); m.value != NULL; m = lcsm_json_next(&m)) {
             bool    mapped;
             int32_t id;
             (void)lcsm_byte_map_read(r->room, m.key, strlen(m.key), &mapped);
             if (mapped != (pass == 0)) continue;
-            LCSM_TRY(lcsm_tokenizer_get_id(&id, r, m, err));
-            LCSM_TRY(put_token(r, &m, m.key, strlen(m.key), id, err));
+            LCSM_OR_RETURN(lcsm_tokenizer_get_id(&id, r, m, err));
+            LCSM_OR_RETURN(put_token(r, &m, m.key, strlen(m.key), id, err));
         }
     }
     find_bytes(r->tok);
-cleanup:
-    return st;
+    return LCSM_OK;
 }
 
 /* A token of the model by how it is written; -1 if there is none. */
@@ -122,7 +118,6 @@ static int32_t id_of(const reading *r, const char *text, size_t size)
 /* "a b" or ["a", "b"]. */
 static lcsm_status halves(const lcsm_json *v, const char *text[2], size_t size[2], lcsm_error *err)
 {
-    lcsm_status st = LCSM_OK;
     if (json_is_string(v->value)) {
         const char *whole = json_string_value(v->value), *space = strchr(whole, ' ');
         if (space == NULL || strchr(space + 1, ' ') != NULL)
@@ -134,22 +129,20 @@ static lcsm_status halves(const lcsm_json *v, const char *text[2], size_t size[2
         return LCSM_OK;
     }
     lcsm_json pair;
-    LCSM_TRY(lcsm_json_get_array(&pair, *v, 2, 2, err));
+    LCSM_OR_RETURN(lcsm_json_get_array(&pair, *v, 2, 2, err));
     for (size_t j = 0; j < 2; j++) {
         lcsm_json item = lcsm_json_item(&pair, j);
-        LCSM_TRY(lcsm_json_get_text(&text[j], item, err));
+        LCSM_OR_RETURN(lcsm_json_get_text(&text[j], item, err));
         size[j] = text_size(&item);
     }
-cleanup:
-    return st;
+    return LCSM_OK;
 }
 
 static lcsm_status read_merge(reading *r, const lcsm_json *v, size_t rank, lcsm_error *err)
 {
-    lcsm_status st      = LCSM_OK;
     const char *text[2] = {"", ""};
     size_t      size[2] = {0, 0};
-    LCSM_TRY(halves(v, text, size, err));
+    LCSM_OR_RETURN(halves(v, text, size, err));
     int32_t left = id_of(r, text[0], size[0]), right = id_of(r, text[1], size[1]);
     if (left < 0 || right < 0) return lcsm_json_fail(v, err, "two tokens of the vocabulary");
     size_t      a, b;
@@ -160,36 +153,35 @@ static lcsm_status read_merge(reading *r, const lcsm_json *v, size_t rank, lcsm_
     int32_t id = lcsm_vocab_find(&r->tok->vocab, r->room, a + b);
     if (id < 0) return lcsm_json_fail(v, err, "a pair whose joint text is in the vocabulary");
     lcsm_merges_put(&r->tok->merges, left, right, (int32_t)rank, id);
-cleanup:
-    return st;
+    return LCSM_OK;
 }
 
 lcsm_status lcsm_tokenizer_read_model(reading *r, const lcsm_json *added, lcsm_error *err)
 {
-    lcsm_status st      = LCSM_OK;
     size_t      count   = 0;
     const char *unknown = NULL;
     lcsm_json   vocab, merges;
-    LCSM_TRY(check_model(r, err));
-    LCSM_TRY(lcsm_json_get_object(&vocab, lcsm_json_need(&r->model, "vocab"), err));
-    LCSM_TRY(lcsm_json_get_array(&merges, lcsm_json_need(&r->model, "merges"), 0, INT32_MAX, err));
-    LCSM_TRY(count_ids(r, &vocab, added, &count, err));
-    LCSM_TRY(lcsm_vocab_create(&r->tok->vocab, count, err));
-    LCSM_TRY(read_vocab(r, &vocab, err));
-    LCSM_TRY(lcsm_merges_create(&r->tok->merges, lcsm_json_count(&merges), err));
+    LCSM_OR_RETURN(check_model(r, err));
+    LCSM_OR_RETURN(lcsm_json_get_object(&vocab, lcsm_json_need(&r->model, "vocab"), err));
+    LCSM_OR_RETURN(
+        lcsm_json_get_array(&merges, lcsm_json_need(&r->model, "merges"), 0, INT32_MAX, err));
+    LCSM_OR_RETURN(count_ids(r, &vocab, added, &count, err));
+    LCSM_OR_RETURN(lcsm_vocab_create(&r->tok->vocab, count, err));
+    LCSM_OR_RETURN(read_vocab(r, &vocab, err));
+    LCSM_OR_RETURN(lcsm_merges_create(&r->tok->merges, lcsm_json_count(&merges), err));
     for (size_t j = 0; j < lcsm_json_count(&merges); j++) {
         lcsm_json item = lcsm_json_item(&merges, j);
-        LCSM_TRY(read_merge(r, &item, j, err));
+        LCSM_OR_RETURN(read_merge(r, &item, j, err));
     }
     r->tok->merge_count = lcsm_json_count(&merges);
     if (lcsm_json_has(&r->model, "unk_token")) {
         lcsm_json v = lcsm_json_need(&r->model, "unk_token");
-        LCSM_TRY(lcsm_json_get_text(&unknown, v, err));
+        LCSM_OR_RETURN(lcsm_json_get_text(&unknown, v, err));
         r->tok->unknown = id_of(r, unknown, strlen(unknown));
-        if (r->tok->unknown < 0) LCSM_TRY(lcsm_json_fail(&v, err, "a token of the vocabulary"));
+        if (r->tok->unknown < 0)
+            LCSM_OR_RETURN(lcsm_json_fail(&v, err, "a token of the vocabulary"));
     }
-cleanup:
-    return st;
+    return LCSM_OK;
 }
 
 /* ---- added tokens ----------------------------------------------------------------------- */
@@ -218,21 +210,21 @@ static lcsm_status read_added(reading *r, const lcsm_json *v, lcsm_error *err)
     const char      *content    = NULL;
     lcsm_added_token token      = {0};
     lcsm_json        object;
-    LCSM_TRY(lcsm_json_get_object(&object, *v, err));
+    LCSM_OR_RETURN(lcsm_json_get_object(&object, *v, err));
     lcsm_json text = lcsm_json_need(&object, "content");
-    LCSM_TRY(lcsm_json_get_text(&content, text, err));
-    LCSM_TRY(lcsm_tokenizer_get_id(&token.id, r, lcsm_json_need(&object, "id"), err));
-    LCSM_TRY(lcsm_tokenizer_get_flag(&token.special, &object, "special", err));
+    LCSM_OR_RETURN(lcsm_json_get_text(&content, text, err));
+    LCSM_OR_RETURN(lcsm_tokenizer_get_id(&token.id, r, lcsm_json_need(&object, "id"), err));
+    LCSM_OR_RETURN(lcsm_tokenizer_get_flag(&token.special, &object, "special", err));
     normalized = !token.special;
-    LCSM_TRY(lcsm_tokenizer_get_flag(&normalized, &object, "normalized", err));
-    LCSM_TRY(lcsm_tokenizer_get_flag(&token.single_word, &object, "single_word", err));
-    LCSM_TRY(lcsm_tokenizer_get_flag(&token.lstrip, &object, "lstrip", err));
-    LCSM_TRY(lcsm_tokenizer_get_flag(&token.rstrip, &object, "rstrip", err));
+    LCSM_OR_RETURN(lcsm_tokenizer_get_flag(&normalized, &object, "normalized", err));
+    LCSM_OR_RETURN(lcsm_tokenizer_get_flag(&token.single_word, &object, "single_word", err));
+    LCSM_OR_RETURN(lcsm_tokenizer_get_flag(&token.lstrip, &object, "lstrip", err));
+    LCSM_OR_RETURN(lcsm_tokenizer_get_flag(&token.rstrip, &object, "rstrip", err));
     token.size        = text_size(&text);
     lcsm_vocab *vocab = &r->tok->vocab;
     int32_t     known = id_of(r, content, token.size);
     if (known >= 0) token.id = known; /* as others do, whatever id the file gives */
-    else LCSM_TRY(put_token(r, &object, content, token.size, token.id, err));
+    else LCSM_OR_RETURN(put_token(r, &object, content, token.size, token.id, err));
     vocab->entries[token.id].special = token.special;
     if (token.size == 0) return LCSM_OK;
     lcsm_strbuf copy = {0};
@@ -242,19 +234,16 @@ static lcsm_status read_added(reading *r, const lcsm_json *v, lcsm_error *err)
     else
         st = normalized ? put_normalized(r, token, err) : lcsm_added_put(&r->tok->raw, &token, err);
     lcsm_strbuf_free(&copy);
-cleanup:
     return st;
 }
 
 lcsm_status lcsm_tokenizer_read_added(reading *r, const lcsm_json *added, lcsm_error *err)
 {
-    lcsm_status st = LCSM_OK;
     for (size_t j = 0; j < lcsm_json_count(added); j++) {
         lcsm_json item = lcsm_json_item(added, j);
-        LCSM_TRY(read_added(r, &item, err));
+        LCSM_OR_RETURN(read_added(r, &item, err));
     }
     lcsm_added_seal(&r->tok->raw);
     lcsm_added_seal(&r->tok->normalized);
-cleanup:
-    return st;
+    return LCSM_OK;
 }

@@ -41,21 +41,19 @@ typedef lcsm_status part_fn(reading *r, const lcsm_json *v, const char *type, lc
 static lcsm_status each_part(reading *r, const lcsm_json *v, const char *list, unsigned depth,
                              part_fn *one, lcsm_error *err)
 {
-    lcsm_status st   = LCSM_OK;
     const char *type = NULL;
     lcsm_json   object, array;
     if (v->value == NULL || json_is_null(v->value)) return LCSM_OK;
     if (depth > MAX_DEPTH) return lcsm_json_fail(v, err, "at most %d nested sequences", MAX_DEPTH);
-    LCSM_TRY(lcsm_json_get_object(&object, *v, err));
-    LCSM_TRY(lcsm_json_get_text(&type, lcsm_json_need(&object, "type"), err));
+    LCSM_OR_RETURN(lcsm_json_get_object(&object, *v, err));
+    LCSM_OR_RETURN(lcsm_json_get_text(&type, lcsm_json_need(&object, "type"), err));
     if (strcmp(type, "Sequence") != 0) return one(r, &object, type, err);
-    LCSM_TRY(lcsm_json_get_array(&array, lcsm_json_need(&object, list), 0, 64, err));
+    LCSM_OR_RETURN(lcsm_json_get_array(&array, lcsm_json_need(&object, list), 0, 64, err));
     for (size_t j = 0; j < lcsm_json_count(&array); j++) {
         lcsm_json item = lcsm_json_item(&array, j);
-        LCSM_TRY(each_part(r, &item, list, depth + 1, one, err));
+        LCSM_OR_RETURN(each_part(r, &item, list, depth + 1, one, err));
     }
-cleanup:
-    return st;
+    return LCSM_OK;
 }
 
 static void add_name(char *names, size_t room, const char *name)
@@ -73,71 +71,60 @@ static void add_name(char *names, size_t room, const char *name)
 
 static lcsm_status get_replace(reading *r, const lcsm_json *v, lcsm_error *err)
 {
-    lcsm_status st   = LCSM_OK;
     const char *what = NULL, *with = NULL;
     lcsm_json   pattern;
-    LCSM_TRY(lcsm_json_get_object(&pattern, lcsm_json_need(v, "pattern"), err));
-    LCSM_TRY(lcsm_json_get_text(&what, lcsm_json_need(&pattern, "String"), err));
-    LCSM_TRY(lcsm_json_get_text(&with, lcsm_json_need(v, "content"), err));
-    LCSM_TRY(lcsm_normalizer_put(&r->tok->normalizer, LCSM_NORMALIZE_REPLACE, what, with, err));
-cleanup:
-    return st;
+    LCSM_OR_RETURN(lcsm_json_get_object(&pattern, lcsm_json_need(v, "pattern"), err));
+    LCSM_OR_RETURN(lcsm_json_get_text(&what, lcsm_json_need(&pattern, "String"), err));
+    LCSM_OR_RETURN(lcsm_json_get_text(&with, lcsm_json_need(v, "content"), err));
+    return lcsm_normalizer_put(&r->tok->normalizer, LCSM_NORMALIZE_REPLACE, what, with, err);
 }
 
 static lcsm_status read_normalizer(reading *r, const lcsm_json *v, const char *type,
                                    lcsm_error *err)
 {
     static const char *const NAMES[] = {"NFC", "NFD", "NFKC", "NFKD", "Prepend", "Replace"};
-    lcsm_status              st      = LCSM_OK;
     size_t                   kind    = 0;
     const char              *with    = NULL;
-    LCSM_TRY(lcsm_json_get_choice(&kind, lcsm_json_need(v, "type"), NAMES, COUNT(NAMES), err));
+    LCSM_OR_RETURN(
+        lcsm_json_get_choice(&kind, lcsm_json_need(v, "type"), NAMES, COUNT(NAMES), err));
     add_name(r->tok->normalizer_name, sizeof r->tok->normalizer_name, type);
     if (kind == LCSM_NORMALIZE_REPLACE) return get_replace(r, v, err);
     if (kind == LCSM_NORMALIZE_PREPEND)
-        LCSM_TRY(lcsm_json_get_text(&with, lcsm_json_need(v, "prepend"), err));
-    LCSM_TRY(lcsm_normalizer_put(&r->tok->normalizer, (lcsm_normalize_kind)kind, NULL, with, err));
-cleanup:
-    return st;
+        LCSM_OR_RETURN(lcsm_json_get_text(&with, lcsm_json_need(v, "prepend"), err));
+    return lcsm_normalizer_put(&r->tok->normalizer, (lcsm_normalize_kind)kind, NULL, with, err);
 }
 
 /* ---- pre-tokenizer ---------------------------------------------------------------------- */
 
 static lcsm_status read_byte_level(reading *r, const lcsm_json *v, lcsm_error *err)
 {
-    lcsm_status      st    = LCSM_OK;
     bool             regex = true;
     lcsm_split_stage stage = {.prefix_space = true, .behavior = LCSM_SPLIT_ISOLATED};
-    LCSM_TRY(lcsm_tokenizer_get_flag(&stage.prefix_space, v, "add_prefix_space", err));
-    LCSM_TRY(lcsm_tokenizer_get_flag(&regex, v, "use_regex", err));
+    LCSM_OR_RETURN(lcsm_tokenizer_get_flag(&stage.prefix_space, v, "add_prefix_space", err));
+    LCSM_OR_RETURN(lcsm_tokenizer_get_flag(&regex, v, "use_regex", err));
     r->byte_level = true;
-    LCSM_TRY(lcsm_splitter_put(&r->tok->splitter, stage, regex ? LCSM_GPT2_PATTERN : NULL, err));
-cleanup:
-    return st;
+    return lcsm_splitter_put(&r->tok->splitter, stage, regex ? LCSM_GPT2_PATTERN : NULL, err);
 }
 
 static lcsm_status read_split(reading *r, const lcsm_json *v, lcsm_error *err)
 {
     static const char *const BEHAVIORS[] = {"Removed", "Isolated", "MergedWithPrevious",
                                             "MergedWithNext", "Contiguous"};
-    lcsm_status              st          = LCSM_OK;
     size_t                   behavior    = 0;
     const char              *text        = NULL;
     lcsm_json                pattern;
     lcsm_split_stage         stage = {0};
-    LCSM_TRY(lcsm_json_get_choice(&behavior, lcsm_json_need(v, "behavior"), BEHAVIORS,
-                                  COUNT(BEHAVIORS), err));
-    LCSM_TRY(lcsm_tokenizer_get_flag(&stage.invert, v, "invert", err));
+    LCSM_OR_RETURN(lcsm_json_get_choice(&behavior, lcsm_json_need(v, "behavior"), BEHAVIORS,
+                                        COUNT(BEHAVIORS), err));
+    LCSM_OR_RETURN(lcsm_tokenizer_get_flag(&stage.invert, v, "invert", err));
     stage.behavior = (lcsm_split_behavior)behavior;
-    LCSM_TRY(lcsm_json_get_object(&pattern, lcsm_json_need(v, "pattern"), err));
+    LCSM_OR_RETURN(lcsm_json_get_object(&pattern, lcsm_json_need(v, "pattern"), err));
     if (lcsm_json_has(&pattern, "String")) {
-        LCSM_TRY(lcsm_json_get_text(&text, lcsm_json_need(&pattern, "String"), err));
+        LCSM_OR_RETURN(lcsm_json_get_text(&text, lcsm_json_need(&pattern, "String"), err));
         return lcsm_splitter_put_text(&r->tok->splitter, stage, text, err);
     }
-    LCSM_TRY(lcsm_json_get_text(&text, lcsm_json_need(&pattern, "Regex"), err));
-    LCSM_TRY(lcsm_splitter_put(&r->tok->splitter, stage, text, err));
-cleanup:
-    return st;
+    LCSM_OR_RETURN(lcsm_json_get_text(&text, lcsm_json_need(&pattern, "Regex"), err));
+    return lcsm_splitter_put(&r->tok->splitter, stage, text, err);
 }
 
 static lcsm_status read_digits(reading *r, const lcsm_json *v, lcsm_error *err)
@@ -155,14 +142,12 @@ static lcsm_status read_pre_tokenizer(reading *r, const lcsm_json *v, const char
     static const char *const NAMES[] = {"ByteLevel", "Split", "Digits"};
     static lcsm_status (*const READERS[])(reading *, const lcsm_json *, lcsm_error *) = {
         read_byte_level, read_split, read_digits};
-    size_t      kind = 0;
-    lcsm_status st   = LCSM_OK;
-    LCSM_TRY(lcsm_json_get_choice(&kind, lcsm_json_need(v, "type"), NAMES, COUNT(NAMES), err));
+    size_t kind = 0;
+    LCSM_OR_RETURN(
+        lcsm_json_get_choice(&kind, lcsm_json_need(v, "type"), NAMES, COUNT(NAMES), err));
     if (r->byte_level) return lcsm_json_fail(v, err, "nothing after ByteLevel");
     add_name(r->tok->splitter_name, sizeof r->tok->splitter_name, type);
-    LCSM_TRY(READERS[kind](r, v, err));
-cleanup:
-    return st;
+    return READERS[kind](r, v, err);
 }
 
 /* ---- post-processor and decoder --------------------------------------------------------- */
@@ -180,49 +165,42 @@ static lcsm_status put_id(lcsm_id_list *list, int32_t id, lcsm_error *err)
 static lcsm_status put_special(reading *r, lcsm_id_list *list, const lcsm_json *v,
                                const lcsm_json *piece, lcsm_error *err)
 {
-    lcsm_status st   = LCSM_OK;
     const char *name = NULL;
     lcsm_json   inner, specials, special, ids;
     int32_t     id;
-    LCSM_TRY(lcsm_json_get_object(&inner, lcsm_json_need(piece, "SpecialToken"), err));
-    LCSM_TRY(lcsm_json_get_text(&name, lcsm_json_need(&inner, "id"), err));
-    LCSM_TRY(lcsm_json_get_object(&specials, lcsm_json_need(v, "special_tokens"), err));
-    LCSM_TRY(lcsm_json_get_object(&special, lcsm_json_need(&specials, name), err));
-    LCSM_TRY(lcsm_json_get_array(&ids, lcsm_json_need(&special, "ids"), 1, 64, err));
+    LCSM_OR_RETURN(lcsm_json_get_object(&inner, lcsm_json_need(piece, "SpecialToken"), err));
+    LCSM_OR_RETURN(lcsm_json_get_text(&name, lcsm_json_need(&inner, "id"), err));
+    LCSM_OR_RETURN(lcsm_json_get_object(&specials, lcsm_json_need(v, "special_tokens"), err));
+    LCSM_OR_RETURN(lcsm_json_get_object(&special, lcsm_json_need(&specials, name), err));
+    LCSM_OR_RETURN(lcsm_json_get_array(&ids, lcsm_json_need(&special, "ids"), 1, 64, err));
     for (size_t j = 0; j < lcsm_json_count(&ids); j++) {
-        LCSM_TRY(lcsm_tokenizer_get_id(&id, r, lcsm_json_item(&ids, j), err));
-        LCSM_TRY(put_id(list, id, err));
+        LCSM_OR_RETURN(lcsm_tokenizer_get_id(&id, r, lcsm_json_item(&ids, j), err));
+        LCSM_OR_RETURN(put_id(list, id, err));
     }
-cleanup:
-    return st;
+    return LCSM_OK;
 }
 
 static lcsm_status read_template(reading *r, const lcsm_json *v, lcsm_error *err)
 {
-    lcsm_status   st   = LCSM_OK;
     lcsm_id_list *list = &r->tok->prefix;
     lcsm_json     single;
-    LCSM_TRY(lcsm_json_get_array(&single, lcsm_json_need(v, "single"), 1, 64, err));
+    LCSM_OR_RETURN(lcsm_json_get_array(&single, lcsm_json_need(v, "single"), 1, 64, err));
     for (size_t j = 0; j < lcsm_json_count(&single); j++) {
         lcsm_json piece = lcsm_json_item(&single, j);
         if (lcsm_json_has(&piece, "Sequence")) list = &r->tok->suffix;
-        else LCSM_TRY(put_special(r, list, v, &piece, err));
+        else LCSM_OR_RETURN(put_special(r, list, v, &piece, err));
     }
-cleanup:
-    return st;
+    return LCSM_OK;
 }
 
 /* [text, id] */
 static lcsm_status put_pair(reading *r, lcsm_id_list *list, lcsm_json v, lcsm_error *err)
 {
-    lcsm_status st = LCSM_OK;
-    int32_t     id;
-    lcsm_json   pair;
-    LCSM_TRY(lcsm_json_get_array(&pair, v, 2, 2, err));
-    LCSM_TRY(lcsm_tokenizer_get_id(&id, r, lcsm_json_item(&pair, 1), err));
-    LCSM_TRY(put_id(list, id, err));
-cleanup:
-    return st;
+    int32_t   id;
+    lcsm_json pair;
+    LCSM_OR_RETURN(lcsm_json_get_array(&pair, v, 2, 2, err));
+    LCSM_OR_RETURN(lcsm_tokenizer_get_id(&id, r, lcsm_json_item(&pair, 1), err));
+    return put_id(list, id, err);
 }
 
 static lcsm_status read_post_processor(reading *r, const lcsm_json *v, const char *type,
@@ -230,16 +208,14 @@ static lcsm_status read_post_processor(reading *r, const lcsm_json *v, const cha
 {
     static const char *const NAMES[] = {"ByteLevel", "TemplateProcessing", "RobertaProcessing",
                                         "BertProcessing"};
-    lcsm_status              st      = LCSM_OK;
     size_t                   kind    = 0;
     (void)type;
-    LCSM_TRY(lcsm_json_get_choice(&kind, lcsm_json_need(v, "type"), NAMES, COUNT(NAMES), err));
+    LCSM_OR_RETURN(
+        lcsm_json_get_choice(&kind, lcsm_json_need(v, "type"), NAMES, COUNT(NAMES), err));
     if (kind == 1) return read_template(r, v, err);
     if (kind < 2) return LCSM_OK;
-    LCSM_TRY(put_pair(r, &r->tok->prefix, lcsm_json_need(v, "cls"), err));
-    LCSM_TRY(put_pair(r, &r->tok->suffix, lcsm_json_need(v, "sep"), err));
-cleanup:
-    return st;
+    LCSM_OR_RETURN(put_pair(r, &r->tok->prefix, lcsm_json_need(v, "cls"), err));
+    return put_pair(r, &r->tok->suffix, lcsm_json_need(v, "sep"), err);
 }
 
 static lcsm_status read_decoder(reading *r, const lcsm_json *v, const char *type, lcsm_error *err)
@@ -264,22 +240,19 @@ static lcsm_status read_parts(reading *r, lcsm_error *err)
         {"post_processor", "processors", read_post_processor},
         {"decoder", "decoders", read_decoder},
     };
-    lcsm_status st    = LCSM_OK;
-    lcsm_json   added = lcsm_json_may(&r->root, "added_tokens");
+    lcsm_json added = lcsm_json_may(&r->root, "added_tokens");
     if (lcsm_json_has(&r->root, "added_tokens"))
-        LCSM_TRY(lcsm_json_get_array(&added, added, 0, INT32_MAX, err));
+        LCSM_OR_RETURN(lcsm_json_get_array(&added, added, 0, INT32_MAX, err));
     for (size_t j = 0; j < COUNT(PARTS); j++) {
         lcsm_json v = lcsm_json_may(&r->root, PARTS[j].key);
-        LCSM_TRY(each_part(r, &v, PARTS[j].list, 0, PARTS[j].one, err));
+        LCSM_OR_RETURN(each_part(r, &v, PARTS[j].list, 0, PARTS[j].one, err));
     }
     if (!r->byte_level) {
         lcsm_json v = lcsm_json_need(&r->root, "pre_tokenizer");
         return lcsm_json_fail(&v, err, "ByteLevel, or a Sequence that ends with it");
     }
-    LCSM_TRY(lcsm_tokenizer_read_model(r, &added, err));
-    LCSM_TRY(lcsm_tokenizer_read_added(r, &added, err));
-cleanup:
-    return st;
+    LCSM_OR_RETURN(lcsm_tokenizer_read_model(r, &added, err));
+    return lcsm_tokenizer_read_added(r, &added, err);
 }
 
 /* The only special added token, unless it stands for what is unknown; else -1. */

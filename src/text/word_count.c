@@ -52,21 +52,18 @@ static lcsm_status rebuild(lcsm_word_count *c, size_t slots, uint64_t least, lcs
 
 static lcsm_status make_room(lcsm_word_count *c, lcsm_error *err)
 {
-    lcsm_status st    = LCSM_OK;
-    size_t      limit = c->limit == 0 ? LCSM_COUNTED_WORDS : c->limit;
+    size_t limit = c->limit == 0 ? LCSM_COUNTED_WORDS : c->limit;
     if (c->slots == NULL) return rebuild(c, FIRST, 0, err);
     if (c->used >= limit)
         for (uint64_t least = 1; c->used > limit / 2; least++)
-            LCSM_TRY(rebuild(c, c->mask + 1, least, err));
-    if (2 * c->used > c->mask) LCSM_TRY(rebuild(c, 2 * (c->mask + 1), 0, err));
-cleanup:
-    return st;
+            LCSM_OR_RETURN(rebuild(c, c->mask + 1, least, err));
+    if (2 * c->used > c->mask) LCSM_OR_RETURN(rebuild(c, 2 * (c->mask + 1), 0, err));
+    return LCSM_OK;
 }
 
 static lcsm_status add(lcsm_word_count *c, const char *word, size_t size, lcsm_error *err)
 {
-    lcsm_status st = LCSM_OK;
-    LCSM_TRY(make_room(c, err));
+    LCSM_OR_RETURN(make_room(c, err));
     lcsm_counted_word *slot = slot_of(c, word, size);
     if (slot->count == 0) {
         *slot = (lcsm_counted_word){.at = c->pool.size, .size = (uint32_t)size};
@@ -75,19 +72,16 @@ static lcsm_status add(lcsm_word_count *c, const char *word, size_t size, lcsm_e
         c->used++;
     }
     slot->count++;
-cleanup:
-    return st;
+    return LCSM_OK;
 }
 
 lcsm_status lcsm_word_count_add(void *counts, const char *word, size_t size, lcsm_error *err)
 {
-    lcsm_status st = LCSM_OK;
     while (size > 0) {
         size_t now = size < LCSM_COUNTED_WORD ? size : LCSM_COUNTED_WORD;
-        LCSM_TRY(add(counts, word, now, err));
+        LCSM_OR_RETURN(add(counts, word, now, err));
         word += now;
         size -= now;
     }
-cleanup:
-    return st;
+    return LCSM_OK;
 }

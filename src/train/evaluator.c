@@ -180,20 +180,18 @@ static void limit(const evaluation *v, int64_t batch)
 
 static lcsm_status run_batch(const evaluation *v, int64_t batch, lcsm_error *err)
 {
-    lcsm_status st = LCSM_OK;
-    ptrdiff_t   T  = v->from->T;
+    ptrdiff_t T = v->from->T;
     lcsm_batches_fill(v->from, batch, v->tokens, v->targets, v->reset);
     limit(v, batch);
     for (ptrdiff_t b = 0; v->e->state != NULL && b < v->from->B; b++)
         if (v->reset[b * T] != 0) lcsm_state_clear_row(v->e->state, b);
     for (ptrdiff_t t = 0; t < T; t += v->e->T) {
         cut(v, t);
-        LCSM_TRY(lcsm_evaluator_batch(v->e, v->piece_tokens, v->piece_targets, v->plan->what,
-                                      &v->out->tally, err));
+        LCSM_OR_RETURN(lcsm_evaluator_batch(v->e, v->piece_tokens, v->piece_targets, v->plan->what,
+                                            &v->out->tally, err));
         add_curve(v, t);
     }
-cleanup:
-    return st;
+    return LCSM_OK;
 }
 
 lcsm_status lcsm_evaluator_run(lcsm_evaluator *e, const lcsm_batches *from,

@@ -240,23 +240,21 @@ lcsm_status lcsm_run_checkpoint_load(const char *run, lcsm_trainer *t, lcsm_prog
                                      bool *found, lcsm_run_checkpoint_note *note, void *user,
                                      lcsm_error *err)
 {
-    lcsm_status     st = LCSM_OK;
     lcsm_checkpoint c;
     listener        l = {note, user};
     char            folder[LCSM_PATH_MAX], path[LCSM_PATH_MAX];
     *found = false;
-    LCSM_TRY(lcsm_checkpoint_newest(&c, run, passed_over, &l, err));
+    LCSM_OR_RETURN(lcsm_checkpoint_newest(&c, run, passed_over, &l, err));
     if (c.name[0] == 0) return check_none(run, err);
-    LCSM_TRY(lcsm_checkpoint_path(path, run, &c, PROGRESS, err));
-    LCSM_TRY(read_progress(p, path, err));
-    LCSM_TRY(lcsm_checkpoint_path(path, run, &c, OPTIMIZER, err));
-    LCSM_TRY(load_optimizer(t, path, err));
+    LCSM_OR_RETURN(lcsm_checkpoint_path(path, run, &c, PROGRESS, err));
+    LCSM_OR_RETURN(read_progress(p, path, err));
+    LCSM_OR_RETURN(lcsm_checkpoint_path(path, run, &c, OPTIMIZER, err));
+    LCSM_OR_RETURN(load_optimizer(t, path, err));
     memcpy(folder, path, sizeof folder);
     *strrchr(folder, '/') = 0;
-    LCSM_TRY(lcsm_run_model_take(t, folder, err));
+    LCSM_OR_RETURN(lcsm_run_model_take(t, folder, err));
     t->optimizer->steps = p->step;
     t->tokens           = p->tokens;
     *found              = true;
-cleanup:
-    return st;
+    return LCSM_OK;
 }

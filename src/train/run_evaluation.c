@@ -112,47 +112,41 @@ static void settle_blocks(lcsm_training *r, int64_t blocks)
 
 static lcsm_status keep_evaluation(lcsm_training *r, const lcsm_eval_sums *sums, lcsm_error *err)
 {
-    lcsm_status      st = LCSM_OK;
-    lcsm_train_event e  = eval_event(r, "valid", &r->in.valid, sums);
-    e.best              = better(r, &sums->tally);
-    if (e.best) LCSM_TRY(lcsm_training_save_model(r, err));
-    LCSM_TRY(lcsm_metrics_write(&r->metrics, &e, NULL, err));
+    lcsm_train_event e = eval_event(r, "valid", &r->in.valid, sums);
+    e.best             = better(r, &sums->tally);
+    if (e.best) LCSM_OR_RETURN(lcsm_training_save_model(r, err));
+    LCSM_OR_RETURN(lcsm_metrics_write(&r->metrics, &e, NULL, err));
     lcsm_training_tell(r, &e);
-cleanup:
-    return st;
+    return LCSM_OK;
 }
 
 static lcsm_status evaluate_valid(lcsm_training *r, lcsm_error *err)
 {
-    lcsm_status    st    = LCSM_OK;
     lcsm_budget_at at    = lcsm_training_where(r);
     bool           first = r->at.eval_blocks == 0 && r->in.budget.seconds > 0;
     double         until = first ? MARGIN * lcsm_budget_allowance(&r->in.budget, &at) : INFINITY;
     int64_t        most  = blocks_wanted(r);
     lcsm_eval_sums sums;
     if (r->at.eval_blocks > 0 && r->at.eval_blocks < most) most = r->at.eval_blocks;
-    LCSM_TRY(measure(r, &r->in.valid, most, at.seconds + until, &sums, err));
+    LCSM_OR_RETURN(measure(r, &r->in.valid, most, at.seconds + until, &sums, err));
     if (r->result.stopped) return LCSM_OK;
     if (first) settle_blocks(r, sums.blocks);
-    LCSM_TRY(keep_evaluation(r, &sums, err));
+    LCSM_OR_RETURN(keep_evaluation(r, &sums, err));
     lcsm_training_tick(r);
     r->eval_cost = r->at.seconds - at.seconds;
     r->at.eval_seconds += r->eval_cost;
-cleanup:
-    return st;
+    return LCSM_OK;
 }
 
 lcsm_status lcsm_training_evaluate(lcsm_training *r, lcsm_error *err)
 {
-    lcsm_status st      = LCSM_OK;
-    double      seconds = r->at.seconds;
-    if (r->in.valid.T > 0 && !lcsm_training_stopped(r)) LCSM_TRY(evaluate_valid(r, err));
+    double seconds = r->at.seconds;
+    if (r->in.valid.T > 0 && !lcsm_training_stopped(r)) LCSM_OR_RETURN(evaluate_valid(r, err));
     if (r->result.stopped) return LCSM_OK;
     r->at.evaluated         = r->at.step;
     r->at.evaluated_seconds = seconds;
     r->fresh                = false;
-cleanup:
-    return st;
+    return LCSM_OK;
 }
 
 bool lcsm_training_evaluation_is_due(const lcsm_training *r)
@@ -170,18 +164,16 @@ bool lcsm_training_evaluation_is_due(const lcsm_training *r)
 
 static lcsm_status test(lcsm_training *r, lcsm_error *err)
 {
-    lcsm_status      st = LCSM_OK;
     lcsm_eval_sums   sums;
     lcsm_train_event e;
-    LCSM_TRY(lcsm_run_model_take(r->in.trainer, r->in.run, err));
-    LCSM_TRY(measure(r, &r->in.test, 0, INFINITY, &sums, err));
+    LCSM_OR_RETURN(lcsm_run_model_take(r->in.trainer, r->in.run, err));
+    LCSM_OR_RETURN(measure(r, &r->in.test, 0, INFINITY, &sums, err));
     if (r->result.stopped) return LCSM_OK;
     r->result.test_loss = lcsm_tally_loss(&sums.tally);
     e                   = eval_event(r, "test", &r->in.test, &sums);
-    LCSM_TRY(lcsm_metrics_write(&r->metrics, &e, NULL, err));
+    LCSM_OR_RETURN(lcsm_metrics_write(&r->metrics, &e, NULL, err));
     lcsm_training_tell(r, &e);
-cleanup:
-    return st;
+    return LCSM_OK;
 }
 
 /* A run that came to its end is not lost with a test that gives no number. */

@@ -174,13 +174,12 @@ static lcsm_status open_tokenizer(lcsm_run_inputs *j, const lcsm_train_job *want
     lcsm_status st = lcsm_path_join(own, want->out, LCSM_RUN_TOKENIZER, err);
     if (st != LCSM_OK) return st;
     if (want->resume && lcsm_path_exists(own)) {
-        LCSM_TRY(lcsm_tokenizer_load(&j->tok, own, err));
-        if (want->tokenizer != NULL) LCSM_TRY(check_tokenizer(j, want->tokenizer, err));
+        LCSM_OR_RETURN(lcsm_tokenizer_load(&j->tok, own, err));
+        if (want->tokenizer != NULL) LCSM_OR_RETURN(check_tokenizer(j, want->tokenizer, err));
         return LCSM_OK;
     }
     if (want->tokenizer != NULL) return lcsm_tokenizer_load(&j->tok, want->tokenizer, err);
     return lcsm_tokenizer_bytes(&j->tok, err);
-cleanup:
     return st;
 }
 
@@ -276,16 +275,15 @@ static lcsm_status open_one(reader *r, size_t k, lcsm_error *err)
 
 static lcsm_status open_text(reader *r, lcsm_error *err)
 {
-    lcsm_run_inputs *j  = r->j;
-    lcsm_status      st = LCSM_OK;
+    lcsm_run_inputs *j = r->j;
     if (j->paths[DATA] == NULL)
         return lcsm_fail(err, LCSM_ERR_ARGUMENT,
                          "no training data: pass --data FILE or --data DIR");
     for (size_t k = 0; k < COUNT(PATHS); k++)
-        if (j->paths[k] != NULL) LCSM_TRY(open_one(r, k, err));
+        if (j->paths[k] != NULL) LCSM_OR_RETURN(open_one(r, k, err));
     const lcsm_dataset *train = j->texts[DATA], *valid = j->texts[VALID], *test = j->texts[TEST];
     if (valid == NULL && j->cfg.valid_fraction > 0) {
-        LCSM_TRY(
+        LCSM_OR_RETURN(
             lcsm_dataset_split(train, 1 - j->cfg.valid_fraction, &j->part[0], &j->part[1], err));
         train = j->part[0];
         valid = j->part[1];
@@ -295,18 +293,16 @@ static lcsm_status open_text(reader *r, lcsm_error *err)
     if (test != NULL) j->test = lcsm_batches_text(&j->cfg, test, true);
     j->data = (int64_t)lcsm_dataset_tokens(train);
     j->hash = (int64_t)(lcsm_dataset_hash(train) >> 1);
-cleanup:
-    return st;
+    return LCSM_OK;
 }
 
 /* The end-of-text token, if there is one, ends every line, as in the paper's data. */
 static lcsm_status open_lm(lcsm_run_inputs *j, const lcsm_train_job *want,
                            const lcsm_train_hooks *hooks, lcsm_error *err)
 {
-    lcsm_status st = LCSM_OK;
-    LCSM_TRY(find_paths(j, want, err));
-    LCSM_TRY(open_tokenizer(j, want, err));
-    LCSM_TRY(set_vocabulary(j, want->resume, err));
+    LCSM_OR_RETURN(find_paths(j, want, err));
+    LCSM_OR_RETURN(open_tokenizer(j, want, err));
+    LCSM_OR_RETURN(set_vocabulary(j, want->resume, err));
     bool   eos = lcsm_tokenizer_eos(j->tok) >= 0;
     reader r   = {j,
                   hooks,
@@ -315,9 +311,7 @@ static lcsm_status open_lm(lcsm_run_inputs *j, const lcsm_train_job *want,
                    .ends  = eos ? LCSM_ENDS_LINE : LCSM_ENDS_NEVER},
                   time(NULL),
                   want->test_count == 0};
-    LCSM_TRY(open_text(&r, err));
-cleanup:
-    return st;
+    return open_text(&r, err);
 }
 
 static lcsm_status open_recall(lcsm_run_inputs *j, const lcsm_train_job *want, lcsm_error *err)
@@ -338,16 +332,15 @@ static lcsm_status open_recall(lcsm_run_inputs *j, const lcsm_train_job *want, l
 
 static lcsm_status open_trainer(lcsm_run_inputs *j, lcsm_error *err)
 {
-    lcsm_status st    = LCSM_OK;
-    int64_t     epoch = lcsm_batches_count(&j->train) / j->cfg.accumulate;
+    int64_t epoch = lcsm_batches_count(&j->train) / j->cfg.accumulate;
     if (epoch < 1) epoch = 1;
     j->budget = lcsm_budget_of(&j->cfg, epoch, j->valid.T > 0);
-    LCSM_TRY(lcsm_model_create(&j->model, j->ctx, &j->model_cfg, (uint64_t)j->cfg.seed, err));
-    LCSM_TRY(lcsm_trainer_make(&j->trainer, j->model, &j->cfg,
-                               j->budget.steps > 0 ? j->budget.steps : INT64_MAX / 4, epoch, err));
+    LCSM_OR_RETURN(lcsm_model_create(&j->model, j->ctx, &j->model_cfg, (uint64_t)j->cfg.seed, err));
+    LCSM_OR_RETURN(lcsm_trainer_make(&j->trainer, j->model, &j->cfg,
+                                     j->budget.steps > 0 ? j->budget.steps : INT64_MAX / 4, epoch,
+                                     err));
     j->schedule = j->trainer->schedule;
-cleanup:
-    return st;
+    return LCSM_OK;
 }
 
 /* Two that train in one folder would write over each other's files. */
@@ -363,18 +356,15 @@ static lcsm_status lock_folder(lcsm_run_inputs *j, lcsm_error *err)
 
 lcsm_status lcsm_run_inputs_store(lcsm_run_inputs *j, bool resume, lcsm_error *err)
 {
-    char        path[LCSM_PATH_MAX];
-    lcsm_status st = LCSM_OK;
+    char path[LCSM_PATH_MAX];
     if (!resume) {
-        LCSM_TRY(lcsm_folder_make(j->run, err));
-        LCSM_TRY(lock_folder(j, err));
+        LCSM_OR_RETURN(lcsm_folder_make(j->run, err));
+        LCSM_OR_RETURN(lock_folder(j, err));
     }
-    LCSM_TRY(write_config(j, resume, err));
+    LCSM_OR_RETURN(write_config(j, resume, err));
     if (resume || j->tok == NULL) return LCSM_OK;
-    LCSM_TRY(lcsm_path_join(path, j->run, LCSM_RUN_TOKENIZER, err));
-    LCSM_TRY(lcsm_tokenizer_save(j->tok, path, err));
-cleanup:
-    return st;
+    LCSM_OR_RETURN(lcsm_path_join(path, j->run, LCSM_RUN_TOKENIZER, err));
+    return lcsm_tokenizer_save(j->tok, path, err);
 }
 
 /* A new run must not be there; a run to resume must be. Asked before the data are read. */
@@ -395,20 +385,17 @@ lcsm_status lcsm_run_inputs_open(lcsm_run_inputs *j, const lcsm_context *ctx,
                                  const lcsm_train_job *want, const lcsm_train_hooks *hooks,
                                  lcsm_error *err)
 {
-    lcsm_status st = LCSM_OK;
-    *j             = (lcsm_run_inputs){
-                    .ctx = ctx, .run = want->out, .model_cfg = *want->model, .cfg = *want->train, .lock = -1};
+    *j = (lcsm_run_inputs){
+        .ctx = ctx, .run = want->out, .model_cfg = *want->model, .cfg = *want->train, .lock = -1};
     lcsm_train_wire(&j->cfg, &j->model_cfg);
-    LCSM_TRY(check_folder(want, err));
-    if (want->resume) LCSM_TRY(lock_folder(j, err));
-    LCSM_TRY(lcsm_train_config_check(&j->cfg, err));
-    LCSM_TRY(lcsm_model_config_check(&j->model_cfg, err));
-    if (want->resume) LCSM_TRY(check_resumed(j, err));
-    if (j->cfg.task == LCSM_TASK_MQAR) LCSM_TRY(open_recall(j, want, err));
-    else LCSM_TRY(open_lm(j, want, hooks, err));
-    LCSM_TRY(open_trainer(j, err));
-cleanup:
-    return st;
+    LCSM_OR_RETURN(check_folder(want, err));
+    if (want->resume) LCSM_OR_RETURN(lock_folder(j, err));
+    LCSM_OR_RETURN(lcsm_train_config_check(&j->cfg, err));
+    LCSM_OR_RETURN(lcsm_model_config_check(&j->model_cfg, err));
+    if (want->resume) LCSM_OR_RETURN(check_resumed(j, err));
+    if (j->cfg.task == LCSM_TASK_MQAR) LCSM_OR_RETURN(open_recall(j, want, err));
+    else LCSM_OR_RETURN(open_lm(j, want, hooks, err));
+    return open_trainer(j, err);
 }
 
 void lcsm_run_inputs_close(lcsm_run_inputs *j)

@@ -141,16 +141,14 @@ static void expect(lcsm_training *r)
 /* Without evaluations the last model is the one to keep. */
 static lcsm_status save(lcsm_training *r, lcsm_error *err)
 {
-    lcsm_status      st = LCSM_OK;
-    lcsm_train_event e  = lcsm_training_event(r, LCSM_TRAIN_SAVE);
+    lcsm_train_event e = lcsm_training_event(r, LCSM_TRAIN_SAVE);
     if (r->fresh) return LCSM_OK;
-    LCSM_TRY(
+    LCSM_OR_RETURN(
         lcsm_run_checkpoint_save(r->in.run, r->in.trainer, &r->at, (size_t)r->in.cfg.keep, err));
-    if (r->in.valid.T == 0) LCSM_TRY(lcsm_training_save_model(r, err));
+    if (r->in.valid.T == 0) LCSM_OR_RETURN(lcsm_training_save_model(r, err));
     r->fresh = true;
     lcsm_training_tell(r, &e);
-cleanup:
-    return st;
+    return LCSM_OK;
 }
 
 /* ---- the loop ----------------------------------------------------------------------------- */
@@ -182,21 +180,19 @@ static void fill(const lcsm_training *r)
 
 static lcsm_status step(lcsm_training *r, lcsm_error *err)
 {
-    lcsm_status   st = LCSM_OK;
-    lcsm_trainer *t  = r->in.trainer;
+    lcsm_trainer *t = r->in.trainer;
     lcsm_training_tick(r);
     lcsm_budget_at at = lcsm_training_where(r);
     fill(r);
     t->schedule = lcsm_budget_schedule(&r->in.budget, &at, &r->in.schedule);
-    LCSM_TRY(lcsm_trainer_step(t, r->tokens, r->targets, r->reset, &r->last, err));
+    LCSM_OR_RETURN(lcsm_trainer_step(t, r->tokens, r->targets, r->reset, &r->last, err));
     count_step(r, at.seconds);
     lcsm_train_event e = lcsm_training_event(r, LCSM_TRAIN_UPDATE);
     e.log              = r->at.step % r->in.cfg.log_every == 0 || r->at.step == 1;
-    if (e.log) LCSM_TRY(lcsm_metrics_write(&r->metrics, &e, NULL, err));
+    if (e.log) LCSM_OR_RETURN(lcsm_metrics_write(&r->metrics, &e, NULL, err));
     lcsm_training_tell(r, &e);
     expect(r);
-cleanup:
-    return st;
+    return LCSM_OK;
 }
 
 /* Why the run is over, or NULL. */
@@ -213,52 +209,46 @@ static const char *reason(lcsm_training *r)
 
 static lcsm_status between(lcsm_training *r, lcsm_error *err)
 {
-    lcsm_status              st  = LCSM_OK;
     const lcsm_train_config *c   = &r->in.cfg;
     bool                     due = lcsm_training_evaluation_is_due(r);
-    if (due) LCSM_TRY(lcsm_training_evaluate(r, err));
-    if (c->save_every > 0 ? r->at.step % c->save_every == 0 : due) LCSM_TRY(save(r, err));
-cleanup:
-    return st;
+    if (due) LCSM_OR_RETURN(lcsm_training_evaluate(r, err));
+    if (c->save_every > 0 ? r->at.step % c->save_every == 0 : due) LCSM_OR_RETURN(save(r, err));
+    return LCSM_OK;
 }
 
 /* The last step is evaluated, and a run has a model, however short it was. */
 static lcsm_status finish(lcsm_training *r, const char *why, lcsm_error *err)
 {
-    lcsm_status      st = LCSM_OK;
     lcsm_train_event e;
     if (!r->result.stopped && r->at.step != r->at.evaluated)
-        LCSM_TRY(lcsm_training_evaluate(r, err));
-    LCSM_TRY(save(r, err));
-    if (!lcsm_training_has_model(r)) LCSM_TRY(lcsm_training_save_model(r, err));
-    if (!r->result.stopped) LCSM_TRY(lcsm_training_test(r, err));
+        LCSM_OR_RETURN(lcsm_training_evaluate(r, err));
+    LCSM_OR_RETURN(save(r, err));
+    if (!lcsm_training_has_model(r)) LCSM_OR_RETURN(lcsm_training_save_model(r, err));
+    if (!r->result.stopped) LCSM_OR_RETURN(lcsm_training_test(r, err));
     if (r->result.stopped) why = "signal";
     r->result.reason        = why;
     r->result.best_loss     = r->at.best_loss;
     r->result.best_accuracy = r->at.best_accuracy;
     e                       = lcsm_training_event(r, LCSM_TRAIN_END);
     e.text                  = why;
-    LCSM_TRY(lcsm_metrics_write(&r->metrics, &e, &r->result, err));
+    LCSM_OR_RETURN(lcsm_metrics_write(&r->metrics, &e, &r->result, err));
     lcsm_training_tell(r, &e);
-cleanup:
-    return st;
+    return LCSM_OK;
 }
 
 /* A run that goes on may have an evaluation to make that was cut short. */
 static lcsm_status loop(lcsm_training *r, lcsm_error *err)
 {
-    lcsm_status st = LCSM_OK;
     const char *why;
-    if (r->at.step > 0) LCSM_TRY(between(r, err));
+    if (r->at.step > 0) LCSM_OR_RETURN(between(r, err));
     why = reason(r);
     while (why == NULL) {
-        LCSM_TRY(step(r, err));
-        LCSM_TRY(between(r, err));
+        LCSM_OR_RETURN(step(r, err));
+        LCSM_OR_RETURN(between(r, err));
         why = reason(r);
     }
     return finish(r, why, err);
-cleanup:
-    return st;
+    return LCSM_OK;
 }
 
 /* ---- start -------------------------------------------------------------------------------- */
@@ -307,16 +297,14 @@ static lcsm_status begin_again(lcsm_training *r, lcsm_error *err)
 
 static lcsm_status go_on(lcsm_training *r, lcsm_error *err)
 {
-    lcsm_status st = LCSM_OK;
-    bool        found;
-    LCSM_TRY(lcsm_run_checkpoint_load(r->in.run, r->in.trainer, &r->at, &found, lcsm_training_note,
-                                      r, err));
-    LCSM_TRY(found ? check_data(r, err) : begin_again(r, err));
+    bool found;
+    LCSM_OR_RETURN(lcsm_run_checkpoint_load(r->in.run, r->in.trainer, &r->at, &found,
+                                            lcsm_training_note, r, err));
+    LCSM_OR_RETURN(found ? check_data(r, err) : begin_again(r, err));
     r->last = (lcsm_update){
         .size = sizeof(lcsm_update), .step = r->at.step, .tokens = r->at.tokens, .loss = NAN};
     r->fresh = found && r->in.valid.T > 0; /* else the model may be older than the checkpoint */
-cleanup:
-    return st;
+    return LCSM_OK;
 }
 
 /* Where a model of what is given up has taken the place of the best one, no model counts as best;
@@ -324,40 +312,37 @@ cleanup:
  * here knows it too. */
 static lcsm_status rewind_metrics(lcsm_training *r, lcsm_error *err)
 {
-    lcsm_status        st = LCSM_OK;
     bool               beaten;
     lcsm_metrics_point at = {r->at.step,
                              r->at.evaluated,
                              (lcsm_task)r->in.cfg.task,
                              {r->at.best_loss, r->at.best_accuracy}};
-    LCSM_TRY(lcsm_metrics_beaten(r->in.run, &at, &beaten, err));
+    LCSM_OR_RETURN(lcsm_metrics_beaten(r->in.run, &at, &beaten, err));
     if (beaten) {
         r->at.best_loss = r->at.best_accuracy = NAN;
         if (r->at.step > 0)
-            LCSM_TRY(lcsm_run_checkpoint_save(r->in.run, r->in.trainer, &r->at, SIZE_MAX, err));
+            LCSM_OR_RETURN(
+                lcsm_run_checkpoint_save(r->in.run, r->in.trainer, &r->at, SIZE_MAX, err));
     }
-    LCSM_TRY(lcsm_metrics_rewind(r->in.run, &at, err));
-cleanup:
-    return st;
+    return lcsm_metrics_rewind(r->in.run, &at, err);
 }
 
 /* Nothing of a run that is resumed changes before all of it is checked and loaded. */
 static lcsm_status start(lcsm_training *r, bool resume, lcsm_error *err)
 {
-    lcsm_status st = LCSM_OK;
-    r->at          = (lcsm_progress){.best_loss = NAN, .best_accuracy = NAN};
-    r->metrics     = (lcsm_metrics){.run = r->in.run};
-    LCSM_TRY(reserve(r, err));
-    if (resume) LCSM_TRY(go_on(r, err));
-    LCSM_TRY(lcsm_run_inputs_store(&r->in, resume, err));
-    if (resume) LCSM_TRY(rewind_metrics(r, err));
+    r->at      = (lcsm_progress){.best_loss = NAN, .best_accuracy = NAN};
+    r->metrics = (lcsm_metrics){.run = r->in.run};
+    LCSM_OR_RETURN(reserve(r, err));
+    if (resume) LCSM_OR_RETURN(go_on(r, err));
+    LCSM_OR_RETURN(lcsm_run_inputs_store(&r->in, resume, err));
+    if (resume) LCSM_OR_RETURN(rewind_metrics(r, err));
     r->at.data = r->in.data;
     r->at.hash = r->in.hash;
-    if (r->in.cfg.tensorboard) LCSM_TRY(lcsm_tensorboard_open(&r->metrics.board, r->in.run, err));
+    if (r->in.cfg.tensorboard)
+        LCSM_OR_RETURN(lcsm_tensorboard_open(&r->metrics.board, r->in.run, err));
     r->began = now(r) - r->at.seconds;
     announce(r);
-cleanup:
-    return st;
+    return LCSM_OK;
 }
 
 /* The line that says why a run broke off, as far as it can be written. */

@@ -19,16 +19,14 @@ static lcsm_status build(lcsm_trainer *t, lcsm_error *err)
     if (c->task == LCSM_TASK_MQAR) want.labels = c->pairs;
     lcsm_plan_options plan = {.train = true, .recompute = c->recompute, .both = true};
     lcsm_adamw_config adam = lcsm_train_adamw(c);
-    lcsm_status       st   = LCSM_OK;
     t->e.B = c->batch_size, t->e.T = c->seq_len;
-    LCSM_TRY(lcsm_graph_create(&t->e.g, t->model->ctx, t->model->params, err));
-    LCSM_TRY(
+    LCSM_OR_RETURN(lcsm_graph_create(&t->e.g, t->model->ctx, t->model->params, err));
+    LCSM_OR_RETURN(
         lcsm_model_build(t->e.g, &t->model->cfg, c->batch_size, c->seq_len, &want, &t->e.io, err));
-    LCSM_TRY(lcsm_graph_plan(t->e.g, &plan, err));
-    LCSM_TRY(lcsm_optimizer_create(&t->optimizer, t->model->params, &adam, err));
-    if (c->carried) LCSM_TRY(lcsm_state_create(&t->state, t->e.g, err));
-cleanup:
-    return st;
+    LCSM_OR_RETURN(lcsm_graph_plan(t->e.g, &plan, err));
+    LCSM_OR_RETURN(lcsm_optimizer_create(&t->optimizer, t->model->params, &adam, err));
+    if (c->carried) LCSM_OR_RETURN(lcsm_state_create(&t->state, t->e.g, err));
+    return LCSM_OK;
 }
 
 lcsm_status lcsm_trainer_make(lcsm_trainer **out, lcsm_model *model, const lcsm_train_config *cfg,

@@ -59,14 +59,13 @@ static lcsm_status shape(lcsm_node *n, lcsm_error *err)
 {
     const lcsm_cscan_attr *a   = n->attr;
     const lcsm_tensor     *x   = n->in[X];
-    lcsm_status            st  = LCSM_OK;
     pieces                 fwd = {0}, bwd = {0};
-    LCSM_TRY(check_sequences(x, n->in[RESET], err));
+    LCSM_OR_RETURN(check_sequences(x, n->in[RESET], err));
     if (x->cols % 2 != 0)
-        LCSM_TRY(lcsm_fail(err, LCSM_ERR_ARGUMENT,
-                           "x has %td columns; expected real and imaginary halves", x->cols));
-    LCSM_TRY(check_factor(n, LOG, err));
-    LCSM_TRY(check_factor(n, PHASE, err));
+        LCSM_OR_RETURN(lcsm_fail(err, LCSM_ERR_ARGUMENT,
+                                 "x has %td columns; expected real and imaginary halves", x->cols));
+    LCSM_OR_RETURN(check_factor(n, LOG, err));
+    LCSM_OR_RETURN(check_factor(n, PHASE, err));
     job j       = job_of(n);
     n->shape[0] = x->shape;
     if (!a->reverse) {
@@ -76,10 +75,8 @@ static lcsm_status shape(lcsm_node *n, lcsm_error *err)
     }
     layout(&fwd, n, false, &j);
     layout(&bwd, n, true, &j);
-    LCSM_TRY(measured(&fwd, &n->fwd_scratch, err));
-    LCSM_TRY(measured(&bwd, &n->bwd_scratch, err));
-cleanup:
-    return st;
+    LCSM_OR_RETURN(measured(&fwd, &n->fwd_scratch, err));
+    return measured(&bwd, &n->bwd_scratch, err);
 }
 
 static job start(const lcsm_call *c, bool backward)

@@ -68,10 +68,9 @@ static lcsm_status check_states(const lcsm_node *n, lcsm_error *err)
 static lcsm_status shape(lcsm_node *n, lcsm_error *err)
 {
     const lcsm_dplr_attr *a     = n->attr;
-    lcsm_status           st    = LCSM_OK;
     pieces                saved = {0}, fwd = {0}, bwd = {0};
-    LCSM_TRY(check_sequences(n->in[U], n->in[RESET], err));
-    LCSM_TRY(check_states(n, err));
+    LCSM_OR_RETURN(check_sequences(n->in[U], n->in[RESET], err));
+    LCSM_OR_RETURN(check_states(n, err));
     job j       = job_of(n);
     n->shape[0] = n->in[U]->shape;
     if (!a->reverse) {
@@ -82,11 +81,9 @@ static lcsm_status shape(lcsm_node *n, lcsm_error *err)
     layout(&fwd, n, false, &j);
     layout(&bwd, n, true, &j);
     take_reals(&saved, j.s.B * j.tiles * j.cells, (ptrdiff_t)LCSM_DPLR_MEMORY(j.form.M));
-    LCSM_TRY(measured(&saved, &n->saved, err));
-    LCSM_TRY(measured(&fwd, &n->fwd_scratch, err));
-    LCSM_TRY(measured(&bwd, &n->bwd_scratch, err));
-cleanup:
-    return st;
+    LCSM_OR_RETURN(measured(&saved, &n->saved, err));
+    LCSM_OR_RETURN(measured(&fwd, &n->fwd_scratch, err));
+    return measured(&bwd, &n->bwd_scratch, err);
 }
 
 /* ---- coefficients ---- */

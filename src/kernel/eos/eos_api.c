@@ -156,16 +156,14 @@ lcsm_status lcsm_eos_forward(const lcsm_eos *op, const lcsm_eos_states *x, float
                              void *tape, void *workspace, lcsm_error *err)
 {
     lcsm_eos_arrays_f32 arrays;
-    lcsm_status         st = LCSM_OK;
     if (op == NULL) return lcsm_fail(err, LCSM_ERR_ARGUMENT, "eos: the plan is NULL");
     const lcsm_eos_plan *p = &op->plan;
-    LCSM_TRY(take_states(p, x, &arrays, err));
+    LCSM_OR_RETURN(take_states(p, x, &arrays, err));
     if (y == NULL && p->B * p->T > 0) return lcsm_fail(err, LCSM_ERR_ARGUMENT, "eos: y is NULL");
-    LCSM_TRY(check_buffer("workspace", workspace, lcsm_eos_forward_workspace(op), err));
-    LCSM_TRY(check_buffer("tape", tape, 0, err));
+    LCSM_OR_RETURN(check_buffer("workspace", workspace, lcsm_eos_forward_workspace(op), err));
+    LCSM_OR_RETURN(check_buffer("tape", tape, 0, err));
     lcsm_eos_fwd_f32(p, op->kernels, &arrays, y, m_T, tape, workspace);
-cleanup:
-    return st;
+    return LCSM_OK;
 }
 
 /* The chunked forms get the gradient of a col factor from y. */
@@ -199,34 +197,30 @@ lcsm_status lcsm_eos_backward(const lcsm_eos *op, const lcsm_eos_states *x, cons
 {
     lcsm_eos_arrays_f32      arrays;
     lcsm_eos_grad_arrays_f32 grads;
-    lcsm_status              st = LCSM_OK;
     if (op == NULL) return lcsm_fail(err, LCSM_ERR_ARGUMENT, "eos: the plan is NULL");
     const lcsm_eos_plan *p = &op->plan;
-    LCSM_TRY(take_states(p, x, &arrays, err));
-    LCSM_TRY(take_grads(p, g, &grads, err));
+    LCSM_OR_RETURN(take_states(p, x, &arrays, err));
+    LCSM_OR_RETURN(take_grads(p, g, &grads, err));
     if (p->B * p->T > 0 && (g_y == NULL || (y == NULL && needs_y(p, g))))
         return lcsm_fail(err, LCSM_ERR_ARGUMENT, "eos: %s is NULL",
                          g_y == NULL ? "g_y" : "y, which the gradient of col needs,");
-    LCSM_TRY(check_buffer("workspace", workspace, lcsm_eos_backward_workspace(op), err));
-    LCSM_TRY(check_buffer("tape", tape, lcsm_eos_tape(op), err));
+    LCSM_OR_RETURN(check_buffer("workspace", workspace, lcsm_eos_backward_workspace(op), err));
+    LCSM_OR_RETURN(check_buffer("tape", tape, lcsm_eos_tape(op), err));
     lcsm_eos_bwd_f32(p, op->kernels, &arrays, y, g_y, g_m_T, &grads, tape, workspace);
-cleanup:
-    return st;
+    return LCSM_OK;
 }
 
 lcsm_status lcsm_eos_step(const lcsm_eos *op, const lcsm_eos_states *x, float *m, float *y,
                           void *workspace, lcsm_error *err)
 {
     lcsm_eos_arrays_f32 arrays;
-    lcsm_status         st = LCSM_OK;
     if (op == NULL) return lcsm_fail(err, LCSM_ERR_ARGUMENT, "eos: the plan is NULL");
     const lcsm_eos_plan *p = &op->step;
-    LCSM_TRY(take_states(p, x, &arrays, err));
+    LCSM_OR_RETURN(take_states(p, x, &arrays, err));
     if (p->B > 0 && (y == NULL || m == NULL))
         return lcsm_fail(err, LCSM_ERR_ARGUMENT, "eos: %s is NULL", y == NULL ? "y" : "m");
-    LCSM_TRY(check_buffer("workspace", workspace, lcsm_eos_step_workspace(op), err));
+    LCSM_OR_RETURN(check_buffer("workspace", workspace, lcsm_eos_step_workspace(op), err));
     arrays.m0 = m;
     lcsm_eos_fwd_f32(p, op->kernels, &arrays, y, m, NULL, workspace);
-cleanup:
-    return st;
+    return LCSM_OK;
 }

@@ -199,16 +199,14 @@ static lcsm_status lay_outer(const lcsm_eos_desc *desc, const char *name, const 
 static lcsm_status lay_out(const lcsm_eos_desc *desc, int j, const lcsm_eos_operand *o,
                            lcsm_eos_layout *l, lcsm_error *err)
 {
-    lcsm_status st = LCSM_OK;
     *l = (lcsm_eos_layout){.present = o->present, .is_complex = o->is_complex, .axes = o->axes};
     if (!o->present) return LCSM_OK;
-    LCSM_TRY(check_axes(j, o, err));
+    LCSM_OR_RETURN(check_axes(j, o, err));
     lay_inner(desc, o, l);
-    LCSM_TRY(lay_outer(desc, RULES[j].name, o, l, err));
+    LCSM_OR_RETURN(lay_outer(desc, RULES[j].name, o, l, err));
     if (o->stride_h != 0 || o->stride_t != 0 || o->stride_b != 0)
-        LCSM_TRY(check_overlap(desc, RULES[j].name, l, err));
-cleanup:
-    return st;
+        LCSM_OR_RETURN(check_overlap(desc, RULES[j].name, l, err));
+    return LCSM_OK;
 }
 
 /* ---- what goes together ----------------------------------------------------------------- */
