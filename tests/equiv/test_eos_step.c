@@ -75,7 +75,7 @@ static void run(lcsm_isa isa, const lcsm_eos_desc *d, float *y, float *m)
     size_t               all      = (size_t)(d->B * d->H * d->K * d->D) * 2;
     int32_t              reset[2] = {0};
     float *i = numbers(all, 1, -1, 1), *e = numbers(all, 2, -1, 1), *s = numbers(all, 3, -1, 1);
-    float *row = numbers(all, 4, -1, 0), *phase = numbers(all, 5, -3, 3);
+    float *row = numbers(all, 4, -1, 1), *phase = numbers(all, 5, -3, 3);
     if (lcsm_context_create(&ctx, &options, &err) != LCSM_OK) fail_msg("%s", err.text);
     if (lcsm_eos_create(&op, ctx, d, &err) != LCSM_OK) fail_msg("%s", err.text);
     void           *ws = aligned_alloc(64, (lcsm_eos_step_workspace(op) / 64 + 1) * 64);
