@@ -23,8 +23,10 @@
 #define SLOPE_FLOOR 1e-9
 /* Float: some ulps (6e-8) of a few hundred sums, times what norms make of outputs that are small
  * where a query meets no key. Of the fast kernels no more is asked than four times what the plain
- * reference kernels in float reach on the same case, and 2e-6. */
+ * reference kernels in float reach on the same case, and 2e-6. One run of them may be right by
+ * luck: it is the worst of several, in which parameters are moved by up to half an ulp (2^-24). */
 #define FLOAT_BOUND 1e-4
+#define PLAIN_RUNS  4
 #define FLOAT_RATIO 4
 #define FLOAT_FLOOR 2e-6
 
@@ -37,6 +39,7 @@ typedef struct {
     lcsm_model   *model; /* owner of the parameters in float; NULL in double */
     lcsm_graph   *g;
     lcsm_model_io io;
+    const char   *moved; /* NULL: parameters are the recorded ones */
 } rig;
 
 #define must(r, call)                                                                              \
@@ -95,6 +98,12 @@ static void check_initial(const rig *r)
     }
 }
 
+static double value_of(const rig *r, const golden_parameter *p, size_t j)
+{
+    double x = p->centre + p->scale * golden_uniform(p->name, golden_text(r->one, "salt"), j);
+    return r->moved == NULL ? x : x * (1 + 0x1p-24 * golden_uniform(p->name, r->moved, j));
+}
+
 static void set_parameter(const rig *r, const golden_parameter *p)
 {
     int row = lcsm_params_find(r->params, p->name);
@@ -106,8 +115,7 @@ static void set_parameter(const rig *r, const golden_parameter *p)
         fail_msg("%s: %s has another shape than the recorded one, or is not learned",
                  golden_text(r->one, "name"), p->name);
     for (size_t j = 0; j < p->count; j++)
-        put(lcsm_param_values(r->params, row), r->params->dtype, j,
-            p->centre + p->scale * golden_uniform(p->name, golden_text(r->one, "salt"), j));
+        put(lcsm_param_values(r->params, row), r->params->dtype, j, value_of(r, p, j));
 }
 
 /* All learned parameters, and no others than the recorded ones. */
@@ -141,9 +149,10 @@ static void fill(const rig *r)
     }
 }
 
-static rig rig_make(const json_t *one, lcsm_dtype type, lcsm_isa isa, const lcsm_model_want *want)
+static rig rig_moved(const json_t *one, lcsm_dtype type, lcsm_isa isa, const lcsm_model_want *want,
+                     const char *moved)
 {
-    rig               r = {.one = one};
+    rig               r = {.one = one, .moved = moved};
     lcsm_model_config cfg;
     golden_config(&cfg, one);
     must(&r,
@@ -165,6 +174,11 @@ static rig rig_make(const json_t *one, lcsm_dtype type, lcsm_isa isa, const lcsm
     must(&r, lcsm_graph_forward(r.g, &(lcsm_run_options){.check = true}, &err_));
     if (want->loss) must(&r, lcsm_graph_backward(r.g, &(lcsm_run_options){0}, &err_));
     return r;
+}
+
+static rig rig_make(const json_t *one, lcsm_dtype type, lcsm_isa isa, const lcsm_model_want *want)
+{
+    return rig_moved(one, type, isa, want, NULL);
 }
 
 static void rig_free(rig *r)
@@ -275,20 +289,33 @@ TEST(golden_models_in_double_have_the_recorded_logits_and_gradients)
     assert_true(compare_all(in_double) >= 100);
 }
 
+/* The errors of the plain kernels: the worst of their runs. That of the recorded parameters has a
+ * bound of its own. */
+static void plain_errors(const json_t *one, double *logits, double *slope)
+{
+    static const char *const MOVED[PLAIN_RUNS] = {NULL, "moved 1", "moved 2", "moved 3"};
+    const char              *name;
+    *logits = *slope = 0;
+    for (int j = 0; j < PLAIN_RUNS; j++) {
+        rig plain = rig_moved(one, LCSM_F32, LCSM_ISA_REFERENCE, &WHOLE, MOVED[j]);
+        *logits   = fmax(*logits, logits_error(&plain));
+        *slope    = fmax(*slope, gradient_error(&plain, &name));
+        if (MOVED[j] == NULL) expect(&plain, "plain logits", "", *logits, FLOAT_BOUND);
+        if (MOVED[j] == NULL) expect(&plain, "plain gradients", name, *slope, FLOAT_BOUND);
+        rig_free(&plain);
+    }
+}
+
 static void in_float(void *user, const json_t *one)
 {
+    double      logits, slope;
     const char *name;
-    rig         plain = rig_make(one, LCSM_F32, LCSM_ISA_REFERENCE, &WHOLE);
-    rig         fast  = rig_make(one, LCSM_F32, LCSM_ISA_AUTO, &WHOLE);
     ++*(size_t *)user;
-    double logits = logits_error(&plain), slope = gradient_error(&plain, &name);
-    expect(&plain, "plain logits", "", logits, FLOAT_BOUND);
-    expect(&plain, "plain gradients", name, slope, FLOAT_BOUND);
+    plain_errors(one, &logits, &slope);
+    rig fast = rig_make(one, LCSM_F32, LCSM_ISA_AUTO, &WHOLE);
     expect(&fast, "logits", "", logits_error(&fast), FLOAT_RATIO * logits + FLOAT_FLOOR);
-    slope        = FLOAT_RATIO * slope + FLOAT_FLOOR;
     double error = gradient_error(&fast, &name);
-    expect(&fast, "gradients", name, error, slope);
-    rig_free(&plain);
+    expect(&fast, "gradients", name, error, FLOAT_RATIO * slope + FLOAT_FLOOR);
     rig_free(&fast);
 }
 
