@@ -79,7 +79,10 @@ lcsm_status lcsm_session_create(lcsm_session **out, const lcsm_model *model,
     if (st == LCSM_OK) st = check_options(model, &o, err);
     if (st != LCSM_OK) return st;
     s = calloc(1, sizeof *s);
-    if (s == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for a session");
+    if (s == NULL) {
+        (void)lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for a session");
+        return LCSM_ERR_MEMORY;
+    }
     s->model = model;
     s->batch = o.batch > 0 ? o.batch : 1;
     s->chunk = o.chunk > 0 ? o.chunk : LENGTHS[0];

@@ -111,13 +111,13 @@ static lcsm_status to_memory(void *user, const void *data, size_t size, lcsm_err
     return LCSM_OK;
 }
 
-/* To a file, or with a NULL path to memory. Where bytes are only counted, nothing is hashed: the
+/* To memory, or with a NULL m to a file. Where bytes are only counted, nothing is hashed: the
  * checksums have the same length whatever they are. */
 static lcsm_status store(const lcsm_session *s, const char *path, memory *m, lcsm_error *err)
 {
     lcsm_status st;
     state_list  l     = {0};
-    bool        count = path == NULL && m->to == NULL;
+    bool        count = m != NULL && m->to == NULL;
     char        model[LCSM_SHA256_TEXT], position[24], sum[SUM_TEXT];
     LCSM_TRY(list_state(&l, s, err));
     (void)snprintf(model, sizeof model, "%0*d", LCSM_SHA256_TEXT - 1, 0);
@@ -127,7 +127,7 @@ static lcsm_status store(const lcsm_session *s, const char *path, memory *m, lcs
     if (!count) sum_state(sum, &l, s->position, NULL);
     lcsm_safetensors_pair pairs[] = {
         {VERSION_KEY, VERSION}, {MODEL_KEY, model}, {POSITION_KEY, position}, {SUM_KEY, sum}};
-    LCSM_TRY(path != NULL
+    LCSM_TRY(m == NULL
                  ? lcsm_safetensors_save(path, l.list, l.count, pairs, COUNT(pairs), err)
                  : lcsm_safetensors_write(to_memory, m, l.list, l.count, pairs, COUNT(pairs), err));
 cleanup:

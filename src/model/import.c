@@ -66,11 +66,11 @@ static lcsm_status choose(lcsm_import_fn **out, const lcsm_import_source *src, l
     const char *architecture, *type = NULL;
     json_t     *model_type = json_object_get(src->config, "model_type");
     lcsm_status st         = read_architecture(&architecture, src, err);
+    *out                   = lcsm_import_mamba_original; /* its config names nothing */
     if (st != LCSM_OK) return st;
     if (model_type != NULL && (type = json_string_value(model_type)) == NULL)
         return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: model_type is not a string", src->place);
     if (architecture == NULL && type == NULL) {
-        *out = lcsm_import_mamba_original;
         if (is_original_mamba(src->config)) return LCSM_OK;
         return lcsm_import_unsupported(src->place, NULL, NULL, err);
     }

@@ -4,6 +4,7 @@
  *     pieces -> window, cut where a word ends -> added tokens -> runs of UTF-8 and of other bytes
  *            -> normalizer -> added tokens -> words -> cache, or BPE -> ids
  */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -84,9 +85,8 @@ static lcsm_status lacks(lcsm_encoder *enc, char byte, lcsm_error *err)
     }
     if (at == NULL) at = enc->stretch;
     return lcsm_fail(err, LCSM_ERR_FORMAT,
-                     "byte 0x%02X at offset %llu has no token in the vocabulary",
-                     (unsigned)(unsigned char)byte,
-                     (unsigned long long)(enc->done + (uint64_t)(at - enc->part)));
+                     "byte 0x%02X at offset %" PRIu64 " has no token in the vocabulary",
+                     (unsigned)(unsigned char)byte, enc->done + (uint64_t)(at - enc->part));
 }
 
 /* The tokens of single bytes; a byte that is none becomes the unknown token if there is one. */

@@ -100,25 +100,24 @@ static vec add_panel(const real *log, ptrdiff_t t, ptrdiff_t from, ptrdiff_t to,
                      extremes *e)
 {
     const int last = TILE_COLS - VW;
-    vec       s0 = vload(sums), s1 = vload(sums + VW), s2 = vload(sums + last - VW),
-        s3      = vload(sums + last);
-    extremes e0 = *e, e1 = e0, e2 = e0, e3 = e0;
-    if (from == 0) s0 = s1 = s2 = s3 = vzero();
+    vec       s[4] = {vload(sums), vload(sums + VW), vload(sums + last - VW), vload(sums + last)};
+    extremes  e0 = *e, e1 = e0, e2 = e0, e3 = e0;
+    if (from == 0) s[0] = s[1] = s[2] = s[3] = vzero();
     for (ptrdiff_t r = from; r < to; r++) {
-        s0 = add_one(vload(log + r * t), s0, &e0);
-        s1 = add_one(vload(log + r * t + VW), s1, &e1);
+        s[0] = add_one(vload(log + r * t), s[0], &e0);
+        s[1] = add_one(vload(log + r * t + VW), s[1], &e1);
         if (TILE_VECS < 4) continue;
-        s2 = add_one(vload(log + r * t + 2 * VW), s2, &e2);
-        s3 = add_one(vload(log + r * t + 3 * VW), s3, &e3);
+        s[2] = add_one(vload(log + r * t + 2 * VW), s[2], &e2);
+        s[3] = add_one(vload(log + r * t + 3 * VW), s[3], &e3);
     }
-    if (TILE_VECS < 4) s2 = s0, s3 = s1;
-    vstore(sums, s0);
-    vstore(sums + VW, s1);
-    vstore(sums + last - VW, s2);
-    vstore(sums + last, s3);
+    if (TILE_VECS < 4) s[2] = s[0], s[3] = s[1];
+    vstore(sums, s[0]);
+    vstore(sums + VW, s[1]);
+    vstore(sums + last - VW, s[2]);
+    vstore(sums + last, s[3]);
     e->least = vmin(vmin(e0.least, e1.least), vmin(e2.least, e3.least));
     e->most  = vmax(vmax(e0.most, e1.most), vmax(e2.most, e3.most));
-    return vmax(vmax(vabs(s0), vabs(s1)), vmax(vabs(s2), vabs(s3)));
+    return vmax(vmax(vabs(s[0]), vabs(s[1])), vmax(vabs(s[2]), vabs(s[3])));
 }
 
 /* Adds the logs of steps from .. to - 1 to the sums of one vector of lanes. */
