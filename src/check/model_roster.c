@@ -8,6 +8,7 @@
 #include "check/model_proof.h"
 #include "eos/method.h"
 #include "model/config.h"
+#include "model/pattern.h"
 
 typedef struct {
     const lcsm_context       *ctx;
@@ -109,6 +110,22 @@ static lcsm_status check_method(const checker *c, const lcsm_method *m, lcsm_err
     return LCSM_OK;
 }
 
+/* Patterns of layers: recurrences of several kinds around attention, other norms and channel mixers
+ * side by side, codes, a sum of mixers. */
+static const char *const HYBRIDS[] = {
+    "gla*2,attention", "mamba,attention", "hgrn,rwkv4,retnet",
+    "1-1-1-0,fwp",     "mamba+attention", "gla+lrn*2,attention",
+};
+
+static lcsm_status check_hybrid(const checker *c, const char *pattern, lcsm_error *err)
+{
+    lcsm_model_config cfg = small();
+    lcsm_status       st  = lcsm_model_config_set(&cfg, "layers_pattern", pattern, err);
+    cfg.layers            = 4;
+    if (lcsm_pattern_length(&cfg) > cfg.layers) cfg.layers = lcsm_pattern_length(&cfg);
+    return st != LCSM_OK ? st : lcsm_check_model(c->ctx, &cfg, pattern, c->sink, c->user, err);
+}
+
 static lcsm_status check_code(const checker *c, const char *code, double tau, bool sizes,
                               lcsm_error *err)
 {
@@ -149,6 +166,14 @@ static lcsm_status check_codes(const checker *c, lcsm_error *err)
     return st;
 }
 
+static lcsm_status check_hybrids(const checker *c, lcsm_error *err)
+{
+    lcsm_status st = LCSM_OK;
+    for (size_t j = 0; j < COUNT(HYBRIDS) && st == LCSM_OK; j++)
+        if (wanted(c, HYBRIDS[j])) st = check_hybrid(c, HYBRIDS[j], err);
+    return st;
+}
+
 lcsm_status lcsm_check_models(const lcsm_context *ctx, const char *name,
                               const lcsm_check_options *options, lcsm_check_sink *sink, void *user,
                               lcsm_error *err)
@@ -157,6 +182,8 @@ lcsm_status lcsm_check_models(const lcsm_context *ctx, const char *name,
     char               hint[LCSM_METHOD_HINT];
     checker            c = {ctx, options == NULL ? &none : options, sink, user};
     if (strcmp(name, "codes") == 0) return check_codes(&c, err);
+    if (strcmp(name, "hybrids") == 0) return check_hybrids(&c, err);
+    if (lcsm_pattern_is(name)) return check_hybrid(&c, name, err);
     if ((name[0] >= '0' && name[0] <= '9') || strcmp(name, "ssm") == 0)
         return check_code(&c, name, 16, true, err);
     if (strcmp(name, "methods") == 0) {

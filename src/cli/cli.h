@@ -102,8 +102,12 @@ int cli_refuse_unused(const char *command, const cli_config *c, const lcsm_model
  * models of a comparison may be given these, so they are not refused. */
 const char *cli_idle_size(const lcsm_model_config *model, const lcsm_model_config *shared);
 
-/* The code of a model or, if it has none, the name of its method. */
+/* The setting that names a model, layers_pattern, code or method, and its value. */
+const char *cli_model_kind(const lcsm_model_config *model);
 const char *cli_model_name(const lcsm_model_config *model, char text[64]);
+
+/* Whether a word names the mixers of several layers, as in gla*3,attention. */
+bool cli_is_pattern(const char *word);
 
 /* The lines of --help about keys. */
 void cli_print_keys(bool key(size_t index, lcsm_setting_info *out));

@@ -30,11 +30,25 @@ void cli_config_free(cli_config *c)
     *c = (cli_config){0};
 }
 
+const char *cli_model_kind(const lcsm_model_config *model)
+{
+    static const char *const kinds[] = {"layers_pattern", "code"};
+    char                     text[TEXT];
+    for (size_t j = 0; j < sizeof kinds / sizeof kinds[0]; j++)
+        if (lcsm_model_config_get(model, kinds[j], text, TEXT, NULL) == LCSM_OK && *text != '\0')
+            return kinds[j];
+    return "method";
+}
+
 const char *cli_model_name(const lcsm_model_config *model, char text[TEXT])
 {
-    (void)lcsm_model_config_get(model, "code", text, TEXT, NULL);
-    if (*text == '\0') (void)lcsm_model_config_get(model, "method", text, TEXT, NULL);
+    (void)lcsm_model_config_get(model, cli_model_kind(model), text, TEXT, NULL);
     return text;
+}
+
+bool cli_is_pattern(const char *word)
+{
+    return word[strcspn(word, ",+*")] != '\0';
 }
 
 bool cli_is_method(const char *command, const char *name)
@@ -62,11 +76,20 @@ const char *cli_setting(const cli_settings *s, const char *key)
 /* Which model is meant is said once. */
 static int check_one_model(const cli_settings *s, const char *command)
 {
-    const char *method = cli_setting(s, "method"), *code = cli_setting(s, "code");
-    if (method == NULL || code == NULL || *code == '\0') return EXIT_OK;
-    fprintf(stderr, "lcsm %s: --method %s and --code %s name two models; pass one of them\n",
-            command, method, code);
-    return EXIT_USAGE;
+    static const char *const names[] = {"method", "code", "layers_pattern"};
+    static const char *const flags[] = {"--method", "--code", "--layers-pattern"};
+    int                      first   = -1;
+    for (int j = 0; j < 3; j++) {
+        const char *value = cli_setting(s, names[j]);
+        if (value == NULL || *value == '\0') continue;
+        if (first >= 0) {
+            fprintf(stderr, "lcsm %s: %s %s and %s %s name two models; pass one of them\n", command,
+                    flags[first], cli_setting(s, names[first]), flags[j], value);
+            return EXIT_USAGE;
+        }
+        first = j;
+    }
+    return EXIT_OK;
 }
 
 int cli_settings_apply(const cli_settings *s, const char *command, const cli_config *c)
@@ -125,12 +148,11 @@ const char *cli_idle_size(const lcsm_model_config *model, const lcsm_model_confi
 static int refuse_model(const char *command, const lcsm_model_config *model,
                         const lcsm_model_config *base)
 {
-    char              name[TEXT], code[TEXT] = "";
+    char              name[TEXT];
     lcsm_setting_info info = {.size = sizeof info};
     if (!find_idle(model, base, false, &info)) return EXIT_OK;
-    (void)lcsm_model_config_get(model, "code", code, TEXT, NULL);
     fprintf(stderr, "lcsm %s: %s is unused in %s %s; it applies to %s\n", command, info.name,
-            *code != '\0' ? "code" : "method", cli_model_name(model, name), info.readers);
+            cli_model_kind(model), cli_model_name(model, name), info.readers);
     return EXIT_USAGE;
 }
 

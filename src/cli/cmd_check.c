@@ -13,7 +13,8 @@
 static const char HELP[] =
     "lcsm check - check gradients, kernels and models on this machine\n"
     "\n"
-    "usage: lcsm check [eos|ops|methods|codes|all|NAME] [--full] [--threads N] [--json] [--quiet]\n"
+    "usage: lcsm check [eos|ops|methods|hybrids|codes|all|NAME] [--full] [--threads N] [--json] "
+    "[--quiet]\n"
     "       lcsm check --oracle FILE... [--json] [--quiet]\n"
     "       lcsm check RUN --logits FILE [--tokens 'ID ID ...'] [--bound X] [--json]\n"
     "\n"
@@ -191,6 +192,12 @@ static lcsm_status check_methods(const lcsm_context *ctx, const lcsm_check_optio
     return lcsm_check_models(ctx, "methods", options, sink, user, err);
 }
 
+static lcsm_status check_hybrids(const lcsm_context *ctx, const lcsm_check_options *options,
+                                 lcsm_check_sink *sink, void *user, lcsm_error *err)
+{
+    return lcsm_check_models(ctx, "hybrids", options, sink, user, err);
+}
+
 static lcsm_status check_codes(const lcsm_context *ctx, const lcsm_check_options *options,
                                lcsm_check_sink *sink, void *user, lcsm_error *err)
 {
@@ -203,16 +210,17 @@ static const struct {
 } CHECKS[] = {{"eos", lcsm_check_eos},
               {"ops", lcsm_lab_check_ops},
               {"methods", check_methods},
+              {"hybrids", check_hybrids},
               {"codes", check_codes}};
 
 enum { CHECK_COUNT = sizeof CHECKS / sizeof CHECKS[0] };
 
-/* A method, or what looks like a code. */
+/* A method, or what looks like a code or a pattern. */
 static bool is_model(const char *word)
 {
     for (size_t j = 0; j < lcsm_method_count(); j++)
         if (strcmp(cli_method_name(j), word) == 0) return true;
-    return strcmp(word, "ssm") == 0 || (word[0] >= '0' && word[0] <= '9');
+    return cli_is_pattern(word) || strcmp(word, "ssm") == 0 || (word[0] >= '0' && word[0] <= '9');
 }
 
 static int unknown_name(const char *word)

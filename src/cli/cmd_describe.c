@@ -11,10 +11,12 @@
 static const char HELP[] =
     "lcsm describe - one model: equations, states, parameters, memory, cost\n"
     "\n"
-    "usage: lcsm describe METHOD|CODE [--recipe NAME] [--KEY VALUE...] [--size SIZE] [--json]\n"
+    "usage: lcsm describe METHOD|CODE|PATTERN [--recipe NAME] [--KEY VALUE...] [--size SIZE] "
+    "[--json]\n"
     "       lcsm describe RUN [--json]\n"
     "\n"
-    "METHOD is a name from lcsm methods, CODE a code e-o-s-a of the paper or 0 for the SSM. Any\n"
+    "METHOD is a name from lcsm methods, CODE a code e-o-s-a of the paper or 0 for the SSM,\n"
+    "PATTERN the mixers of the layers as in --layers-pattern. Any\n"
     "model setting may be added: --d-model 512 --layers 10 --expand 128 --vocab 50265 ... (lcsm\n"
     "train --help lists them). RUN is a run folder: its settings are used, and how it was trained\n"
     "and what it scored is printed too. A folder whose name is also a method needs a slash: "
@@ -30,6 +32,7 @@ static const char HELP[] =
     "  lcsm describe 1-9-1-4\n"
     "  lcsm describe 1-1-1-0 --recipe wikitext103\n"
     "  lcsm describe mamba --size 10m\n"
+    "  lcsm describe 'gla*3,attention' --layers 8\n"
     "  lcsm describe runs/book\n";
 
 typedef struct {
@@ -73,11 +76,12 @@ static const char *family_of(const char *method)
 
 static void print_states(const lcsm_model_config *cfg, const lcsm_model_summary *about)
 {
-    char name[64], code[64] = "";
-    (void)lcsm_model_config_get(cfg, "code", code, sizeof code, NULL);
+    char        name[64];
+    const char *kind = cli_model_kind(cfg);
+    bool        code = strcmp(kind, "code") == 0, hybrid = strcmp(kind, "layers_pattern") == 0;
     (void)cli_model_name(cfg, name);
-    printf("%s%s (%s)\n", *code != '\0' ? "code " : "", name,
-           family_of(*code != '\0' ? "code" : name));
+    printf("%s%s (%s)\n", code ? "code " : "", name,
+           hybrid ? "hybrid" : family_of(code ? "code" : name));
     print_equations(about->equations);
     printf("states of layer 0 (op %s): name, shape (T: per token), origin, meaning\n", about->op);
     for (size_t j = 0; j < about->state_count; j++)
@@ -163,6 +167,7 @@ static void take_fact(void *user, const char *section, const char *name, const c
 static const char *second_name(const cli_settings *s)
 {
     if (cli_setting(s, "method") != NULL) return "--method";
+    if (cli_setting(s, "layers_pattern") != NULL) return "--layers-pattern";
     return cli_setting(s, "code") != NULL ? "--code" : NULL;
 }
 
@@ -203,8 +208,10 @@ static int describe(lcsm_model_config *cfg, show *s, int length, const char *siz
 static int describe_name(const cli_settings *settings, const char *recipe, show *s, int length,
                          const char *size)
 {
-    bool code = (s->name[0] >= '0' && s->name[0] <= '9') || strcmp(s->name, "ssm") == 0;
-    if (!code && !cli_is_method("describe", s->name)) return EXIT_USAGE;
+    bool        code    = (s->name[0] >= '0' && s->name[0] <= '9') || strcmp(s->name, "ssm") == 0;
+    bool        pattern = cli_is_pattern(s->name);
+    const char *kind    = pattern ? "layers_pattern" : code ? "code" : "method";
+    if (!code && !pattern && !cli_is_method("describe", s->name)) return EXIT_USAGE;
     cli_config cfg = {0}, base = {0};
     lcsm_error err;
     int        end = cli_config_create(&base, "describe", NULL);
@@ -213,8 +220,7 @@ static int describe_name(const cli_settings *settings, const char *recipe, show 
         end = cli_report("describe", &err);
     if (end == EXIT_OK) end = cli_config_create(&cfg, "describe", &base);
     if (end == EXIT_OK) end = cli_settings_apply(settings, "describe", &cfg);
-    if (end == EXIT_OK
-        && lcsm_model_config_set(cfg.model, code ? "code" : "method", s->name, &err) != LCSM_OK)
+    if (end == EXIT_OK && lcsm_model_config_set(cfg.model, kind, s->name, &err) != LCSM_OK)
         end = cli_report("describe", &err);
     if (end == EXIT_OK) end = cli_refuse_unused("describe", &cfg, base.model, NULL);
     if (end == EXIT_OK) end = describe(cfg.model, s, length, size);
@@ -275,7 +281,8 @@ int cmd_describe(int argc, char **argv)
         return EXIT_OK;
     }
     if (count != 1) {
-        fputs("lcsm describe: expected one method, code or run folder; lcsm methods lists methods "
+        fputs("lcsm describe: expected one method, code, pattern or run folder; lcsm methods lists "
+              "methods "
               "and codes\n",
               stderr);
         return EXIT_USAGE;

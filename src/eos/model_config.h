@@ -55,10 +55,11 @@ typedef enum { LCSM_DSS_EXP, LCSM_DSS_SOFTMAX } lcsm_dss_kind;
 typedef enum { LCSM_DISC_ZOH, LCSM_DISC_BILINEAR } lcsm_disc;
 
 struct lcsm_model_config {
-    char      method[64]; /* a name of the method table, or "code", or "custom" */
-    char      code[64];   /* e-o-s-a, or "0" for the SSM parameterisation */
-    int       flavour;    /* lcsm_flavour */
-    int       wiring;     /* lcsm_wiring */
+    char      method[64];         /* a name of the method table, or "code", or "custom" */
+    char      code[64];           /* e-o-s-a, or "0" for the SSM parameterisation */
+    char      layers_pattern[64]; /* mixers of the layers, as model/pattern.h reads it; "": one */
+    int       flavour;            /* lcsm_flavour */
+    int       wiring;             /* lcsm_wiring */
     ptrdiff_t vocab; /* 0: the tokenizer's, and 256 where there is none; a model has the number */
     ptrdiff_t d_model, layers, heads, expand;
     double    tau;

@@ -6,6 +6,7 @@
 
 #include "eos/code.h"
 #include "eos/method.h"
+#include "model/pattern.h"
 
 #define LCSM_KEY_OWNER lcsm_model_config
 #define INT            LCSM_INT_ROW
@@ -20,6 +21,7 @@
 static const lcsm_key ROWS[] = {
     TEXT("method",         method,         "gla",  "a name from lcsm methods, or custom"),
     TEXT("code",           code,           "",     "code e-o-s-a instead of a method, e.g. 1-1-1-0; 0 = the SSM"),
+    TEXT("layers_pattern", layers_pattern, "",     "mixer of each layer, repeated over the depth, e.g. gla*3,attention"),
     WORD("flavour",        flavour,        "native", "native|bare", "the method's own block, or the same plain block for all"),
     WORD("wiring",         wiring,         "lm",   "lm|mqar|mqar-plain", "how blocks are connected"),
     INT ("vocab",          vocab,          0, 1 << 24, "0",   "vocabulary size; 0 = the tokenizer's, or 256 (bytes)"),
@@ -79,20 +81,43 @@ void lcsm_model_config_defaults(lcsm_model_config *cfg)
     lcsm_keys_defaults(&LCSM_MODEL_KEYS, cfg);
 }
 
+/* A method, a code or a pattern: what is said last counts. */
+static void take_last(lcsm_model_config *cfg, const char *key, const char *value)
+{
+    bool method = strcmp(key, "method") == 0, code = strcmp(key, "code") == 0 && *value != 0;
+    bool pattern = *value != 0
+                && lcsm_keys_find(&LCSM_MODEL_KEYS, key)
+                       == lcsm_keys_find(&LCSM_MODEL_KEYS, "layers_pattern");
+    if (method || pattern) cfg->code[0] = 0;
+    if (method || code) cfg->layers_pattern[0] = 0;
+}
+
 lcsm_status lcsm_model_config_set(lcsm_model_config *cfg, const char *key, const char *value,
                                   lcsm_error *err)
 {
     lcsm_status st = lcsm_keys_set(&LCSM_MODEL_KEYS, cfg, key, value, err);
-    if (st == LCSM_OK && strcmp(key, "method") == 0)
-        cfg->code[0] = 0; /* what is said last counts */
+    if (st == LCSM_OK) take_last(cfg, key, value);
     return st;
+}
+
+const char *lcsm_model_config_kind(const lcsm_model_config *cfg)
+{
+    if (cfg->layers_pattern[0] != 0) return "layers_pattern";
+    return cfg->code[0] != 0 ? "code" : "method";
+}
+
+const char *lcsm_model_config_name(const lcsm_model_config *cfg)
+{
+    if (cfg->layers_pattern[0] != 0) return cfg->layers_pattern;
+    return cfg->code[0] != 0 ? cfg->code : cfg->method;
 }
 
 ptrdiff_t lcsm_model_config_layers(const lcsm_model_config *cfg)
 {
     lcsm_code_states c;
     if (cfg->layers > 0) return cfg->layers;
-    bool code = cfg->code[0] != 0 && lcsm_code_parse(cfg->code, &c, NULL) == LCSM_OK;
+    bool code = cfg->code[0] != 0 && cfg->layers_pattern[0] == 0
+             && lcsm_code_parse(cfg->code, &c, NULL) == LCSM_OK;
     return code ? lcsm_code_depth(&c) : 10;
 }
 
@@ -113,11 +138,28 @@ lcsm_channel lcsm_model_config_channel(const lcsm_model_config *cfg)
     return bare ? LCSM_CHANNEL_GLU : (lcsm_channel)method->channel;
 }
 
+/* Whether `true_of` holds for some mixer of a layer. */
+static bool some_mixer(const lcsm_model_config *cfg, const void *user,
+                       bool (*true_of)(const lcsm_model_config *layer, const void *user))
+{
+    lcsm_model_config layer;
+    for (ptrdiff_t j = 0; j < lcsm_pattern_length(cfg); j++)
+        for (int mixer = 0; lcsm_pattern_layer(&layer, cfg, j, mixer); mixer++)
+            if (true_of(&layer, user)) return true;
+    return false;
+}
+
 /* ---- settings that do nothing ----------------------------------------------------------- */
+
+static bool layer_has_channel_mixer(const lcsm_model_config *layer, const void *user)
+{
+    (void)user;
+    return lcsm_model_config_channel(layer) != LCSM_CHANNEL_NONE;
+}
 
 static bool has_channel_mixer(const lcsm_model_config *cfg)
 {
-    return lcsm_model_config_channel(cfg) != LCSM_CHANNEL_NONE;
+    return some_mixer(cfg, NULL, layer_has_channel_mixer);
 }
 
 static bool may_have_channel_mixer(const lcsm_model_config *cfg)
@@ -148,12 +190,17 @@ static bool is_size(const char *key)
     return strcmp(key, "heads") == 0 || strcmp(key, "expand") == 0 || strcmp(key, "hidden") == 0;
 }
 
+static bool layer_reads(const lcsm_model_config *layer, const void *key)
+{
+    const lcsm_method *method = lcsm_method_find(layer->code[0] != 0 ? "code" : layer->method);
+    return method != NULL && lcsm_method_reads(method, key);
+}
+
 static bool reads(const lcsm_model_config *cfg, const char *key)
 {
     size_t j = other(key);
     if (j < COUNT(OTHERS)) return OTHERS[j].read(cfg);
-    const lcsm_method *method = lcsm_method_find(cfg->code[0] != 0 ? "code" : cfg->method);
-    return !lcsm_method_owns(key) || (method != NULL && lcsm_method_reads(method, key));
+    return !lcsm_method_owns(key) || some_mixer(cfg, key, layer_reads);
 }
 
 bool lcsm_model_config_reads(const lcsm_model_config *cfg, const char *key)
@@ -191,13 +238,15 @@ void lcsm_model_config_drop_unused(lcsm_model_config *cfg)
 
 static bool same_model(const lcsm_model_config *a, const lcsm_model_config *b)
 {
+    if (strcmp(a->layers_pattern, b->layers_pattern) != 0) return false;
+    if (a->layers_pattern[0] != 0) return true;
     return strcmp(a->code, b->code) == 0 && (a->code[0] != 0 || strcmp(a->method, b->method) == 0);
 }
 
 lcsm_status lcsm_model_config_unused(const lcsm_model_config *cfg, const lcsm_model_config *shared,
                                      lcsm_error *err)
 {
-    const bool        code = cfg->code[0] != 0;
+    const char       *kind = lcsm_model_config_kind(cfg);
     lcsm_model_config standard;
     char              readers[LCSM_READERS_SIZE];
     lcsm_model_config_defaults(&standard);
@@ -206,8 +255,8 @@ lcsm_status lcsm_model_config_unused(const lcsm_model_config *cfg, const lcsm_mo
         const char *key = ROWS[j].name;
         if (is_size(key) || reads(cfg, key) || lcsm_key_same(&ROWS[j], cfg, shared)) continue;
         lcsm_model_config_readers(key, readers);
-        return lcsm_fail(err, LCSM_ERR_CONFIG, "%s is unused in %s %s; it applies to %s", key,
-                         code ? "code" : "method", code ? cfg->code : cfg->method, readers);
+        return lcsm_fail(err, LCSM_ERR_CONFIG, "%s is unused in %s %s; it applies to %s", key, kind,
+                         lcsm_model_config_name(cfg), readers);
     }
     return LCSM_OK;
 }
@@ -220,6 +269,7 @@ lcsm_status lcsm_model_config_check(const lcsm_model_config *cfg, lcsm_error *er
     char             hint[LCSM_METHOD_HINT];
     lcsm_status      st = lcsm_keys_check(&LCSM_MODEL_KEYS, cfg, err);
     if (st != LCSM_OK) return st;
+    if (cfg->layers_pattern[0] != 0) return lcsm_pattern_check(cfg, err);
     if (cfg->code[0] != 0) return lcsm_code_parse(cfg->code, &c, err);
     if (lcsm_method_find(cfg->method) == NULL)
         return lcsm_fail(err, LCSM_ERR_CONFIG, "\"%s\" is not a method%s", cfg->method,

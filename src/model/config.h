@@ -31,6 +31,11 @@ void lcsm_model_config_drop_unused(lcsm_model_config *cfg);
 /* The file of a recipe (lcsm_recipe_load). */
 lcsm_status lcsm_recipe_find(char *path, size_t size, const char *name, lcsm_error *err);
 
-/* The second half of a block. */
+/* Which setting names the model (layers_pattern, code or method, the first that is there), and its
+ * value. */
+const char *lcsm_model_config_kind(const lcsm_model_config *cfg);
+const char *lcsm_model_config_name(const lcsm_model_config *cfg);
+
+/* The second half of a block, of settings without a pattern. */
 lcsm_channel lcsm_model_config_channel(const lcsm_model_config *cfg);
 #endif

@@ -14,6 +14,7 @@
 #include "kernel/eos/eos_plan.h"
 #include "model/config.h"
 #include "model/model_graph.h"
+#include "model/pattern.h"
 
 size_t lcsm_method_count(void)
 {
@@ -290,14 +291,39 @@ static bool by_code(const char *name)
     return m != NULL && m->states == lcsm_code_build;
 }
 
+static void mixer_equations(lcsm_strbuf *text, const lcsm_model_config *layer)
+{
+    lcsm_code_states c;
+    bool             eos = layer->code[0] != 0 || by_code(layer->method);
+    if (eos && lcsm_code_of_config(layer, &c, NULL) == LCSM_OK)
+        lcsm_code_equations(text, &c, layer->tau);
+    else method_equations(text, layer->method);
+}
+
+/* Whether an earlier layer, or an earlier mixer of this one, is the same. */
+static bool came_before(const lcsm_model_config *cfg, ptrdiff_t layer, int mixer, const char *name)
+{
+    lcsm_model_config other;
+    for (ptrdiff_t j = 0; j <= layer; j++)
+        for (int k = 0; lcsm_pattern_layer(&other, cfg, j, k); k++) {
+            if (j == layer && k == mixer) return false;
+            if (strcmp(lcsm_model_config_name(&other), name) == 0) return true;
+        }
+    return false;
+}
+
+/* Of each mixer once, under its name where there are several. */
 static void list_equations(const lcsm_model_config *cfg, lcsm_model_summary *out)
 {
-    lcsm_strbuf      text = {0};
-    lcsm_code_states c;
-    bool             eos = cfg->code[0] != 0 || by_code(cfg->method);
-    if (eos && lcsm_code_of_config(cfg, &c, NULL) == LCSM_OK)
-        lcsm_code_equations(&text, &c, cfg->tau);
-    else method_equations(&text, cfg->method);
+    lcsm_strbuf       text = {0};
+    lcsm_model_config own;
+    for (ptrdiff_t j = 0; j < lcsm_pattern_length(cfg); j++)
+        for (int k = 0; lcsm_pattern_layer(&own, cfg, j, k); k++) {
+            const char *name = lcsm_model_config_name(&own);
+            if (came_before(cfg, j, k, name)) continue;
+            if (cfg->layers_pattern[0] != 0) lcsm_strbuf_printf(&text, "%s:\n", name);
+            mixer_equations(&text, &own);
+        }
     (void)snprintf(out->equations, sizeof out->equations, "%s", lcsm_strbuf_text(&text));
     lcsm_strbuf_free(&text);
 }
@@ -322,7 +348,8 @@ lcsm_status lcsm_model_describe(const lcsm_context *ctx, const lcsm_model_config
     plan_of(g, length, &m);
     list_states(g, &m);
     list_equations(cfg, &m);
-    if (cfg->code[0] != 0 && lcsm_code_parse(cfg->code, &c, NULL) == LCSM_OK)
+    if (strcmp(lcsm_model_config_kind(cfg), "code") == 0
+        && lcsm_code_parse(cfg->code, &c, NULL) == LCSM_OK)
         m.reference_frozen =
             (size_t)(lcsm_model_config_layers(cfg)
                      * lcsm_code_frozen(&c, cfg->expand > 0 ? cfg->expand : 128, cfg->d_model));

@@ -7,12 +7,13 @@
 #include "eos/tables.h"
 #include "graph/internal.h"
 #include "model/config.h"
+#include "model/pattern.h"
 
 /* What building a model carries along. */
 typedef struct {
     lcsm_graph              *g;
     const lcsm_model_config *cfg;
-    const lcsm_method       *method;
+    lcsm_model_config        own; /* of the layer's first mixer */
     ptrdiff_t                B, T, D, V;
     lcsm_tensor             *reset;
     lcsm_tensor             *places; /* NULL, or (B, labels): where targets are */
@@ -28,7 +29,7 @@ static bool is_last(const builder *b)
 static lcsm_mixer mixer_of(const builder *b, lcsm_tensor *x)
 {
     return (lcsm_mixer){.g     = b->g,
-                        .cfg   = b->cfg,
+                        .cfg   = &b->own,
                         .x     = x,
                         .reset = b->reset,
                         .B     = b->B,
@@ -43,11 +44,16 @@ static lcsm_mixer mixer_of(const builder *b, lcsm_tensor *x)
 
 /* ---- norms ------------------------------------------------------------------------------ */
 
+static const lcsm_method *method_of(const builder *b)
+{
+    return lcsm_method_find(b->own.code[0] != 0 ? "code" : b->own.method);
+}
+
 static lcsm_block_norm norm_kind(const builder *b)
 {
     bool paper = b->cfg->wiring != LCSM_WIRING_LM || b->cfg->flavour == LCSM_FLAVOUR_BARE;
     if (b->cfg->norm != LCSM_BLOCK_NORM_AUTO) return (lcsm_block_norm)b->cfg->norm;
-    return paper ? LCSM_BLOCK_NORM_LAYER : (lcsm_block_norm)b->method->norm;
+    return paper ? LCSM_BLOCK_NORM_LAYER : (lcsm_block_norm)method_of(b)->norm;
 }
 
 /* eps 0: the norm's own. */
@@ -136,11 +142,19 @@ static lcsm_tensor *channel(const builder *b, lcsm_channel kind, lcsm_tensor *x)
 
 static lcsm_tensor *mix(const builder *b, lcsm_tensor *x)
 {
-    lcsm_mixer m = mixer_of(b, x);
-    lcsm_scope_push(b->g, "mixer");
-    lcsm_tensor *y = lcsm_mixer_build(&m);
-    lcsm_scope_pop(b->g);
-    return y;
+    static const char *const scope[LCSM_LAYER_MIXERS] = {"mixer", "mixer2"};
+    lcsm_mixer               m                        = mixer_of(b, x);
+    lcsm_model_config        cfg;
+    lcsm_tensor             *sum = NULL;
+    m.cfg                        = &cfg;
+    for (int j = 0; j < LCSM_LAYER_MIXERS && lcsm_pattern_layer(&cfg, b->cfg, b->layer, j); j++) {
+        lcsm_scope_push(b->g, "%s", scope[j]);
+        lcsm_tensor *y = lcsm_mixer_build(&m);
+        lcsm_scope_pop(b->g);
+        y   = lcsm_mix_pick(b->g, m.places, y);
+        sum = j == 0 ? y : lcsm_add(b->g, sum, y);
+    }
+    return sum;
 }
 
 static lcsm_tensor *branch(const builder *b, lcsm_tensor *x, lcsm_tensor *y)
@@ -151,7 +165,7 @@ static lcsm_tensor *branch(const builder *b, lcsm_tensor *x, lcsm_tensor *y)
 
 static lcsm_tensor *lm_block(const builder *b, lcsm_tensor *x)
 {
-    lcsm_channel kind = lcsm_model_config_channel(b->cfg);
+    lcsm_channel kind = lcsm_model_config_channel(&b->own);
     x                 = branch(b, x, mix(b, norm(b, "norm1", x)));
     if (kind == LCSM_CHANNEL_NONE) return x;
     lcsm_tensor *n = norm(b, "norm2", x);
@@ -186,6 +200,7 @@ static lcsm_tensor *blocks(builder *b, lcsm_tensor *x)
     lcsm_tensor *h    = NULL;
     bool         mqar = b->cfg->wiring == LCSM_WIRING_MQAR;
     for (b->layer = 0; b->layer < b->layers; b->layer++) {
+        (void)lcsm_pattern_layer(&b->own, b->cfg, b->layer, 0);
         lcsm_scope_push(b->g, "layers.%d", b->layer);
         lcsm_block_begin(b->g);
         x = mqar ? mqar_block(b, x, &h) : lm_block(b, x);
@@ -247,15 +262,15 @@ lcsm_status lcsm_model_build(lcsm_graph *g, const lcsm_model_config *cfg, ptrdif
                       .D      = cfg->d_model,
                       .V      = lcsm_model_config_vocab(cfg, 0),
                       .whole  = want->whole,
-                      .layers = (int)lcsm_model_config_layers(cfg),
-                      .method = lcsm_method_find(cfg->code[0] != 0 ? "code" : cfg->method)};
-    *io            = (lcsm_model_io){0};
-    io->tokens     = lcsm_input(g, "tokens", LCSM_I32, lcsm_dims(B, T));
+                      .layers = (int)lcsm_model_config_layers(cfg)};
+    (void)lcsm_pattern_layer(&b.own, cfg, 0, 0);
+    *io        = (lcsm_model_io){0};
+    io->tokens = lcsm_input(g, "tokens", LCSM_I32, lcsm_dims(B, T));
     if (want->packed) b.reset = io->reset = lcsm_input(g, "reset", LCSM_I32, lcsm_dims(B, T));
     if (want->labels > 0)
         b.places = io->places = lcsm_input(g, "places", LCSM_I32, lcsm_dims(B, want->labels));
     lcsm_tensor *x = embedding(&b, io->tokens, &table);
-    if (b.method->embed_norm && cfg->flavour == LCSM_FLAVOUR_NATIVE) x = norm(&b, "norm0", x);
+    if (method_of(&b)->embed_norm && cfg->flavour == LCSM_FLAVOUR_NATIVE) x = norm(&b, "norm0", x);
     x          = labelled(&b, blocks(&b, x));
     io->hidden = final_norm(&b, x);
     lcsm_keep(g, io->hidden);

@@ -123,11 +123,12 @@ lcsm_status lcsm_model_take(lcsm_params *params, const lcsm_weights *weights, lc
 
 /* ---- config.json ------------------------------------------------------------------------ */
 
-/* A code takes the place of a method, and only what the model reads is said. */
+/* A pattern or a code takes the place of a method, and only what the model reads is said. */
 static bool says(const lcsm_model_config *cfg, const char *key)
 {
-    if (strcmp(key, "method") == 0) return cfg->code[0] == '\0';
-    if (strcmp(key, "code") == 0) return cfg->code[0] != '\0';
+    static const char *const names[] = {"layers_pattern", "code", "method"};
+    for (size_t j = 0; j < COUNT(names); j++)
+        if (strcmp(key, names[j]) == 0) return strcmp(lcsm_model_config_kind(cfg), key) == 0;
     return lcsm_model_config_reads(cfg, key);
 }
 

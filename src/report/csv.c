@@ -69,11 +69,13 @@ static double planned_value(const lcsm_study *s, const lcsm_study_run *run, cons
     return strcmp(key, "seed") == 0 ? run->seed : NAN;
 }
 
-/* A code takes the place of the method. */
+/* A code takes the place of the method; a pattern of layers stands in its column. */
 static const char *setting_of(const lcsm_record *r, const char *key, char text[64])
 {
+    bool method = strcmp(key, "method") == 0;
+    if (method && *lcsm_record_setting(r, "layers_pattern", text) != '\0') return text;
     bool code = *lcsm_record_setting(r, "code", text) != '\0';
-    return code && strcmp(key, "method") == 0 ? "" : lcsm_record_setting(r, key, text);
+    return code && method ? "" : lcsm_record_setting(r, key, text);
 }
 
 /* The cells of a record; run is NULL if it belongs to no study. */

@@ -9,9 +9,10 @@
 #include "report/escape.h"
 #include "report/section.h"
 
-/* The model's name: its code, or its method. */
+/* The model's name: its pattern, its code, or its method. */
 static const char *model_of(const lcsm_record *r, char text[64])
 {
+    if (*lcsm_record_setting(r, "layers_pattern", text) != '\0') return text;
     if (*lcsm_record_setting(r, "code", text) != '\0') return text;
     return lcsm_record_setting(r, "method", text);
 }

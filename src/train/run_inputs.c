@@ -110,6 +110,7 @@ static lcsm_status check_resumed(lcsm_run_inputs *j, lcsm_error *err)
     if (want == NULL || have == NULL)
         LCSM_TRY(lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for the settings of a run"));
     LCSM_TRY(check_same("task", want, have, err));
+    LCSM_TRY(check_same("layers_pattern", want, have, err));
     LCSM_TRY(check_same("code", want, have, err));
     for (size_t k = 0; k < LCSM_MODEL_KEYS.count; k++)
         LCSM_TRY(check_same(LCSM_MODEL_KEYS.rows[k].name, want, have, err));

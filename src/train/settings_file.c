@@ -43,13 +43,20 @@ static bool is_of_run(const json_t *object)
 
 static lcsm_status one_model(const json_t *object, const char *path, lcsm_error *err)
 {
-    const char *method = json_string_value(json_object_get(object, "method"));
-    const char *code   = json_string_value(json_object_get(object, "code"));
-    if (method == NULL || code == NULL || *code == '\0') return LCSM_OK;
-    return lcsm_fail(err, LCSM_ERR_CONFIG,
-                     "%s: \"method\" is %.40s and \"code\" is %.40s, but a model is one of them; "
-                     "remove the other",
-                     path, method, code);
+    static const char *const names[] = {"method", "code", "layers_pattern"};
+    const char              *first = NULL, *value = NULL;
+    for (size_t j = 0; j < COUNT(names); j++) {
+        const char *text = json_string_value(json_object_get(object, names[j]));
+        if (text == NULL || *text == '\0') continue;
+        if (first != NULL)
+            return lcsm_fail(err, LCSM_ERR_CONFIG,
+                             "%s: \"%s\" is %.40s and \"%s\" is %.40s, but a model is one of them; "
+                             "remove the other",
+                             path, first, value, names[j], text);
+        first = names[j];
+        value = text;
+    }
+    return LCSM_OK;
 }
 
 static lcsm_status take_model(lcsm_model_config *model, json_t *object, const char *path,
@@ -57,8 +64,12 @@ static lcsm_status take_model(lcsm_model_config *model, json_t *object, const ch
 {
     lcsm_status st = lcsm_keys_pick(&LCSM_MODEL_KEYS, model, object, path, err);
     if (st != LCSM_OK) return st;
-    if (json_object_get(object, "method") != NULL && json_object_get(object, "code") == NULL)
-        model->code[0] = 0; /* not the code of a recipe that came before */
+    bool method  = json_object_get(object, "method") != NULL;
+    bool code    = json_object_get(object, "code") != NULL;
+    bool pattern = json_object_get(object, "layers_pattern") != NULL;
+    /* Not the code or the pattern of a recipe that came before. */
+    if ((method || pattern) && !code) model->code[0] = 0;
+    if ((method || code) && !pattern) model->layers_pattern[0] = 0;
     if (is_of_run(object)) lcsm_model_config_drop_unused(model);
     return LCSM_OK;
 }
