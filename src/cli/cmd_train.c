@@ -12,7 +12,8 @@
 static const char HELP[] =
     "lcsm train - train a model\n"
     "\n"
-    "usage: lcsm train --data TEXT... --out RUN [--method NAME | --code E-O-S-A] [--KEY VALUE...]\n"
+    "usage: lcsm train --data TEXT... --out RUN [--method NAME | --code E-O-S-A |\n"
+    "                  --layers-pattern NAME*N,NAME...] [--KEY VALUE...]\n"
     "       lcsm train --task mqar --out RUN [--KEY VALUE...]\n"
     "       lcsm train --resume --out RUN\n"
     "\n"
@@ -37,6 +38,7 @@ static const char HELP[] =
     "\n"
     "  lcsm train --data book.txt --out runs/book --minutes 2\n"
     "  lcsm train --data book.txt --out runs/m --method mamba --d-model 256 --layers 4\n"
+    "  lcsm train --data book.txt --out runs/h --layers-pattern 'gla*3,attention' --layers 8\n"
     "  lcsm train --task mqar --code 1-1-1-0 --seq-len 64 --pairs 4 --out runs/recall\n"
     "\n";
 

@@ -10,6 +10,7 @@
 #include "base/folder.h"
 #include "base/strdist.h"
 #include "model/config.h"
+#include "model/pattern.h"
 
 /* ---- recipes ---------------------------------------------------------------------------- */
 
@@ -112,12 +113,14 @@ static const char *nearest_size(const char *size)
     return SIZES[best].name;
 }
 
-/* Parameters are linear in the depth: two depths tell the nearest. */
+/* Parameters are linear in the depth: two depths tell the nearest. Those of a pattern are two of
+ * its lengths, and it is not cut short. */
 lcsm_status lcsm_model_config_size(lcsm_model_config *cfg, const lcsm_context *ctx,
                                    const char *size, lcsm_error *err)
 {
-    double one = 0, two = 0;
-    size_t row = 0;
+    double          one = 0, two = 0;
+    const ptrdiff_t unit = lcsm_pattern_length(cfg);
+    size_t          row  = 0;
     while (row < COUNT(SIZES) && strcmp(SIZES[row].name, size) != 0) row++;
     if (row == COUNT(SIZES))
         return lcsm_fail(err, LCSM_ERR_CONFIG,
@@ -125,9 +128,10 @@ lcsm_status lcsm_model_config_size(lcsm_model_config *cfg, const lcsm_context *c
                          "did you mean %s?",
                          size, nearest_size(size));
     cfg->d_model = SIZES[row].d_model;
-    LCSM_OR_RETURN(count_at(ctx, cfg, 1, &one, err));
-    LCSM_OR_RETURN(count_at(ctx, cfg, 2, &two, err));
-    double layers = 1 + round((SIZES[row].parameters - one) / (two - one));
-    cfg->layers   = (ptrdiff_t)fmin(fmax(layers, 1), 1024);
+    LCSM_OR_RETURN(count_at(ctx, cfg, unit, &one, err));
+    LCSM_OR_RETURN(count_at(ctx, cfg, 2 * unit, &two, err));
+    double each   = (two - one) / (double)unit;
+    double layers = (double)unit + round((SIZES[row].parameters - one) / each);
+    cfg->layers   = (ptrdiff_t)fmin(fmax(layers, (double)unit), 1024);
     return LCSM_OK;
 }

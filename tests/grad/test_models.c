@@ -41,6 +41,11 @@ TEST(models_of_every_oscillation_code_prove_themselves)
     prove("codes", 200);
 }
 
+TEST(models_of_several_mixers_prove_themselves)
+{
+    prove("hybrids", 30);
+}
+
 TEST(models_of_an_unknown_method_name_the_nearest)
 {
     lcsm_context *ctx;

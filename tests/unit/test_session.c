@@ -7,6 +7,7 @@
 
 #include "eos/method.h"
 #include "model/config.h"
+#include "model/pattern.h"
 #include "temp_folder.h"
 #include "test.h"
 
@@ -29,6 +30,10 @@ static lcsm_model *model_of(const lcsm_context *ctx, const char *method, uint64_
     lcsm_model       *m;
     lcsm_model_config_defaults(&cfg);
     (void)snprintf(cfg.method, sizeof cfg.method, "%s", method);
+    if (lcsm_pattern_is(method)) {
+        (void)lcsm_model_config_set(&cfg, "layers_pattern", method, NULL);
+        cfg.layers = 5;
+    }
     if (strcmp(method, "code") == 0) (void)snprintf(cfg.code, sizeof cfg.code, "1-1-1-0");
     cfg.vocab   = V;
     cfg.d_model = 16;
@@ -70,13 +75,27 @@ static void assert_close(const float *got, const float *want, size_t count, cons
     if (!(worst <= BOUND * fmax(size, 1e-3))) fail_msg("%s: %g of %g", what, worst, size);
 }
 
+/* Every method, then patterns of them. */
+static const char *const HYBRIDS[] = {"gla*2,attention", "mamba+attention", "hgrn,rwkv4*2,fwp",
+                                      "1-1-1-0*2,attention,s4"};
+
+static size_t models(void)
+{
+    return lcsm_method_count() + COUNT(HYBRIDS);
+}
+
+static const char *model_name(size_t j)
+{
+    return j < lcsm_method_count() ? LCSM_METHODS[j].name : HYBRIDS[j - lcsm_method_count()];
+}
+
 TEST(session_any_cut_gives_the_same_logits_for_every_method)
 {
     static const size_t first[] = {1, 5, 16, 20, N};
     static float        whole[B * N * V], piece[B * N * V];
     lcsm_context       *ctx = context();
-    for (size_t j = 0; j < lcsm_method_count(); j++) {
-        lcsm_model   *m = model_of(ctx, LCSM_METHODS[j].name, 3);
+    for (size_t j = 0; j < models(); j++) {
+        lcsm_model   *m = model_of(ctx, model_name(j), 3);
         lcsm_session *s = session_of(m);
         assert_null(lcsm_session_logits(s));
         feed(s, 0, N, whole);
@@ -87,7 +106,7 @@ TEST(session_any_cut_gives_the_same_logits_for_every_method)
             assert_int_equal(lcsm_session_position(s), N);
             for (size_t b = 0; b < B; b++)
                 assert_close(lcsm_session_logits(s) + b * V, whole + (b * N + N - 1) * V, V,
-                             LCSM_METHODS[j].name);
+                             model_name(j));
         }
         lcsm_session_reset(s);
         feed(s, 0, 9, piece);
@@ -103,8 +122,8 @@ TEST(session_state_continues_in_another_session_bit_for_bit)
 {
     lcsm_context *ctx = context();
     temp_folder   f   = temp_folder_make();
-    for (size_t j = 0; j < lcsm_method_count(); j++) {
-        lcsm_model   *m = model_of(ctx, LCSM_METHODS[j].name, 3);
+    for (size_t j = 0; j < models(); j++) {
+        lcsm_model   *m = model_of(ctx, model_name(j), 3);
         lcsm_session *a = session_of(m), *b = session_of(m);
         lcsm_error    err = {0};
         float         kept[B * V];
