@@ -22,9 +22,11 @@ typedef struct {
     size_t      size; /* sizeof(lcsm_method_info), set by the caller */
     const char *name, *family;
     const char *input, *expand, *oscillation, *shrink;
-    const char *psi;    /* "x" each element, "@" a matrix product, "-" neither */
-    const char *memory; /* numbers of a layer */
-    bool        bare;   /* has the bare flavour */
+    const char *psi;       /* "x" each element, "@" a matrix product, "-" neither */
+    const char *memory;    /* numbers of a layer */
+    bool        bare;      /* has the bare flavour */
+    int         year;      /* of the first publication; 0: none */
+    const char *reference; /* its authors, or "" */
 } lcsm_method_info;
 
 /* A row of the oscillation table of the codes. */

@@ -60,6 +60,14 @@ static const variant VARIANTS[] = {
     {"m1", "raw", "true"},
     {"m2", "raw", "true"},
     {"m3", "raw", "true"},
+    {"deltanet", "beta_max", "2"},
+    {"deltanet", "conv_width", "0"},
+    {"deltanet", "output_gate", "silu"},
+    {"gated-deltanet", "groups", "2"},
+    {"gated-deltanet", "value_ratio", "2"},
+    {"kda", "gate_bound", "5"},
+    {"deltaproduct", "forget_gate", "false"},
+    {"deltaproduct", "householders", "3"},
 };
 
 /* One flavour, in one direction of time or in both; v may be NULL. */

@@ -24,12 +24,14 @@ static const char HELP[] =
 
 static void print_methods(const cli_colours *c)
 {
-    printf("%s%-17s %-18s %-7s %-8s %-19s %-8s %-4s %s%s\n", c->bold, "method", "family", "input",
-           "expand", "oscillation", "shrink", "psi", "memory", c->off);
+    printf("%s%-17s %-18s %-7s %-8s %-22s %-8s %-4s %-8s %s%s\n", c->bold, "method", "family",
+           "input", "expand", "oscillation", "shrink", "psi", "memory", "reference", c->off);
     lcsm_method_info m = {.size = sizeof m};
     for (size_t j = 0; lcsm_method_at(j, &m, NULL) == LCSM_OK; j++) {
-        printf("%-17s %-18s %-7s %-8s %-19s %-8s %-4s %s\n", m.name, m.family, m.input, m.expand,
-               m.oscillation, m.shrink, m.psi, m.memory);
+        printf("%-17s %-18s %-7s %-8s %-22s %-8s %-4s ", m.name, m.family, m.input, m.expand,
+               m.oscillation, m.shrink, m.psi);
+        if (m.year > 0) printf("%-8s %s %d\n", m.memory, m.reference, m.year);
+        else printf("%s\n", m.memory);
     }
 }
 
@@ -63,9 +65,10 @@ static void print_json(void)
     lcsm_method_info m       = {.size = sizeof m};
     for (size_t j = 0; lcsm_method_at(j, &m, NULL) == LCSM_OK; j++) {
         json_t *row =
-            json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:b}", "name", m.name, "family",
-                      m.family, "input", m.input, "expand", m.expand, "oscillation", m.oscillation,
-                      "shrink", m.shrink, "psi", m.psi, "memory", m.memory, "bare", (int)m.bare);
+            json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:i, s:s}", "name", m.name,
+                      "family", m.family, "input", m.input, "expand", m.expand, "oscillation",
+                      m.oscillation, "shrink", m.shrink, "psi", m.psi, "memory", m.memory, "bare",
+                      (int)m.bare, "year", m.year, "reference", m.reference);
         if (strcmp(m.name, "code") == 0) json_object_set_new(row, "codes", codes_json());
         json_array_append_new(methods, row);
     }

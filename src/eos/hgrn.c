@@ -1,4 +1,7 @@
-/* hgrn.c - HGRN and LRN: one memory for each channel, with tied input and forget gates. */
+/* hgrn.c - HGRN and LRN: one memory for each channel, with tied input and forget gates; and HGRN2,
+ * a forget gate for each row of a matrix memory. */
+#include <math.h>
+
 #include "eos/method.h"
 
 /* The layer's lower bound [D], from a parameter that all layers share. */
@@ -80,4 +83,41 @@ lcsm_tensor *lcsm_hgrn_mixer(const lcsm_mixer *m)
     lcsm_tensor *b = lcsm_mix_param(m, "norm.bias", lcsm_dims(width), lcsm_init_constant(0), 0);
     h              = lcsm_layer_norm(m->g, h, w, b, 1e-5);
     return lcsm_mix_project(m, lcsm_glu(m->g, LCSM_ACT_SILU, gate, h), "out", m->D, true);
+}
+
+/* ---- HGRN2 ------------------------------------------------------------------------------ */
+
+static ptrdiff_t hgrn2_heads(const lcsm_mixer *m)
+{
+    return lcsm_mix_heads(m, m->D % 4 == 0 ? 4 : 1);
+}
+
+/* 1 - f = (1 - bound) sigmoid(-z): without the rounding of 1 - f where f is near 1. */
+static lcsm_tensor *written_share(const lcsm_mixer *m)
+{
+    lcsm_tensor *z     = lcsm_mix_project(m, m->x, "forget", m->D, false);
+    lcsm_tensor *share = lcsm_activate(m->g, LCSM_ACT_SIGMOID, lcsm_scale(m->g, z, -1));
+    return lcsm_mul(m->g, share, lcsm_affine(m->g, lower_bound(m), -1, 1));
+}
+
+/* m = (f 1^T) * m + (1 - f) v^T, y = m^T silu(q) / sqrt(K). */
+bool lcsm_hgrn2_states(const lcsm_mixer *m, lcsm_states *s)
+{
+    ptrdiff_t    H = hgrn2_heads(m), K = lcsm_mix_split(m, "d_model", m->D, H);
+    lcsm_tensor *q = lcsm_mix_project(m, m->x, "q", m->D, false);
+    lcsm_tensor *k = written_share(m), *f = lcsm_affine(m->g, k, -1, 1);
+    *s     = (lcsm_states){.H = H, .K = K, .D = K, .scale = 1 / sqrt((double)K)};
+    s->i   = lcsm_per_token_d(lcsm_mix_project(m, m->x, "v", m->D, false));
+    s->e   = lcsm_per_token_k(k);
+    s->row = lcsm_per_token_k(lcsm_activate(m->g, LCSM_ACT_LOG, f));
+    s->s   = lcsm_per_token_k(lcsm_activate(m->g, LCSM_ACT_SILU, q));
+    return s->s.x != NULL;
+}
+
+lcsm_tensor *lcsm_hgrn2_mixer(const lcsm_mixer *m)
+{
+    lcsm_tensor *w = lcsm_mix_param(m, "norm.weight", lcsm_dims(m->D), lcsm_init_constant(1), 0);
+    lcsm_tensor *y = lcsm_mix_recurrence(m, lcsm_hgrn2_states);
+    y              = lcsm_rms_norm(m->g, y, w, lcsm_mix_eps(m, 1e-5));
+    return lcsm_mix_project(m, y, "out", m->D, false);
 }

@@ -1,9 +1,7 @@
 /* mamba.c - Mamba: a selective state space between a short convolution and a gate. */
 #include <math.h>
 
-#include "base/rng.h"
 #include "eos/method.h"
-#include "eos/tables.h"
 
 /* log(n + 1) in row n of [N, inner]. */
 LCSM_FILL(fill_log_states)
@@ -12,15 +10,6 @@ LCSM_FILL(fill_log_states)
     for (size_t j = 0; j < count; j++) {
         size_t state = j / inner + 1;
         v[j]         = log((double)state);
-    }
-}
-
-/* The inverse softplus of dt, dt from 1e-3 to 1e-1 evenly in its logarithm. */
-LCSM_FILL(fill_dt_bias)
-{
-    for (size_t j = 0; j < count; j++) {
-        double dt = exp(log(1e-3) + log(100) * lcsm_rng_uniform(seed, purpose, j));
-        v[j]      = lcsm_inverse_softplus(fmax(dt, 1e-4));
     }
 }
 
@@ -36,13 +25,12 @@ static bool selective(const lcsm_mixer *m, lcsm_tensor *u, lcsm_states *s)
     ptrdiff_t    R     = lcsm_mix_or(m->cfg->rank, (m->D + 15) / 16);
     double       bound = 1 / sqrt((double)R);
     lcsm_init    A     = {.kind = LCSM_INIT_FILL, .fill = fill_log_states};
-    lcsm_init    b     = {.kind = LCSM_INIT_FILL, .fill = fill_dt_bias};
     lcsm_tensor *all   = lcsm_mix_project(m, u, "x_proj", R + 2 * N, false);
     if (all == NULL) return false;
     lcsm_tensor *low = lcsm_slice(m->g, all, 2, 0, R);
     lcsm_tensor *w =
         lcsm_mix_param(m, "dt_proj.weight", lcsm_dims(E, R), lcsm_init_uniform(-bound, bound), 0);
-    lcsm_tensor *bias = lcsm_mix_param(m, "dt_proj.bias", lcsm_dims(E), b, LCSM_PARAM_NO_DECAY);
+    lcsm_tensor *bias = lcsm_mix_dt_bias(m, "dt_proj.bias", E);
     lcsm_tensor *dt   = lcsm_activate(m->g, LCSM_ACT_SOFTPLUS, lcsm_linear(m->g, low, w, bias));
     lcsm_tensor *a    = lcsm_mix_param(m, "A_log", lcsm_dims(N, E), A, LCSM_PARAM_NO_DECAY);
     lcsm_tensor *rate = lcsm_activate_scaled(m->g, LCSM_ACT_EXP, a, -1);
@@ -58,19 +46,6 @@ static bool selective(const lcsm_mixer *m, lcsm_tensor *u, lcsm_states *s)
     return rate != NULL;
 }
 
-static lcsm_tensor *convolved(const lcsm_mixer *m, lcsm_tensor *x)
-{
-    ptrdiff_t      E = inner_width(m), W = m->cfg->conv_width;
-    double         bound = 1 / sqrt((double)W);
-    lcsm_conv_attr a     = {.silu = true};
-    lcsm_tensor   *w =
-        lcsm_mix_param(m, "conv1d.weight", lcsm_dims(E, W), lcsm_init_uniform(-bound, bound), 0);
-    lcsm_tensor *b = NULL;
-    if (m->cfg->conv_bias)
-        b = lcsm_mix_param(m, "conv1d.bias", lcsm_dims(E), lcsm_init_uniform(-bound, bound), 0);
-    return lcsm_short_conv(m->g, &a, x, w, b, m->reset);
-}
-
 /* The states behind the convolution; side: what it gives, and the gate's input. Bare models have
  * neither convolution nor gate. */
 bool lcsm_mamba_states(const lcsm_mixer *m, lcsm_states *s)
@@ -80,7 +55,8 @@ bool lcsm_mamba_states(const lcsm_mixer *m, lcsm_states *s)
         return selective(m, lcsm_mix_project(m, m->x, "in_proj", E, false), s);
     lcsm_tensor *both = lcsm_mix_project(m, m->x, "in_proj", 2 * E, m->cfg->proj_bias);
     if (both == NULL) return false;
-    lcsm_tensor *u = convolved(m, lcsm_slice(m->g, both, 2, 0, E));
+    lcsm_tensor *u =
+        lcsm_mix_conv(m, lcsm_slice(m->g, both, 2, 0, E), "conv1d", m->cfg->conv_bias, true);
     if (m->side != NULL) {
         m->side[0] = u;
         m->side[1] = lcsm_slice(m->g, both, 2, E, E);

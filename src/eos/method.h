@@ -8,8 +8,6 @@
 #define LCSM_EOS_METHOD_H
 #include "eos/mixer.h"
 
-typedef lcsm_tensor *lcsm_native_fn(const lcsm_mixer *m);
-
 typedef struct {
     const char *name, *family;
     const char *input, *expand, *oscillation, *shrink, *psi, *memory;
@@ -24,6 +22,8 @@ typedef struct {
     lcsm_native_fn *bare;
     /* Of the settings that only some models have, those that this one reads: "heads expand". */
     const char *reads;
+    int         year;
+    const char *reference; /* authors or title, of that year; "" for what has none */
 } lcsm_method;
 
 extern const lcsm_method LCSM_METHODS[];
@@ -51,12 +51,13 @@ lcsm_tensor *lcsm_mixer_build(const lcsm_mixer *m);
 /* clang-format off */
 #define LCSM_STATES_LIST(X)                                                                        \
     X(linear_attention) X(retnet) X(tnl) X(cosformer) X(lrpe) X(gla) X(gateloop) X(dur) X(gfw)     \
-    X(fwp) X(m1) X(m2) X(m3) X(mamba) X(rwkv4_eos) X(hgrn) X(lrn) X(s4d) X(s5_table) X(dss)
+    X(fwp) X(m1) X(m2) X(m3) X(mamba) X(rwkv4_eos) X(hgrn) X(lrn) X(s4d) X(s5_table) X(dss)     \
+    X(hgrn2) X(deltanet) X(gated_deltanet) X(kda)
 #define LCSM_MIXER_LIST(X)                                                                         \
     X(linear_attention) X(retnet) X(tnl) X(cosformer) X(lrpe) X(gla) X(gateloop) X(dur) X(gfw)     \
     X(fwp) X(attention) X(mamba) X(rwkv4) X(rwkv4_eos) X(hgrn) X(lrn) X(s4) X(s4d) X(s5) X(dss)    \
-    X(tnn)
-#define LCSM_BARE_LIST(X) X(s4) X(s5) X(tnn) X(rwkv4_eos)
+    X(tnn) X(hgrn2) X(deltanet) X(gated_deltanet) X(kda) X(deltaproduct)
+#define LCSM_BARE_LIST(X) X(s4) X(s5) X(tnn) X(rwkv4_eos) X(deltaproduct)
 /* clang-format on */
 
 #define X(name) lcsm_states_fn lcsm_##name##_states;

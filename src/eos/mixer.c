@@ -53,6 +53,11 @@ ptrdiff_t lcsm_mix_split(const lcsm_mixer *m, const char *what, ptrdiff_t width,
     return 1;
 }
 
+double lcsm_mix_eps(const lcsm_mixer *m, double standard)
+{
+    return m->cfg->mixer_eps > 0 ? m->cfg->mixer_eps : standard;
+}
+
 lcsm_init lcsm_mix_init(const lcsm_mixer *m, ptrdiff_t in)
 {
     double bound = 1 / sqrt((double)in);

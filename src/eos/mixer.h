@@ -32,6 +32,9 @@ typedef struct {
 
 typedef lcsm_eos_operands lcsm_states;
 
+/* x -> what a mixer, or a part of it, gives. */
+typedef lcsm_tensor *lcsm_native_fn(const lcsm_mixer *m);
+
 /* x -> states; false once the graph has failed. */
 typedef bool lcsm_states_fn(const lcsm_mixer *m, lcsm_states *s);
 
@@ -45,6 +48,9 @@ ptrdiff_t lcsm_mix_inner(const lcsm_mixer *m, double standard);     /* inner_rat
 ptrdiff_t lcsm_mix_even(const lcsm_mixer *m, const char *what, ptrdiff_t n);
 /* width / heads; the graph fails if that leaves a rest. */
 ptrdiff_t lcsm_mix_split(const lcsm_mixer *m, const char *what, ptrdiff_t width, ptrdiff_t heads);
+
+/* epsilon of a norm inside a mixer */
+double lcsm_mix_eps(const lcsm_mixer *m, double standard);
 
 /* ---- parameters ---- */
 
@@ -91,6 +97,28 @@ lcsm_tensor *lcsm_mix_skip(const lcsm_mixer *m, lcsm_tensor *y);
 /* gelu(y), with dropout. */
 lcsm_tensor *lcsm_mix_gelu(const lcsm_mixer *m, lcsm_tensor *y);
 
+/* ---- heads ---- */
+
+/* x (B, T, H n) with each head times its number of s (B, T, H). */
+lcsm_tensor *lcsm_mix_by_head(const lcsm_mixer *m, lcsm_tensor *x, lcsm_tensor *s);
+/* x (B, T, G n) as (B, T, H n): consecutive heads share one of G. */
+lcsm_tensor *lcsm_mix_shared(const lcsm_mixer *m, lcsm_tensor *x, ptrdiff_t G, ptrdiff_t H);
+/* Each of `heads` groups of x with length 1. */
+lcsm_tensor *lcsm_mix_unit(const lcsm_mixer *m, lcsm_tensor *x, ptrdiff_t heads, double eps);
+
+/* A convolution of conv_width steps in each channel of x by name.weight and, if bias, name.bias,
+ * then silu if asked; without a width only that. */
+lcsm_tensor *lcsm_mix_conv(const lcsm_mixer *m, lcsm_tensor *x, const char *name, bool bias,
+                           bool silu);
+/* The bias [n] of a softplus that gives steps from 1e-3 to 1e-1; A_log [H], rates from 1 to 16. */
+lcsm_tensor *lcsm_mix_dt_bias(const lcsm_mixer *m, const char *name, ptrdiff_t n);
+lcsm_tensor *lcsm_mix_rates(const lcsm_mixer *m, ptrdiff_t H);
+/* x [n] as [n times], each number so many times. */
+lcsm_tensor *lcsm_mix_spread(const lcsm_mixer *m, lcsm_tensor *x, ptrdiff_t times);
+/* -exp(A_log) softplus(z + dt_bias), the log gate of Mamba-2's kind: z (B, T, H n), A_log [H],
+ * dt_bias [H n] of steps from 1e-3 to 1e-1. */
+lcsm_tensor *lcsm_mix_dt_gate(const lcsm_mixer *m, lcsm_tensor *z, ptrdiff_t H);
+
 /* ---- operands ---- */
 
 static inline lcsm_operand lcsm_per_token_k(lcsm_tensor *x)
@@ -132,6 +160,9 @@ lcsm_tensor *lcsm_mix_pick(lcsm_graph *g, lcsm_tensor *places, lcsm_tensor *x);
 
 /* LayerNorm over all channels and the output projection; where places are given, of those rows. */
 lcsm_tensor *lcsm_mix_bare_end(const lcsm_mixer *m, lcsm_tensor *y);
+
+/* F(x) in both directions of time, if the settings ask for them; both count the step itself. */
+lcsm_tensor *lcsm_mix_ways(const lcsm_mixer *m, lcsm_native_fn *forward);
 
 /* norm(y in heads) * silu(gate), projected to D. */
 lcsm_tensor *lcsm_mix_gated_end(const lcsm_mixer *m, lcsm_tensor *y, lcsm_tensor *gate,

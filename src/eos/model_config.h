@@ -53,6 +53,13 @@ typedef enum { LCSM_S4_DIAGONAL, LCSM_S4_DPLR, LCSM_S4_DENSE } lcsm_s4_kind;
 typedef enum { LCSM_S4_LEGS, LCSM_S4_LIN, LCSM_S4_INV, LCSM_S4_REAL } lcsm_s4_init;
 typedef enum { LCSM_DSS_EXP, LCSM_DSS_SOFTMAX } lcsm_dss_kind;
 typedef enum { LCSM_DISC_ZOH, LCSM_DISC_BILINEAR } lcsm_disc;
+/* What the output of a mixer is multiplied by. */
+typedef enum {
+    LCSM_OUTPUT_GATE_AUTO,
+    LCSM_OUTPUT_GATE_NONE,
+    LCSM_OUTPUT_GATE_SILU,
+    LCSM_OUTPUT_GATE_SIGMOID
+} lcsm_output_gate;
 
 struct lcsm_model_config {
     char      method[64];         /* a name of the method table, or "code", or "custom" */
@@ -86,6 +93,11 @@ struct lcsm_model_config {
     double    inner_ratio, value_ratio;
     bool      conv_bias, proj_bias, rotation;
     ptrdiff_t eos_token_id;
+
+    ptrdiff_t groups, householders, slots;
+    double    beta_max, gate_bound, dt_min, dt_max, mixer_eps;
+    int       output_gate; /* lcsm_output_gate */
+    bool      forget_gate, log_space;
 };
 
 #endif

@@ -171,7 +171,11 @@ static lcsm_status run_case(job *j, lcsm_oracle_review *review, const lcsm_oracl
     j->known       = lcsm_oracle_row_of(c);
     j->review      = review;
     if (c->refused[0] != '\0') return lcsm_fail(err, LCSM_ERR_UNSUPPORTED, "%s", c->refused);
-    if (j->known == NULL) return lcsm_fail(err, LCSM_ERR_UNSUPPORTED, "unknown case");
+    if (j->known == NULL) {
+        const char *layer = json_string_value(json_object_get(c->config, "layer"));
+        return lcsm_fail(err, LCSM_ERR_UNSUPPORTED, "unknown %s%s",
+                         layer != NULL ? "layer " : "case", layer != NULL ? layer : "");
+    }
     LCSM_OR_RETURN(lcsm_oracle_review_make(review, j->ctx, c, j->known, err));
     LCSM_OR_RETURN(lcsm_lab_rounding(&review->c, j->known->build, &j->rounding, err));
     run_precision(j, LCSM_F64);

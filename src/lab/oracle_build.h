@@ -27,6 +27,10 @@ lcsm_tensor *lcsm_lab_columns(lcsm_lab *lab, lcsm_tensor *x, ptrdiff_t first, pt
 lcsm_lab_builder lcsm_lab_core, lcsm_lab_method, lcsm_lab_code, lcsm_lab_channel_mix,
     lcsm_lab_glu_layer;
 
+/* Whole mixers with the names of other libraries: config.layer, or the case's name, says which. */
+bool             lcsm_lab_is_mixer(const lcsm_oracle_case *c);
+lcsm_lab_builder lcsm_lab_mixer;
+
 /* Operators by themselves. */
 lcsm_lab_builder lcsm_lab_delta_core, lcsm_lab_delta_l2, lcsm_lab_selective_scan, lcsm_lab_s4_dplr,
     lcsm_lab_dss_softmax, lcsm_lab_etsc, lcsm_lab_rpe;

@@ -171,6 +171,20 @@ void lcsm_lab_in_param_as(lcsm_lab *lab, const char *name, const char *param, la
                                .count  = a->numbers});
 }
 
+void lcsm_lab_in_part(lcsm_lab *lab, const char *name, size_t first, size_t count,
+                      const char *param, size_t to)
+{
+    const lcsm_oracle_array *a = lcsm_lab_array(lab, name);
+    lcsm_tensor             *t = lcsm_lab_param(lab, param);
+    if (a == NULL || t == NULL) return;
+    if (first + count > a->numbers || to + count > (size_t)lcsm_tensor_count(t))
+        lcsm_graph_fail(lab->g, LCSM_ERR_FORMAT, "the input %s does not fit %s", name, param);
+    else
+        add_binding(
+            lab,
+            (binding){.kind = INPUT, .array = a, .t = t, .first = first, .to = to, .count = count});
+}
+
 void lcsm_lab_in_param(lcsm_lab *lab, const char *name, const char *param)
 {
     const lcsm_oracle_array *a = lcsm_lab_array(lab, name);

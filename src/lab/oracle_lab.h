@@ -79,6 +79,9 @@ lcsm_tensor *lcsm_lab_in_as(lcsm_lab *lab, const char *name, lab_layout layout);
 void lcsm_lab_in_param(lcsm_lab *lab, const char *name, const char *param);
 void lcsm_lab_in_param_as(lcsm_lab *lab, const char *name, const char *param, lab_layout layout,
                           double factor, size_t to);
+/* Numbers first .. first + count - 1 of the input only. */
+void lcsm_lab_in_part(lcsm_lab *lab, const char *name, size_t first, size_t count,
+                      const char *param, size_t to);
 /* The tensor of a parameter that there is already; NULL fails. */
 lcsm_tensor *lcsm_lab_param(lcsm_lab *lab, const char *param);
 /* Whether a parameter has got values. */

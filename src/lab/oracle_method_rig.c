@@ -41,7 +41,9 @@ void lcsm_rig_open(lcsm_rig *r, lcsm_lab *lab, const char *method, const char *s
                         .cfg    = &r->cfg,
                         .B      = 1,
                         .whole  = lab->form == LCSM_FORM_AUTO,
-                        .layer  = (int)lcsm_lab_number(lab, "layer", 0),
+                        .layer  = json_is_string(json_object_get(lab->c->config, "layer"))
+                                    ? 0
+                                    : (int)lcsm_lab_number(lab, "layer", 0),
                         .layers = (int)lcsm_lab_number(lab, "layers", 1),
                         .side   = r->side};
 }

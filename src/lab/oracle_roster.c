@@ -117,6 +117,8 @@ static bool has_inputs(const lcsm_oracle_case *c, const char *names)
 
 const lcsm_oracle_row *lcsm_oracle_row_of(const lcsm_oracle_case *c)
 {
+    static const lcsm_oracle_row MIXER = {"", "*", "x", lcsm_lab_mixer, EOS};
+    if (lcsm_lab_is_mixer(c)) return &MIXER;
     for (size_t j = 0; j < COUNT(ROWS); j++)
         if (strcmp(ROWS[j].group, c->group) == 0 && fnmatch(ROWS[j].name, c->name, 0) == 0
             && has_inputs(c, ROWS[j].inputs))

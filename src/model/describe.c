@@ -43,7 +43,9 @@ lcsm_status lcsm_method_at(size_t row, lcsm_method_info *out, lcsm_error *err)
                                .shrink      = m->shrink,
                                .psi         = m->psi,
                                .memory      = m->memory,
-                               .bare        = lcsm_method_has_bare(m)};
+                               .bare        = lcsm_method_has_bare(m),
+                               .year        = m->year,
+                               .reference   = m->reference};
     lcsm_sized_fill(out, &info, sizeof info);
     return st;
 }

@@ -11,6 +11,9 @@ METHODS = (
     "fwp", "m1", "m2", "m3", "attention",
 )  # fmt: skip
 
+# Those since 2024, in files of their own.
+FAMILY = ("hgrn2", "deltanet", "gated-deltanet", "kda", "deltaproduct")
+
 # Keys are turned in pairs, and softmax attention turns the model's own width.
 EVEN = {"retnet": {"expand": 4}, "attention": {"d_model": 8}}
 
@@ -45,6 +48,17 @@ VARIANTS = (
     ("m1", {"raw": True}),
     ("m2", {"raw": True}),
     ("m3", {"raw": True}),
+)
+
+FAMILY_VARIANTS = (
+    ("hgrn2", {"mixer_eps": 0.01, "layers": 3}),
+    ("deltanet", {"beta_max": 2, "conv_width": 0, "output_gate": "silu"}),
+    ("deltanet", {"value_ratio": 2, "conv_width": 3, "mixer_eps": 0.01}),
+    ("gated-deltanet", {"groups": 1, "output_gate": "sigmoid"}),
+    ("gated-deltanet", {"output_gate": "none", "beta_max": 2}),
+    ("kda", {"gate_bound": 5, "groups": 1}),
+    ("deltaproduct", {"householders": 3, "forget_gate": False}),
+    ("deltaproduct", {"householders": 1, "beta_max": 2, "conv_width": 0}),
 )
 
 # Blocks and wirings around one mixer.
@@ -95,15 +109,15 @@ def flavours(method):
     return [{"flavour": "native"}] + ([] if method in NATIVE_ONLY else [{"flavour": "bare"}])
 
 
-def methods(both):
+def methods(both, list=METHODS):
     way = {"bidirectional": True} if both else {}
-    for method in METHODS:
+    for method in list:
         for flavour in flavours(method):
             yield case({"method": method}, flavour, EVEN.get(method, {}), way)
 
 
-def variants():
-    for method, setting in VARIANTS:
+def variants(list=VARIANTS):
+    for method, setting in list:
         for flavour in flavours(method):
             yield case({"method": method}, flavour, EVEN.get(method, {}), setting)
 
@@ -166,6 +180,10 @@ FILES = {
     "both_ways": ("every method and flavour in both directions of time", list(methods(True))),
     "variants": ("settings of methods", list(variants())),
     "blocks": ("blocks, norms, wirings", list(blocks())),
+    "family": (
+        "the methods since 2024, one direction and both, and their settings",
+        [*methods(False, FAMILY), *methods(True, FAMILY), *variants(FAMILY_VARIANTS)],
+    ),
     "codes": ("models by code", list(codes())),
     "custom": ("custom models", list(custom())),
 }

@@ -2,15 +2,16 @@
 
 import numpy as np
 
-from golden import attention, cells, codes, memories, spaces
+from golden import attention, cells, codes, family, memories, spaces
 from golden.basics import *  # noqa: F403
 
-MIXERS = {**attention.METHODS, **cells.METHODS, **codes.METHODS, **memories.METHODS, **spaces.METHODS}
+MIXERS = {**attention.METHODS, **cells.METHODS, **codes.METHODS, **memories.METHODS, **spaces.METHODS, **family.METHODS}
 
 # What the native block of a method has besides its mixer: channel mixer and norm. All others have
 # a GLU and LayerNorms.
 CHANNELS = {"tnl": "sglu", "mamba": "none", "rwkv4": "rwkv", "rwkv4-eos": "rwkv"}
 NORMS = dict.fromkeys(("retnet", "mamba", "gla", "gateloop", "attention"), "rms")
+NORMS.update(dict.fromkeys(family.METHODS, "rms"))
 NORMS.update(dict.fromkeys(("tnl", "tnn"), "simple"))
 EMBED_NORM = ("rwkv4", "rwkv4-eos")
 
@@ -25,7 +26,9 @@ DEFAULTS = {
     "complement": False, "feature": "auto", "s4_kind": "dplr", "s4_init": "legs",
     "dss_kind": "exp", "disc": "zoh", "state_size": 4, "rank": 3, "conv_width": 4,
     "max_length": 16, "inner_ratio": 0, "rpe_layers": 6, "value_ratio": 1, "conv_bias": True,
-    "proj_bias": False, "rotation": True,
+    "proj_bias": False, "rotation": True, "groups": 0, "householders": 2, "slots": 0, "beta_max": 1,
+    "gate_bound": 0, "dt_min": 0, "dt_max": 0, "output_gate": "auto", "forget_gate": True,
+    "log_space": False, "mixer_eps": 0,
 }  # fmt: skip
 
 

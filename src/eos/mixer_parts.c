@@ -1,0 +1,106 @@
+/* mixer_parts.c - parts that the methods since Mamba share: heads, short convolutions, gates. */
+#include <math.h>
+
+#include "base/rng.h"
+#include "eos/mixer.h"
+#include "eos/tables.h"
+
+/* ---- heads ------------------------------------------------------------------------------ */
+
+lcsm_tensor *lcsm_mix_by_head(const lcsm_mixer *m, lcsm_tensor *x, lcsm_tensor *s)
+{
+    if (x == NULL || s == NULL) return NULL;
+    ptrdiff_t    T = x->shape.dim[1], H = s->cols, n = x->cols;
+    lcsm_tensor *rows = lcsm_reshape(m->g, x, lcsm_dims(m->B, T, H, n / H));
+    s                 = lcsm_reshape(m->g, s, lcsm_dims(m->B, T, H, 1));
+    return lcsm_reshape(m->g, lcsm_scale_rows(m->g, rows, s), lcsm_dims(m->B, T, n));
+}
+
+lcsm_tensor *lcsm_mix_shared(const lcsm_mixer *m, lcsm_tensor *x, ptrdiff_t G, ptrdiff_t H)
+{
+    if (x == NULL || G == H) return x;
+    ptrdiff_t    n = x->cols / G;
+    lcsm_tensor *y = lcsm_reshape(m->g, x, lcsm_dims(m->B, m->T, G, n));
+    return lcsm_reshape(m->g, lcsm_repeat(m->g, y, H / G), lcsm_dims(m->B, m->T, H * n));
+}
+
+lcsm_tensor *lcsm_mix_unit(const lcsm_mixer *m, lcsm_tensor *x, ptrdiff_t heads, double eps)
+{
+    lcsm_norm_attr a = {.kind = LCSM_NORM_L2, .eps = eps, .heads = heads};
+    return lcsm_head_norm(m->g, &a, x, NULL, NULL);
+}
+
+/* ---- convolutions ----------------------------------------------------------------------- */
+
+lcsm_tensor *lcsm_mix_conv(const lcsm_mixer *m, lcsm_tensor *x, const char *name, bool bias,
+                           bool silu)
+{
+    ptrdiff_t      W = m->cfg->conv_width;
+    lcsm_conv_attr a = {.silu = silu};
+    if (x == NULL) return NULL;
+    if (W == 0) return silu ? lcsm_activate(m->g, LCSM_ACT_SILU, x) : x;
+    double    bound = 1 / sqrt((double)W);
+    lcsm_init init  = lcsm_init_uniform(-bound, bound);
+    lcsm_scope_push(m->g, "%s", name);
+    lcsm_tensor *w = lcsm_mix_param(m, "weight", lcsm_dims(x->cols, W), init, 0);
+    lcsm_tensor *b = bias ? lcsm_mix_param(m, "bias", lcsm_dims(x->cols), init, 0) : NULL;
+    lcsm_scope_pop(m->g);
+    return lcsm_short_conv(m->g, &a, x, w, b, m->reset);
+}
+
+/* ---- gates ------------------------------------------------------------------------------ */
+
+/* The inverse softplus of dt, dt from 1e-3 to 1e-1 evenly in its logarithm. */
+LCSM_FILL(fill_dt_bias)
+{
+    for (size_t j = 0; j < count; j++) {
+        double dt = exp(log(1e-3) + log(100) * lcsm_rng_uniform(seed, purpose, j));
+        v[j]      = lcsm_inverse_softplus(fmax(dt, 1e-4));
+    }
+}
+
+/* Rates from 1 to 16, evenly. */
+LCSM_FILL(fill_log_rates)
+{
+    for (size_t j = 0; j < count; j++) v[j] = log(1 + 15 * lcsm_rng_uniform(seed, purpose, j));
+}
+
+lcsm_tensor *lcsm_mix_dt_bias(const lcsm_mixer *m, const char *name, ptrdiff_t n)
+{
+    lcsm_init init = {.kind = LCSM_INIT_FILL, .fill = fill_dt_bias};
+    return lcsm_mix_param(m, name, lcsm_dims(n), init, LCSM_PARAM_NO_DECAY);
+}
+
+lcsm_tensor *lcsm_mix_rates(const lcsm_mixer *m, ptrdiff_t H)
+{
+    lcsm_init init = {.kind = LCSM_INIT_FILL, .fill = fill_log_rates};
+    return lcsm_mix_param(m, "A_log", lcsm_dims(H), init, LCSM_PARAM_NO_DECAY);
+}
+
+lcsm_tensor *lcsm_mix_spread(const lcsm_mixer *m, lcsm_tensor *x, ptrdiff_t times)
+{
+    if (x == NULL || times == 1) return x;
+    lcsm_tensor *column = lcsm_reshape(m->g, x, lcsm_dims(x->cols, 1));
+    return lcsm_reshape(m->g, lcsm_repeat(m->g, column, times), lcsm_dims(x->cols * times));
+}
+
+lcsm_tensor *lcsm_mix_dt_gate(const lcsm_mixer *m, lcsm_tensor *z, ptrdiff_t H)
+{
+    if (z == NULL) return NULL;
+    lcsm_tensor *rate = lcsm_activate_scaled(m->g, LCSM_ACT_EXP, lcsm_mix_rates(m, H), -1);
+    z                 = lcsm_add(m->g, z, lcsm_mix_dt_bias(m, "dt_bias", z->cols));
+    z                 = lcsm_activate(m->g, LCSM_ACT_SOFTPLUS, z);
+    return lcsm_mul(m->g, z, lcsm_mix_spread(m, rate, z->cols / H));
+}
+
+/* ---- both directions, of what is more than one recurrence ------------------------------- */
+
+lcsm_tensor *lcsm_mix_ways(const lcsm_mixer *m, lcsm_native_fn *forward)
+{
+    lcsm_tensor *y = forward(m);
+    if (!m->cfg->bidirectional) return y;
+    lcsm_mixer back = *m;
+    back.x          = lcsm_reverse(m->g, m->x);
+    if (!lcsm_mix_both_ways(m)) return NULL;
+    return lcsm_add(m->g, y, lcsm_reverse(m->g, forward(&back)));
+}

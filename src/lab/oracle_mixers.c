@@ -1,0 +1,163 @@
+/*
+ * oracle_mixers.c - cases of whole mixers whose parameters have the names of other libraries.
+ *
+ * config.layer names the mixer. A row says which method it is, how its settings follow from the
+ * shapes, and which of their parameters is which of ours.
+ */
+#include <fnmatch.h>
+#include <math.h>
+#include <string.h>
+
+#include "lab/oracle_method_rig.h"
+
+typedef void mixer_step(lcsm_rig *r);
+
+typedef struct {
+    const char *name, *method;
+    mixer_step *settings;
+    const char *params;
+    mixer_step *more; /* what is not one parameter each; may be NULL */
+} mixer_row;
+
+static ptrdiff_t size_of(lcsm_rig *r, const char *key, ptrdiff_t fallback)
+{
+    return (ptrdiff_t)lcsm_lab_number(r->lab, key, (double)fallback);
+}
+
+static bool is_set(const lcsm_rig *r, const char *key)
+{
+    return json_is_true(json_object_get(r->lab->c->config, key));
+}
+
+static ptrdiff_t rows_of(lcsm_rig *r, const char *name)
+{
+    return lcsm_lab_dim(r->lab, name, 0);
+}
+
+/* [C, 1, W]; without it there is no convolution. */
+static void conv_width(lcsm_rig *r, const char *name)
+{
+    r->cfg.conv_width = lcsm_lab_has(r->lab, name) ? lcsm_lab_dim(r->lab, name, 2) : 0;
+}
+
+/* ---- HGRN2 ---- */
+
+/* The bound of layer 1 of 3, from the parameter that all layers share: 0 in the other two. */
+static void hgrn2(lcsm_rig *r)
+{
+    r->m.layer       = 1;
+    r->m.layers      = 3;
+    r->cfg.mixer_eps = lcsm_lab_number(r->lab, "norm_eps", 1e-5);
+}
+
+static void lower_bound(lcsm_rig *r)
+{
+    lcsm_rig_fill(r, "lower_bounds", 0);
+    lcsm_lab_in_param_as(r->lab, "lower_bound", "lower_bounds", LOGIT_OF_THREE, 1, (size_t)r->m.D);
+}
+
+/* ---- delta rules ---- */
+
+static void delta(lcsm_rig *r)
+{
+    ptrdiff_t J         = size_of(r, "householders", 1);
+    r->cfg.groups       = size_of(r, "heads", 1);
+    r->cfg.heads        = size_of(r, "v_heads", r->cfg.groups);
+    r->cfg.householders = J;
+    r->cfg.expand       = rows_of(r, "q_proj.weight") / r->cfg.groups;
+    r->cfg.value_ratio  = (double)(rows_of(r, "v_proj.weight") / J) / (double)r->m.D;
+    r->cfg.beta_max     = is_set(r, "neg_eig") ? 2 : 1;
+    r->cfg.mixer_eps    = lcsm_lab_number(r->lab, "norm_eps", 1e-5);
+    r->cfg.forget_gate  = lcsm_lab_has(r->lab, "a_proj.weight");
+    r->cfg.output_gate =
+        lcsm_lab_has(r->lab, "g_proj.weight") ? LCSM_OUTPUT_GATE_SILU : LCSM_OUTPUT_GATE_NONE;
+    conv_width(r, "q_conv1d.weight");
+}
+
+static void qwen3_next(lcsm_rig *r)
+{
+    r->cfg.groups      = size_of(r, "k_heads", 1);
+    r->cfg.heads       = size_of(r, "v_heads", 1);
+    r->cfg.expand      = size_of(r, "k_dim", 1);
+    r->cfg.value_ratio = (double)(r->cfg.heads * size_of(r, "v_dim", 1)) / (double)r->m.D;
+    r->cfg.mixer_eps   = lcsm_lab_number(r->lab, "eps", 1e-6);
+    conv_width(r, "conv1d.weight");
+}
+
+/* Groups of `sizes` rows of a matrix, one after the other, dealt out to parameters. */
+static void deal(lcsm_rig *r, const char *name, ptrdiff_t groups, const ptrdiff_t sizes[4],
+                 const char *const params[4])
+{
+    size_t cols = (size_t)(lcsm_lab_dim(r->lab, name, 1)
+                           * (strncmp(name, "conv", 4) == 0 ? lcsm_lab_dim(r->lab, name, 2) : 1));
+    size_t at   = 0;
+    for (ptrdiff_t g = 0; g < groups; g++)
+        for (int j = 0; j < 4 && params[j] != NULL; j++) {
+            size_t count = (size_t)sizes[j] * cols;
+            lcsm_lab_in_part(r->lab, name, at, count, params[j], (size_t)g * count);
+            at += count;
+        }
+}
+
+/* q, k, v, z and b, a by key heads; one convolution of all q, all k, all v. */
+static void qwen3_next_parts(lcsm_rig *r)
+{
+    ptrdiff_t G = r->cfg.groups, n = r->cfg.heads / G, K = r->cfg.expand;
+    ptrdiff_t D = size_of(r, "v_dim", 1);
+    deal(r, "in_proj_qkvz.weight", G, (ptrdiff_t[]){K, K, n * D, n * D},
+         (const char *[]){"q.weight", "k.weight", "v.weight", "gate.weight"});
+    deal(r, "in_proj_ba.weight", G, (ptrdiff_t[]){n, n, 0, 0},
+         (const char *[]){"beta.weight", "decay.weight", NULL, NULL});
+    deal(r, "conv1d.weight", 1, (ptrdiff_t[]){G * K, G * K, G * n * D, 0},
+         (const char *[]){"q_conv.weight", "k_conv.weight", "v_conv.weight", NULL});
+}
+
+/* ---- the table ---- */
+
+#define QKV                                                                                        \
+    "q_proj.weight=q.weight k_proj.weight=k.weight v_proj.weight=v.weight "                        \
+    "o_proj.weight=out.weight "
+#define DELTA                                                                                      \
+    QKV "q_conv1d.weight=q_conv.weight k_conv1d.weight=k_conv.weight "                             \
+        "v_conv1d.weight=v_conv.weight b_proj.weight=beta.weight o_norm.weight=norm.weight "       \
+        "g_proj.weight=gate.weight a_proj.weight=decay.weight A_log=A_log dt_bias=dt_bias "
+
+/* clang-format off */
+static const mixer_row ROWS[] = {
+    {"hgrn2*", "hgrn2", hgrn2, "q_proj.weight=q.weight f_proj.weight=forget.weight i_proj.weight=v.weight g_norm.weight=norm.weight o_proj.weight=out.weight", lower_bound},
+    {"delta_net*", "deltanet", delta, DELTA, NULL},
+    {"gated_deltanet*", "gated-deltanet", delta, DELTA, NULL},
+    {"qwen3_next*", "gated-deltanet", qwen3_next, "A_log=A_log dt_bias=dt_bias norm.weight=norm.weight out_proj.weight=out.weight", qwen3_next_parts},
+    {"kda*", "kda", delta, DELTA "f_proj.0.weight=decay_down.weight f_proj.1.weight=decay_up.weight g_proj.0.weight=gate_down.weight g_proj.1.weight=gate_up.weight g_proj.1.bias=gate_up.bias", NULL},
+    {"gated_deltaproduct*", "deltaproduct", delta, DELTA, NULL},
+    {"deltaproduct*", "deltaproduct", delta, DELTA, NULL},
+};
+/* clang-format on */
+
+/* config.layer; where that is a number of a layer, the name of the case. */
+static const mixer_row *row_of(const lcsm_oracle_case *c)
+{
+    const json_t *layer = json_object_get(c->config, "layer");
+    const char   *name  = json_is_string(layer) ? json_string_value(layer) : c->name;
+    for (size_t j = 0; layer != NULL && j < COUNT(ROWS); j++)
+        if (fnmatch(ROWS[j].name, name, 0) == 0) return &ROWS[j];
+    return NULL;
+}
+
+bool lcsm_lab_is_mixer(const lcsm_oracle_case *c)
+{
+    return row_of(c) != NULL;
+}
+
+void lcsm_lab_mixer(lcsm_lab *lab)
+{
+    const mixer_row *row = row_of(lab->c);
+    lcsm_rig         r;
+    lcsm_rig_open(&r, lab, row->method, "");
+    lcsm_rig_input(&r, "x");
+    row->settings(&r);
+    lcsm_lab_out(lab, "y", lcsm_rig_mixer(&r));
+    lcsm_rig_params(&r, row->params);
+    if (row->more != NULL) row->more(&r);
+    lcsm_rig_close(&r, true);
+}
