@@ -197,12 +197,19 @@ static lcsm_init static_init(const lcsm_mixer *m)
     return (lcsm_init){.kind = LCSM_INIT_FILL, .a = m->cfg->tau, .fill = fill_gate_alibi};
 }
 
+/* Flags of a parameter that makes nothing but o. */
+static unsigned flags_of_o(const lcsm_mixer *m, unsigned flags)
+{
+    return m->cfg->o_trained ? flags : LCSM_PARAM_FROZEN;
+}
+
 /* z of a part of o before its gate, from the data or a parameter. */
 static lcsm_tensor *raw_part(const lcsm_mixer *m, lcsm_part part, const char *name,
                              lcsm_shape shape)
 {
-    if (part == PART_DATA) return lcsm_mix_project(m, m->x, name, shape.dim[1], false);
-    return lcsm_mix_param(m, name, shape, static_init(m), LCSM_PARAM_NO_DECAY);
+    if (part == PART_DATA)
+        return lcsm_mix_project_flags(m, m->x, name, shape.dim[1], flags_of_o(m, 0));
+    return lcsm_mix_param(m, name, shape, static_init(m), flags_of_o(m, LCSM_PARAM_NO_DECAY));
 }
 
 /* The log decay of a part. shape: (1, size) with the axes it has beside T. */
@@ -226,14 +233,15 @@ static lcsm_operand factor_part(const lcsm_mixer *m, lcsm_part part, const char 
 
 static lcsm_operand phase_part(const lcsm_mixer *m, int phase, ptrdiff_t K)
 {
-    lcsm_init    init  = {.kind = LCSM_INIT_FILL,
-                          .a    = (double)m->D,
-                          .fill = m->cfg->theta_init == 0 ? fill_theta : fill_even_theta};
-    unsigned     fixed = phase == LCSM_PHASE_FIXED ? LCSM_PARAM_FROZEN : LCSM_PARAM_NO_DECAY;
+    lcsm_init init = {.kind = LCSM_INIT_FILL,
+                      .a    = (double)m->D,
+                      .fill = m->cfg->theta_init == 0 ? fill_theta : fill_even_theta};
+    unsigned  fixed =
+        phase == LCSM_PHASE_FIXED ? LCSM_PARAM_FROZEN : flags_of_o(m, LCSM_PARAM_NO_DECAY);
     lcsm_tensor *theta;
     if (phase == LCSM_PHASE_NONE) return (lcsm_operand){0};
     if (phase == LCSM_PHASE_DATA)
-        return lcsm_per_token_k(lcsm_mix_project(m, m->x, "theta", K, false));
+        return lcsm_per_token_k(lcsm_mix_project_flags(m, m->x, "theta", K, flags_of_o(m, 0)));
     theta = lcsm_mix_param(m, "theta", lcsm_dims(1, K), init, fixed);
     return lcsm_static(theta, LCSM_AXIS_K);
 }
@@ -282,12 +290,21 @@ static void ssm(const lcsm_mixer *m, lcsm_states *s)
     lcsm_tensor *low  = lcsm_mix_project(m, m->x, "dt_down", rank, false);
     lcsm_tensor *raw  = lcsm_mix_project(m, low, "dt_up", m->D, false);
     lcsm_tensor *dt   = lcsm_activate(m->g, LCSM_ACT_SOFTPLUS, raw);
-    lcsm_tensor *L =
-        lcsm_mix_param(m, "log_a", lcsm_dims(1, s->K, s->D), rows, LCSM_PARAM_NO_DECAY);
-    s->gen = LCSM_GEN_EXP;
-    s->u   = lcsm_per_token_d(dt);
+    lcsm_tensor *L    = lcsm_mix_param(m, "log_a", lcsm_dims(1, s->K, s->D), rows,
+                                       flags_of_o(m, LCSM_PARAM_NO_DECAY));
+    s->gen            = LCSM_GEN_EXP;
+    s->u              = lcsm_per_token_d(dt);
     s->w = lcsm_static(lcsm_activate_scaled(m->g, LCSM_ACT_EXP, L, -1), LCSM_AXIS_K | LCSM_AXIS_D);
     s->i.x = lcsm_mul(m->g, s->i.x, dt);
+}
+
+/* No gradient passes o, so none reaches what makes it; what makes other states too, as the step
+ * size of the SSM makes i, is trained through those. */
+static void stop_o(const lcsm_mixer *m, lcsm_states *s)
+{
+    lcsm_operand *const parts[] = {&s->row, &s->col, &s->full, &s->row_phase, &s->u, &s->w};
+    for (size_t j = 0; j < COUNT(parts); j++)
+        if (parts[j]->x != NULL) parts[j]->x = lcsm_stop(m->g, parts[j]->x);
 }
 
 /* Whether the operator reads only where results are wanted: where the planner has a fast form. */
@@ -311,6 +328,7 @@ bool lcsm_code_build(const lcsm_mixer *m, lcsm_states *s)
     s->e = state_of(m, m->x, c.data_e, c.act, "e", s->K);
     if (c.ssm) ssm(m, s);
     else oscillate(m, &c, s);
+    if (!m->cfg->o_trained) stop_o(m, s);
     lcsm_tensor *x = m->x;
     if (reads_places(m, &c, s)) {
         s->read = m->places;

@@ -77,17 +77,29 @@ lcsm_tensor *lcsm_mix_param(const lcsm_mixer *m, const char *name, lcsm_shape sh
     return lcsm_param_tensor(m->g, name, shape, init, flags);
 }
 
-lcsm_tensor *lcsm_mix_project_init(const lcsm_mixer *m, lcsm_tensor *x, const char *name,
-                                   ptrdiff_t out, bool bias, lcsm_init init)
+static lcsm_tensor *project(const lcsm_mixer *m, lcsm_tensor *x, const char *name, ptrdiff_t out,
+                            bool bias, lcsm_init init, unsigned flags)
 {
     if (x == NULL) return NULL;
     lcsm_scope_push(m->g, "%s", name);
-    lcsm_tensor *w = lcsm_mix_param(m, "weight", lcsm_dims(out, x->cols), init, 0);
+    lcsm_tensor *w = lcsm_mix_param(m, "weight", lcsm_dims(out, x->cols), init, flags);
     lcsm_tensor *b =
-        bias ? lcsm_mix_param(m, "bias", lcsm_dims(out), lcsm_init_constant(0), 0) : NULL;
+        bias ? lcsm_mix_param(m, "bias", lcsm_dims(out), lcsm_init_constant(0), flags) : NULL;
     lcsm_tensor *y = lcsm_linear(m->g, x, w, b);
     lcsm_scope_pop(m->g);
     return y;
+}
+
+lcsm_tensor *lcsm_mix_project_init(const lcsm_mixer *m, lcsm_tensor *x, const char *name,
+                                   ptrdiff_t out, bool bias, lcsm_init init)
+{
+    return project(m, x, name, out, bias, init, 0);
+}
+
+lcsm_tensor *lcsm_mix_project_flags(const lcsm_mixer *m, lcsm_tensor *x, const char *name,
+                                    ptrdiff_t out, unsigned flags)
+{
+    return project(m, x, name, out, false, lcsm_mix_init(m, x == NULL ? 1 : x->cols), flags);
 }
 
 lcsm_tensor *lcsm_mix_project(const lcsm_mixer *m, lcsm_tensor *x, const char *name, ptrdiff_t out,

@@ -71,6 +71,9 @@ lcsm_tensor *lcsm_mix_project(const lcsm_mixer *m, lcsm_tensor *x, const char *n
                               bool bias);
 lcsm_tensor *lcsm_mix_project_init(const lcsm_mixer *m, lcsm_tensor *x, const char *name,
                                    ptrdiff_t out, bool bias, lcsm_init init);
+/* Without a bias; flags are those of the weight. */
+lcsm_tensor *lcsm_mix_project_flags(const lcsm_mixer *m, lcsm_tensor *x, const char *name,
+                                    ptrdiff_t out, unsigned flags);
 
 /* Angles [n], 10000^(-2 j / width): learned, or frozen. */
 lcsm_tensor *lcsm_mix_angles(const lcsm_mixer *m, const char *name, ptrdiff_t n, ptrdiff_t width,

@@ -79,6 +79,7 @@ struct lcsm_model_config {
     int  o_init;     /* 0 random, 1 ALiBi */
     int  theta_init; /* 0 powers of 10000, 1 even */
     bool o_learned;
+    bool o_trained; /* false: no gradient, no decay and no step for what makes o */
 
     int       channel_mixer, norm;
     ptrdiff_t hidden;

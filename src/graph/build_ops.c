@@ -62,6 +62,11 @@ lcsm_tensor *lcsm_scale(lcsm_graph *g, lcsm_tensor *x, double factor)
     return first(lcsm_graph_add(g, LCSM_OP_scale, &(lcsm_scale_attr){factor, 1}, &x, 1));
 }
 
+lcsm_tensor *lcsm_stop(lcsm_graph *g, lcsm_tensor *x)
+{
+    return first(lcsm_graph_add(g, LCSM_OP_stop, NULL, &x, 1));
+}
+
 lcsm_tensor *lcsm_lerp(lcsm_graph *g, lcsm_tensor *a, lcsm_tensor *b, lcsm_tensor *w)
 {
     lcsm_tensor *in[] = {a, b, w};

@@ -95,6 +95,8 @@ lcsm_tensor *lcsm_linear(lcsm_graph *g, lcsm_tensor *x, lcsm_tensor *w, lcsm_ten
 lcsm_tensor *lcsm_add(lcsm_graph *g, lcsm_tensor *a, lcsm_tensor *b);
 lcsm_tensor *lcsm_mul(lcsm_graph *g, lcsm_tensor *a, lcsm_tensor *b);
 lcsm_tensor *lcsm_scale(lcsm_graph *g, lcsm_tensor *x, double factor);
+/* x, through which no gradient passes. */
+lcsm_tensor *lcsm_stop(lcsm_graph *g, lcsm_tensor *x);
 /* a + w (b - a); w as a, or a vector [cols]. */
 lcsm_tensor *lcsm_lerp(lcsm_graph *g, lcsm_tensor *a, lcsm_tensor *b, lcsm_tensor *w);
 /* The sum or the mean of all numbers, a tensor [1]. */

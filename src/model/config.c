@@ -41,6 +41,7 @@ static const lcsm_key ROWS[] = {
     WORD("o_init",         o_init,         "randn", "randn|alibi", "initial values of a learned static o"),
     WORD("theta_init",     theta_init,     "powers", "powers|even", "angles of a complex code: 10000^(-2a/d_model), or pi (a + 1/2)/K"),
     BOOL("o_learned",      o_learned,      "true", "learn a static o; false = fixed ALiBi decays"),
+    BOOL("o_trained",      o_trained,      "true", "train what makes o; false = its initial values stay, without gradient, decay or step"),
     WORD("channel_mixer",  channel_mixer,  "auto", "auto|glu|sglu|ffn|rwkv|none", "second half of a block"),
     INT ("hidden",         hidden,         0, 1 << 20, "0",   "width of the channel mixer; 0 = default (GLU: 4/3 d_model)"),
     WORD("norm",           norm,           "auto", "auto|layer|rms|simple", "normalisation of the blocks"),

@@ -1,0 +1,189 @@
+/* test_o_trained.c - a model whose o is not trained: what gets a gradient, and what stays. */
+#include <lcsm/train.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/rng.h"
+#include "model/config.h"
+#include "model/model_graph.h"
+#include "model/model_weights.h"
+#include "test.h"
+#include "train/settings.h"
+
+enum { B = 2, T = 7, VOCAB = 11 };
+
+static const char *const CODES[] = {"1-0-1-0",  "0-1-1-2",  "1-2-1-0", "1-3-0-4", "1-4-1-0",
+                                    "1-5-1-0",  "1-6-1-0",  "0-7-0-0", "1-8-1-0", "1-9-1-4",
+                                    "1-10-1-0", "1-11-1-0", "0"};
+
+static lcsm_model_config config_of(const char *code, bool trained)
+{
+    lcsm_model_config m;
+    lcsm_model_config_defaults(&m);
+    m.vocab = VOCAB, m.d_model = 9, m.layers = 1, m.expand = 5, m.rank = 2, m.tied = false;
+    m.o_trained = trained;
+    (void)snprintf(m.code, sizeof m.code, "%s", code);
+    return m;
+}
+
+/* Whether a parameter makes o and nothing else. */
+static bool makes_o(const char *name)
+{
+    return strstr(name, "mixer.o_") != NULL || strstr(name, "theta") != NULL
+        || strstr(name, "log_a") != NULL;
+}
+
+/* Whether it comes before o: a finite difference goes through o, the gradient does not. */
+static bool is_before_o(const char *name)
+{
+    return strstr(name, "embedding") != NULL || strstr(name, "norm1") != NULL
+        || strstr(name, "mixer.dt_") != NULL;
+}
+
+/* ---- the gradient, in double ---- */
+
+typedef struct {
+    lcsm_context *ctx;
+    lcsm_params  *params;
+    lcsm_graph   *g;
+    lcsm_model_io io;
+} rig;
+
+static rig rig_make(const lcsm_model_config *cfg)
+{
+    rig             r    = {0};
+    lcsm_model_want want = {.whole = true, .loss = true, .ignore = -1};
+    assert_int_equal(lcsm_context_create(&r.ctx, NULL, NULL), LCSM_OK);
+    assert_int_equal(lcsm_params_create(&r.params, LCSM_F64, 3, NULL), LCSM_OK);
+    assert_int_equal(lcsm_graph_create(&r.g, r.ctx, r.params, NULL), LCSM_OK);
+    assert_int_equal(lcsm_model_build(r.g, cfg, B, T, &want, &r.io, NULL), LCSM_OK);
+    assert_int_equal(lcsm_graph_plan(r.g, &(lcsm_plan_options){.train = true}, NULL), LCSM_OK);
+    for (size_t j = 0; j < (size_t)B * T; j++) {
+        ((int32_t *)r.io.tokens->data)[j]  = (int32_t)(lcsm_rng_uniform(1, 2, j) * VOCAB);
+        ((int32_t *)r.io.targets->data)[j] = (int32_t)(lcsm_rng_uniform(1, 3, j) * VOCAB);
+    }
+    return r;
+}
+
+static void rig_free(rig *r)
+{
+    lcsm_graph_free(r->g);
+    lcsm_params_free(r->params);
+    lcsm_context_free(r->ctx);
+}
+
+static double loss_of(rig *r)
+{
+    assert_int_equal(lcsm_graph_forward(r->g, &(lcsm_run_options){0}, NULL), LCSM_OK);
+    return *(const double *)r->io.loss->data;
+}
+
+/* The largest difference between a gradient and finite differences, over all its numbers. */
+static double worst(rig *r, const lcsm_param *row)
+{
+    double *x = (double *)r->params->values + row->offset, most = 0, h = 1e-5;
+    for (size_t j = 0; j < row->count; j++) {
+        double keep = x[j], up, down;
+        x[j]        = keep + h;
+        up          = loss_of(r);
+        x[j]        = keep - h;
+        down        = loss_of(r);
+        x[j]        = keep;
+        most =
+            fmax(most, fabs((up - down) / (2 * h) - ((double *)r->params->grads)[row->offset + j]));
+    }
+    return most;
+}
+
+static void check_gradient(rig *r, const char *code, const lcsm_param *row, bool data)
+{
+    double off = worst(r, row), largest = 0;
+    for (size_t j = 0; j < row->count; j++)
+        largest = fmax(largest, fabs(((double *)r->params->grads)[row->offset + j]));
+    if (makes_o(row->name)) {
+        if (largest > 0) fail_msg("%s: %s has a gradient", code, row->name);
+    } else if (data && is_before_o(row->name)) {
+        if (!(off > 1e-6)) fail_msg("%s: the gradient of %s goes through o", code, row->name);
+    } else if (!(off < 1e-8)) { /* second order: h^2 = 1e-10, and 1e-16 / h = 1e-11 */
+        fail_msg("%s: the gradient of %s is off by %g", code, row->name, off);
+    }
+}
+
+TEST(o_that_is_not_trained_gets_no_gradient_and_passes_none)
+{
+    for (size_t c = 0; c < COUNT(CODES); c++) {
+        lcsm_model_config cfg = config_of(CODES[c], false);
+        rig               r   = rig_make(&cfg);
+        char              o   = CODES[c][2];
+        bool              data =
+            CODES[c][1] == '\0' || strchr("236789", o) != NULL || (o == '1' && CODES[c][3] == '-');
+        (void)loss_of(&r);
+        assert_int_equal(lcsm_graph_backward(r.g, &(lcsm_run_options){0}, NULL), LCSM_OK);
+        for (size_t j = 0; j < r.params->count; j++)
+            check_gradient(&r, CODES[c], &r.params->list[j], data);
+        rig_free(&r);
+    }
+}
+
+TEST(o_that_is_not_trained_gives_the_same_outputs)
+{
+    for (size_t c = 0; c < COUNT(CODES); c++) {
+        lcsm_model_config a = config_of(CODES[c], true), b = config_of(CODES[c], false);
+        rig               one = rig_make(&a), two = rig_make(&b);
+        assert_true(loss_of(&one) == loss_of(&two));
+        assert_int_equal(lcsm_params_total(one.params), lcsm_params_total(two.params));
+        rig_free(&one);
+        rig_free(&two);
+    }
+}
+
+/* ---- steps ---- */
+
+static void train(const char *code, bool trained, bool moved[2])
+{
+    lcsm_model_config m = config_of(code, trained);
+    lcsm_train_config t;
+    lcsm_context     *ctx;
+    lcsm_model       *model;
+    lcsm_trainer     *trainer;
+    lcsm_update       u = {.size = sizeof u};
+    int32_t           tokens[B * T], targets[B * T];
+    float             before[4096];
+    lcsm_train_config_defaults(&t);
+    t.batch_size = B, t.seq_len = T, t.steps = 4, t.warmup = 0, t.lr = 0.01;
+    t.weight_decay = 0.5, t.decay_all = true;
+    for (size_t j = 0; j < B * T; j++) tokens[j] = targets[j] = (int32_t)(j * 7 % VOCAB);
+    assert_int_equal(lcsm_context_create(&ctx, NULL, NULL), LCSM_OK);
+    assert_int_equal(lcsm_model_create(&model, ctx, &m, 1, NULL), LCSM_OK);
+    assert_int_equal(lcsm_trainer_create(&trainer, model, &t, 0, NULL), LCSM_OK);
+    const lcsm_params *p = model->params;
+    assert_true(p->block <= COUNT(before));
+    memcpy(before, p->values, p->block * sizeof *before);
+    for (int j = 0; j < 4; j++)
+        assert_int_equal(lcsm_trainer_step(trainer, tokens, targets, NULL, &u, NULL), LCSM_OK);
+    for (size_t j = 0; j < p->count; j++) {
+        const lcsm_param *row = &p->list[j];
+        bool same             = memcmp(before + row->offset, (const float *)p->values + row->offset,
+                                       row->count * sizeof(float))
+                 == 0;
+        if (!same) moved[makes_o(row->name)] = true;
+        else if (!makes_o(row->name)) fail_msg("%s: %s does not learn", code, row->name);
+    }
+    lcsm_trainer_free(trainer);
+    lcsm_model_free(model);
+    lcsm_context_free(ctx);
+}
+
+TEST(o_that_is_not_trained_keeps_its_initial_values_under_decay)
+{
+    for (size_t c = 0; c < COUNT(CODES); c++) {
+        bool as_usual[2] = {false, false}, stopped[2] = {false, false};
+        bool fixed = strncmp(CODES[c], "1-10", 4) == 0 || strncmp(CODES[c], "1-11", 4) == 0;
+        train(CODES[c], true, as_usual);
+        train(CODES[c], false, stopped);
+        assert_true(as_usual[false] && stopped[false]);
+        assert_int_equal(as_usual[true], !fixed);
+        assert_false(stopped[true]);
+    }
+}
