@@ -55,6 +55,7 @@ typedef struct {
     int           jobs;    /* runs at a time; 0: one for each processor */
     const char   *only;    /* variants, separated by commas; NULL: all */
     const char   *program; /* what trains; NULL: this program */
+    const char   *reading; /* "described" (or NULL), "as-run" or "both": see docs/erratum.md */
 } lcsm_experiment_options;
 
 typedef enum {

@@ -13,7 +13,8 @@ static const char HELP[] =
     "\n"
     "usage: lcsm experiment list [--json]\n"
     "       lcsm experiment run NAME --out DIR [--scale tiny|small|paper] [--data TEXT...]\n"
-    "                       [--lr-grid A,B,...] [--seeds N] [--jobs N] [--only A,B,...]\n"
+    "                       [--reading described|as-run|both] [--lr-grid A,B,...] [--seeds N]\n"
+    "                       [--jobs N] [--only A,B,...]\n"
     "\n"
     "Trains every row of a table of the paper, at every length and width of its figure, with "
     "every\n"
@@ -32,6 +33,9 @@ static const char HELP[] =
     "  --valid PATH      text for evaluation (default: the end of the data is held out)\n"
     "  --test PATH       text on which the best model of each run is evaluated once, at the end\n"
     "  --tokenizer FILE  tokenizer.json (default: the scale's: BPE trained on the data, or bytes)\n"
+    "  --reading R       described: as the paper's text has it; as-run: as its authors' public "
+    "code\n"
+    "                    ran it, where o was often not trained; both (default: described)\n"
     "  --lr-grid A,B     learning rates instead of the scale's; the best one is used\n"
     "  --seeds N         seeds 1 to N instead of the scale's\n"
     "  --jobs N          runs at the same time (default: one per processor)\n"
@@ -219,14 +223,21 @@ int cmd_experiment(int argc, char **argv)
     const char              *grid = NULL;
     cli_list                 data = {0}, valid = {0}, test = {0};
     lcsm_experiment_options  o         = {.scale = "tiny"};
-    const cli_option         options[] = {
-                {"--help", CLI_FLAG, &help, 0, 0},      {"--json", CLI_FLAG, &json, 0, 0},
-                {"--quiet", CLI_FLAG, &quiet, 0, 0},    {"--scale", CLI_TEXT, &o.scale, 0, 0},
-                {"--data", CLI_LIST, &data, 0, 0},      {"--valid", CLI_LIST, &valid, 0, 0},
-                {"--test", CLI_LIST, &test, 0, 0},      {"--tokenizer", CLI_TEXT, &o.tokenizer, 0, 0},
-                {"--lr-grid", CLI_TEXT, &grid, 0, 0},   {"--seeds", CLI_COUNT, &seeds, 1, 1000},
-                {"--jobs", CLI_COUNT, &o.jobs, 1, 256}, {"--only", CLI_TEXT, &o.only, 0, 0},
-                {"--out", CLI_TEXT, &o.out, 0, 0},      {NULL, CLI_FLAG, NULL, 0, 0}};
+    const cli_option         options[] = {{"--help", CLI_FLAG, &help, 0, 0},
+                                          {"--json", CLI_FLAG, &json, 0, 0},
+                                          {"--quiet", CLI_FLAG, &quiet, 0, 0},
+                                          {"--scale", CLI_TEXT, &o.scale, 0, 0},
+                                          {"--data", CLI_LIST, &data, 0, 0},
+                                          {"--valid", CLI_LIST, &valid, 0, 0},
+                                          {"--test", CLI_LIST, &test, 0, 0},
+                                          {"--tokenizer", CLI_TEXT, &o.tokenizer, 0, 0},
+                                          {"--lr-grid", CLI_TEXT, &grid, 0, 0},
+                                          {"--seeds", CLI_COUNT, &seeds, 1, 1000},
+                                          {"--jobs", CLI_COUNT, &o.jobs, 1, 256},
+                                          {"--only", CLI_TEXT, &o.only, 0, 0},
+                                          {"--out", CLI_TEXT, &o.out, 0, 0},
+                                          {"--reading", CLI_TEXT, &o.reading, 0, 0},
+                                          {NULL, CLI_FLAG, NULL, 0, 0}};
     if (!cli_parse(argc, argv, options, &words)) return EXIT_USAGE;
     if (words > 0 && strcmp(argv[1], "run") != 0 && strcmp(argv[1], "list") != 0)
         return cli_unknown("experiment", "verb", argv[1], verbs);

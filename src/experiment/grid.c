@@ -9,6 +9,7 @@
 
 #include "base/size.h"
 #include "base/strdist.h"
+#include "experiment/as_run.h"
 #include "experiment/catalogue.h"
 #include "experiment/grid_read.h"
 #include "format/keys.h"
@@ -122,6 +123,8 @@ static lcsm_status name_run(lcsm_grid_run *r, const lcsm_grid *g, lcsm_error *er
     for (size_t j = 0; j < g->axis_count; j++) put_number(&s, g->axes[j], r->axes[j]);
     put_number(&s, "lr", r->lr);
     put_number(&s, "seed", r->seed);
+    if ((r->readings & 1u << LCSM_READING_DESCRIBED) == 0)
+        lcsm_strbuf_printf(&s, "_%s", LCSM_READING_NAMES[LCSM_READING_AS_RUN]);
     if (s.failed) st = no_room(err);
     else if (s.size >= sizeof r->name)
         st = lcsm_fail(err, LCSM_ERR_CONFIG,
@@ -135,10 +138,11 @@ static lcsm_status name_run(lcsm_grid_run *r, const lcsm_grid *g, lcsm_error *er
 
 /* ---- the product of all axes --------------------------------------------------------------- */
 
-/* Where a run stands: its variant, the point on each axis, the rate, the seed. */
+/* Where a run stands: its variant, the point on each axis, the rate, the seed, the reading. */
 typedef struct {
     const lcsm_grid_source *source;
     size_t                  variant, point[LCSM_GRID_AXES], lr, seed;
+    lcsm_reading            reading;
 } place;
 
 /* The settings of the run's place on each axis. */
@@ -205,6 +209,20 @@ static lcsm_status take_rate(lcsm_grid_run *r, const lcsm_grid_source *s, const 
     return LCSM_OK;
 }
 
+/* A run that both readings train alike belongs to both. */
+static lcsm_status take_reading(lcsm_grid_run *r, const lcsm_grid *g, const place *p,
+                                lcsm_error *err)
+{
+    bool    differs;
+    json_t *as_run = json_copy(r->settings);
+    if (as_run == NULL) return no_room(err);
+    lcsm_status st = lcsm_as_run(as_run, g->task, &differs, err);
+    r->readings    = differs ? 1u << p->reading : LCSM_READING_ALL;
+    if (st == LCSM_OK && p->reading == LCSM_READING_AS_RUN) st = merge(r->settings, as_run, err);
+    json_decref(as_run);
+    return st;
+}
+
 /* The settings of a run, each part over those before it, and its name. */
 static lcsm_status settle(lcsm_grid_run *r, const lcsm_grid *g, const place *p, lcsm_error *err)
 {
@@ -224,6 +242,7 @@ static lcsm_status settle(lcsm_grid_run *r, const lcsm_grid *g, const place *p, 
     LCSM_OR_RETURN(add_points(r, g, p, variant, at, err));
     LCSM_OR_RETURN(take_rate(r, s, own, err));
     LCSM_OR_RETURN(set_number(r->settings, "seed", r->seed, err));
+    LCSM_OR_RETURN(take_reading(r, g, p, err));
     LCSM_OR_RETURN(name_run(r, g, err));
     LCSM_OR_RETURN(try_settings(r, &shared, err));
     drop_unread(r);
@@ -249,6 +268,8 @@ static lcsm_status make_run(lcsm_grid_run *r, const lcsm_grid *g, const place *p
 /* The next place, the last coordinate first; false after the last one. */
 static bool step(place *p, const lcsm_grid *g)
 {
+    if (++p->reading < LCSM_READINGS) return true;
+    p->reading = 0;
     if (++p->seed < p->source->seeds) return true;
     p->seed = 0;
     if (++p->lr < p->source->lr_count) return true;
@@ -294,6 +315,18 @@ static lcsm_status choose(bool *wanted, const lcsm_grid *g, const char *only, lc
     return LCSM_OK;
 }
 
+/* The last run is the one before it, if both readings are asked for and it belongs to both. */
+static void drop_second(lcsm_grid *g)
+{
+    lcsm_grid_run *last = &g->runs[g->run_count - 1];
+    if (g->run_count < 2 || strcmp(last[-1].name, last->name) != 0
+        || last->readings != LCSM_READING_ALL)
+        return;
+    json_decref(last->settings);
+    *last = (lcsm_grid_run){0};
+    g->run_count--;
+}
+
 static lcsm_status expand(lcsm_grid *g, const lcsm_grid_source *source, const char *only,
                           lcsm_error *err)
 {
@@ -305,6 +338,7 @@ static lcsm_status expand(lcsm_grid *g, const lcsm_grid_source *source, const ch
              && lcsm_size_mul(count, source->seeds, &count);
     for (size_t j = 0; j < g->axis_count; j++)
         fits = fits && lcsm_size_mul(count, json_array_size(source->axes[j]), &count);
+    fits = fits && lcsm_size_mul(count, g->readings == LCSM_READING_ALL ? 2 : 1, &count);
     if (!fits || count > LCSM_GRID_RUNS)
         return lcsm_fail(err, LCSM_ERR_CONFIG, "%s: %zu runs; expected at most %d", g->name,
                          fits ? count : SIZE_MAX, LCSM_GRID_RUNS);
@@ -316,9 +350,10 @@ static lcsm_status expand(lcsm_grid *g, const lcsm_grid_source *source, const ch
     }
     LCSM_TRY(choose(wanted, g, only, err));
     do {
-        if (!wanted[p.variant]) continue;
+        if (!wanted[p.variant] || (g->readings & 1u << p.reading) == 0) continue;
         g->run_count++; /* freed with the rest, also when it fails */
         LCSM_TRY(make_run(&g->runs[g->run_count - 1], g, &p, err));
+        drop_second(g);
     } while (step(&p, g));
 cleanup:
     free(wanted);
@@ -355,6 +390,11 @@ lcsm_status lcsm_grid_open(lcsm_grid *out, const lcsm_experiment_options *option
     lcsm_status      st     = LCSM_OK;
     lcsm_grid_source source = {0};
     *out                    = (lcsm_grid){0};
+    out->readings           = lcsm_readings_of(options->reading);
+    if (out->readings == 0)
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT,
+                         "unknown reading \"%.40s\"; expected described, as-run or both",
+                         options->reading);
     LCSM_TRY(lcsm_grid_load(out, options->name, err));
     LCSM_TRY(lcsm_grid_read(out, &source, options->scale, err));
     if (options->lr_count > 0) {

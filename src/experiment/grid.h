@@ -22,6 +22,7 @@
 
 #include "format/json_doc.h"
 #include "model/config.h"
+#include "report/reading.h"
 #include "train/settings.h"
 
 enum { LCSM_GRID_SCALES = 3, LCSM_GRID_AXES = 4, LCSM_GRID_RUNS = 100000 };
@@ -33,6 +34,7 @@ typedef struct {
     size_t            variant;
     double            axes[LCSM_GRID_AXES];
     double            lr, seed;
+    unsigned          readings; /* those that train it so: a set of 1 << lcsm_reading */
     json_t           *settings; /* every key that is not a default */
     lcsm_model_config model;
     lcsm_train_config train;
@@ -50,6 +52,7 @@ typedef struct {
     size_t         axis_count, variant_count, run_count;
     size_t         vocabulary; /* of the tokenizer to train; 0: none */
     bool           serial;
+    unsigned       readings; /* those that are asked for */
 } lcsm_grid;
 
 /* Reads and checks an experiment of the catalogue, or of a folder, and expands it for the scale of

@@ -85,6 +85,7 @@ static lcsm_command own_command(const lcsm_grid *g, const lcsm_experiment_option
     lcsm_command_add(&c, "run");
     lcsm_command_add(&c, o->name);
     lcsm_command_add_pair(&c, "--scale", g->scale);
+    if (o->reading != NULL) lcsm_command_add_pair(&c, "--reading", o->reading);
     add_texts(&c, o);
     if (o->tokenizer != NULL) lcsm_command_add_pair(&c, "--tokenizer", o->tokenizer);
     if (o->lr_count > 0) {
@@ -141,6 +142,14 @@ static lcsm_command command_of(const lcsm_grid *g, const lcsm_grid_run *r,
     return lcsm_command_train(r, o, o->tokenizer != NULL ? o->tokenizer : own, folder);
 }
 
+static void put_readings(lcsm_json_writer *w, unsigned readings)
+{
+    lcsm_json_open_array(w, "readings");
+    for (unsigned j = 0; j < LCSM_READINGS; j++)
+        if ((readings & 1u << j) != 0) lcsm_json_put_text(w, NULL, LCSM_READING_NAMES[j]);
+    lcsm_json_close(w);
+}
+
 static void put_run(lcsm_json_writer *w, const lcsm_grid *g, const lcsm_grid_run *r,
                     const lcsm_experiment_options *o)
 {
@@ -153,6 +162,7 @@ static void put_run(lcsm_json_writer *w, const lcsm_grid *g, const lcsm_grid_run
     lcsm_json_close(w);
     lcsm_json_put_real(w, "lr", r->lr);
     lcsm_json_put_real(w, "seed", r->seed);
+    put_readings(w, r->readings);
     put_command(w, &c);
     lcsm_json_close(w);
     lcsm_command_free(&c);
@@ -169,6 +179,7 @@ static void put_old_run(lcsm_json_writer *w, const lcsm_study_run *r, size_t axe
     lcsm_json_close(w);
     if (isfinite(r->lr)) lcsm_json_put_real(w, "lr", r->lr);
     if (isfinite(r->seed)) lcsm_json_put_real(w, "seed", r->seed);
+    put_readings(w, r->readings);
     lcsm_json_put_text(w, "command", r->command);
     lcsm_json_close(w);
 }
@@ -297,6 +308,7 @@ lcsm_status lcsm_plan_store(const lcsm_grid *g, const lcsm_experiment_options *o
     lcsm_json_put_text(&w, "scale", g->scale);
     lcsm_json_put_text(&w, "metric", g->metric);
     if (g->vocabulary > 0) lcsm_json_put_size(&w, "vocabulary", g->vocabulary);
+    put_readings(&w, g->readings | old.readings);
     put_calls(&w, &old, g, options);
     lcsm_json_put_text(&w, "out", options->out);
     lcsm_json_open_array(&w, "axes");

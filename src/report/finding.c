@@ -3,9 +3,10 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "report/rank.h"
+
+enum { EXTREME_TEXT = 112 };
 
 /* From this correlation on, an order counts as rising. */
 #define RISING 0.7
@@ -31,41 +32,45 @@ static extreme extreme_of(const lcsm_study *s, const json_t *list, const json_t 
     return e;
 }
 
-static void compare(lcsm_doc *d, const lcsm_study *s, const json_t *finding, const char *text)
+/* "1-1-1-0: 0.95", or with its deviation over seeds "0.95 ± 0.01". */
+static void put_extreme(char text[EXTREME_TEXT], const lcsm_study *s, const extreme *e,
+                        const char *comma, const json_t *at)
+{
+    int    digits                   = s->metric->digits;
+    double spread                   = lcsm_study_spread(s, lcsm_study_variant(s, e->label), at);
+    char   around[LCSM_NUMBER_TEXT] = "";
+    bool   told                     = spread > 0;
+    if (told) (void)lcsm_number_text(around, digits, spread);
+    (void)snprintf(text, EXTREME_TEXT, "%.60s%s%.*f%s%s", e->label, comma, digits, e->value,
+                   told ? " \xC2\xB1 " : "", around);
+}
+
+static lcsm_held compare(const lcsm_study *s, const json_t *finding)
 {
     const json_t *at = json_object_get(finding, "at"), *by = json_object_get(finding, "by");
     bool          any    = json_is_true(json_object_get(finding, "any"));
     double        margin = json_is_number(by) ? json_number_value(by) : 0;
     extreme       ours   = extreme_of(s, json_object_get(finding, "better"), at, any);
     extreme       theirs = extreme_of(s, json_object_get(finding, "than"), at, true);
-    char          seen[240];
-    if (!isfinite(ours.value) || !isfinite(theirs.value)) {
-        lcsm_doc_finding(d, LCSM_FINDING_OPEN, text, "");
-        return;
-    }
+    lcsm_held     held   = {.state = LCSM_FINDING_OPEN};
+    char          a[EXTREME_TEXT], b[EXTREME_TEXT], required[48] = "";
+    if (!isfinite(ours.value) || !isfinite(theirs.value)) return held;
     double ahead = s->metric->higher ? ours.value - theirs.value : theirs.value - ours.value;
-    int    p     = s->metric->digits;
-    (void)snprintf(seen, sizeof seen, "%s: %.*f; best of the others: %s, %.*f", ours.label, p,
-                   ours.value, theirs.label, p, theirs.value);
-    if (margin > 0)
-        (void)snprintf(seen, sizeof seen,
-                       "%s: %.*f; best of the others: %s, %.*f; required difference: %g",
-                       ours.label, p, ours.value, theirs.label, p, theirs.value, margin);
-    lcsm_doc_finding(
-        d, ahead > 0 && ahead >= margin ? LCSM_FINDING_CONFIRMED : LCSM_FINDING_NOT_CONFIRMED, text,
-        seen);
+    put_extreme(a, s, &ours, ": ", at);
+    put_extreme(b, s, &theirs, ", ", at);
+    if (margin > 0) (void)snprintf(required, sizeof required, "; required difference: %g", margin);
+    (void)snprintf(held.seen, sizeof held.seen, "%s; best of the others: %s%s", a, b, required);
+    held.state = ahead > 0 && ahead >= margin ? LCSM_FINDING_CONFIRMED : LCSM_FINDING_NOT_CONFIRMED;
+    return held;
 }
 
-static void compare_order(lcsm_doc *d, const lcsm_study *s, const json_t *finding, const char *text)
+static lcsm_held compare_order(const lcsm_study *s, const json_t *finding)
 {
+    enum { MOST = 1000 };
     const json_t *list = json_object_get(finding, "rising"), *at = json_object_get(finding, "at");
-    size_t        count = json_array_size(list), pairs = 0;
-    double       *place = malloc(2 * (count + 1) * sizeof *place), *value = place + count;
-    char          seen[96];
-    if (place == NULL) {
-        d->failed = true;
-        return;
-    }
+    size_t        count = json_array_size(list) < MOST ? json_array_size(list) : MOST, pairs = 0;
+    double        place[MOST], value[MOST];
+    lcsm_held     held = {.state = LCSM_FINDING_OPEN};
     for (size_t j = 0; j < count; j++) {
         const char *label = json_string_value(json_array_get(list, j));
         size_t      v     = label == NULL ? s->variant_count : lcsm_study_variant(s, label);
@@ -74,28 +79,34 @@ static void compare_order(lcsm_doc *d, const lcsm_study *s, const json_t *findin
                  * (v == s->variant_count ? NAN : lcsm_study_mean(s, v, at));
     }
     double r = lcsm_spearman(place, value, count, &pairs);
-    free(place);
-    if (pairs < count || count < 2) {
-        lcsm_doc_finding(d, LCSM_FINDING_OPEN, text, "");
-        return;
-    }
+    if (pairs < count || count < 2) return held;
     /* Without any difference there is no order either. */
-    (void)snprintf(seen, sizeof seen,
+    (void)snprintf(held.seen, sizeof held.seen,
                    isfinite(r) ? "Spearman's correlation with the order is %.2f" : "all are equal",
                    r);
-    lcsm_doc_finding(d, r >= RISING ? LCSM_FINDING_CONFIRMED : LCSM_FINDING_NOT_CONFIRMED, text,
-                     seen);
+    held.state = r >= RISING ? LCSM_FINDING_CONFIRMED : LCSM_FINDING_NOT_CONFIRMED;
+    return held;
+}
+
+lcsm_held lcsm_finding_hold(const lcsm_study *s, const json_t *finding)
+{
+    if (json_object_get(finding, "better") != NULL) return compare(s, finding);
+    if (json_object_get(finding, "rising") != NULL) return compare_order(s, finding);
+    return (lcsm_held){.state = LCSM_FINDING_OPEN};
+}
+
+const json_t *lcsm_findings_of(const lcsm_study *s)
+{
+    return json_object_get(json_object_get(s->doc.root, "paper"), "findings");
 }
 
 void lcsm_findings(lcsm_doc *d, const lcsm_study *s)
 {
-    const json_t *list = json_object_get(json_object_get(s->doc.root, "paper"), "findings");
+    const json_t *list = lcsm_findings_of(s);
     for (size_t j = 0; j < json_array_size(list); j++) {
         const json_t *f    = json_array_get(list, j);
         const char   *text = json_string_value(json_object_get(f, "text"));
-        if (text == NULL) continue;
-        if (json_object_get(f, "better") != NULL) compare(d, s, f, text);
-        else if (json_object_get(f, "rising") != NULL) compare_order(d, s, f, text);
-        else lcsm_doc_finding(d, LCSM_FINDING_OPEN, text, "");
+        lcsm_held     held = lcsm_finding_hold(s, f);
+        if (text != NULL) lcsm_doc_finding(d, held.state, text, held.seen);
     }
 }

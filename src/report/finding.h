@@ -16,6 +16,16 @@
 #include "report/doc.h"
 #include "report/study.h"
 
+/* What became of a finding, and the numbers that decide. */
+typedef struct {
+    lcsm_finding_state state;
+    char               seen[300];
+} lcsm_held;
+
+/* The findings of the study's paper, or NULL; and one of them against the study's reading. */
+const json_t *lcsm_findings_of(const lcsm_study *s);
+lcsm_held     lcsm_finding_hold(const lcsm_study *s, const json_t *finding);
+
 /* Appends the findings of the study's paper to the document. */
 void lcsm_findings(lcsm_doc *d, const lcsm_study *s);
 

@@ -8,6 +8,9 @@ lcsm_status lcsm_section_study(lcsm_doc *d, const lcsm_study *s, lcsm_error *err
 lcsm_status lcsm_section_runs(lcsm_doc *d, const lcsm_record *records, size_t count,
                               lcsm_error *err);
 
+/* Both readings of a study that has two, beside the paper. */
+void lcsm_section_readings(lcsm_doc *d, const lcsm_study *s);
+
 /* Experiments with the same metric and scale in one ranking beside the paper's; nothing if there is
  * no more than one. */
 lcsm_status lcsm_section_together(lcsm_doc *d, const lcsm_study *studies, size_t count,

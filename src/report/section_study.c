@@ -41,11 +41,23 @@ static size_t count_state(const lcsm_study *s, lcsm_record_state state)
     return n;
 }
 
-static void put_facts(lcsm_doc *d, const lcsm_study *s, const double *means)
+/* The rank correlation with the paper, if there are rows enough. */
+static void put_correlation(lcsm_doc *d, const lcsm_study *s, const double *means)
+{
+    char   name[64] = "rank correlation";
+    size_t rows;
+    double spearman = lcsm_spearman(means, s->paper, s->variant_count, &rows);
+    if (s->readings != 1u << LCSM_READING_DESCRIBED)
+        (void)snprintf(name, sizeof name, "rank correlation, %s", LCSM_READING_WORDS[s->reading]);
+    if (isfinite(spearman) && rows >= LCSM_RANKS_FEWEST)
+        lcsm_doc_fact(d, name, "%.2f with the paper%s, %zu rows", spearman,
+                      s->paper == s->paper_test ? " on its test set" : "", rows);
+}
+
+static void put_facts(lcsm_doc *d, const lcsm_study *s)
 {
     char   text[32];
-    size_t rows;
-    double seconds = 0, spearman = lcsm_spearman(means, s->paper, s->variant_count, &rows);
+    double seconds = 0;
     for (size_t j = 0; j < s->run_count; j++)
         if (isfinite(s->runs[j].record.seconds)) seconds += s->runs[j].record.seconds;
     size_t failed = count_state(s, LCSM_RECORD_FAILED);
@@ -55,9 +67,8 @@ static void put_facts(lcsm_doc *d, const lcsm_study *s, const double *means)
     if (failed > 0) lcsm_doc_fact(d, "failed", "%zu", failed);
     if (open > 0) lcsm_doc_fact(d, "not run yet", "%zu", open);
     lcsm_doc_fact(d, "training time", "%s", lcsm_section_time(text, seconds));
-    if (isfinite(spearman) && rows >= LCSM_RANKS_FEWEST)
-        lcsm_doc_fact(d, "rank correlation", "%.2f with the paper%s, %zu rows", spearman,
-                      s->paper == s->paper_test ? " on its test set" : "", rows);
+    if (s->readings == 1u << LCSM_READING_AS_RUN)
+        lcsm_doc_fact(d, "reading", "%s", LCSM_READING_WORDS[LCSM_READING_AS_RUN]);
 }
 
 /* ---- details ------------------------------------------------------------------------------- */
@@ -262,31 +273,72 @@ static void put_settings(lcsm_doc *d, const lcsm_study *s)
 
 /* ---- the whole ----------------------------------------------------------------------------- */
 
-lcsm_status lcsm_section_study(lcsm_doc *d, const lcsm_study *s, lcsm_error *err)
+/* The means of one reading's variants, their ranks, and the paper's. */
+typedef struct {
+    lcsm_study study; /* as the reading has it */
+    double    *means, *ranks, *paper;
+} part;
+
+static lcsm_status part_make(part *p, const lcsm_study *s, lcsm_reading reading, lcsm_error *err)
 {
-    lcsm_status st    = LCSM_OK;
-    size_t      n     = s->variant_count;
-    double     *means = malloc(3 * n * sizeof *means), *ranks = means + n, *paper = ranks + n;
+    size_t n = s->variant_count;
+    p->study = lcsm_study_as(s, reading);
+    p->means = malloc(3 * n * sizeof *p->means);
+    if (p->means == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for a table");
+    p->ranks = p->means + n;
+    p->paper = p->ranks + n;
+    for (size_t v = 0; v < n; v++) p->means[v] = lcsm_study_mean(&p->study, v, NULL);
+    lcsm_ranks(p->ranks, p->means, n, s->metric->higher);
+    lcsm_ranks(p->paper, s->paper, n, s->metric->higher);
+    return LCSM_OK;
+}
+
+static void put_source(lcsm_doc *d, const lcsm_study *s)
+{
     const char *source =
         json_string_value(json_object_get(json_object_get(s->doc.root, "paper"), "source"));
-    if (means == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for a table");
-    for (size_t v = 0; v < n; v++) means[v] = lcsm_study_mean(s, v, NULL);
-    lcsm_ranks(ranks, means, n, s->metric->higher);
-    lcsm_ranks(paper, s->paper, n, s->metric->higher);
+    if (source != NULL) lcsm_doc_add(d, LCSM_BLOCK_TEXT, "%s", source);
+}
 
+/* Findings, tables and figures of a reading. */
+static lcsm_status put_part(lcsm_doc *d, const part *p, bool alone, lcsm_error *err)
+{
+    if (!alone)
+        lcsm_doc_add(d, LCSM_BLOCK_HEADING, "The paper %s", LCSM_READING_WORDS[p->study.reading]);
+    else lcsm_findings(d, &p->study);
+    lcsm_study_tables(d, &p->study, &(lcsm_study_order){p->means, p->ranks, p->paper});
+    if (alone) put_source(d, &p->study);
+    lcsm_study_rates(d, &p->study);
+    return lcsm_study_figures(d, &p->study, p->means, err);
+}
+
+static lcsm_status put_parts(lcsm_doc *d, const lcsm_study *s, lcsm_error *err)
+{
+    lcsm_status st                   = LCSM_OK;
+    part        parts[LCSM_READINGS] = {0};
+    size_t      count                = 0;
+    for (lcsm_reading r = 0; r < LCSM_READINGS; r++)
+        if ((s->readings & 1u << r) != 0) LCSM_TRY(part_make(&parts[count++], s, r, err));
+    for (size_t j = 0; j < count; j++) put_correlation(d, &parts[j].study, parts[j].means);
+    put_notes(d, s);
+    if (count > 1) {
+        lcsm_section_readings(d, s);
+        put_source(d, s);
+    }
+    for (size_t j = 0; j < count; j++) LCSM_TRY(put_part(d, &parts[j], count == 1, err));
+cleanup:
+    for (size_t j = 0; j < LCSM_READINGS; j++) free(parts[j].means);
+    return st;
+}
+
+lcsm_status lcsm_section_study(lcsm_doc *d, const lcsm_study *s, lcsm_error *err)
+{
     lcsm_doc_add(d, LCSM_BLOCK_SECTION, "%s", s->heading);
     if (s->about[0] != '\0') lcsm_doc_add(d, LCSM_BLOCK_LEAD, "%s", s->about);
-    put_facts(d, s, means);
-    put_notes(d, s);
-    lcsm_findings(d, s);
-    lcsm_study_tables(d, s, &(lcsm_study_order){means, ranks, paper});
-    if (source != NULL) lcsm_doc_add(d, LCSM_BLOCK_TEXT, "%s", source);
-    lcsm_study_rates(d, s);
-    LCSM_TRY(lcsm_study_figures(d, s, means, err));
+    put_facts(d, s);
+    LCSM_OR_RETURN(put_parts(d, s, err));
     put_runs(d, s);
     put_settings(d, s);
     put_commands(d, s);
-cleanup:
-    free(means);
-    return st;
+    return LCSM_OK;
 }

@@ -98,7 +98,10 @@ static lcsm_status put_collection(lcsm_doc *d, const collection *c, lcsm_error *
     char steps[64];
     lcsm_ranks(ranks, ours, n, higher);
     lcsm_ranks(paper_ranks, paper, n, higher);
-    lcsm_doc_add(d, LCSM_BLOCK_SECTION, "The tables together, %s", c->rows[0].study->metric->label);
+    const lcsm_study *one   = c->rows[0].study;
+    bool              alone = one->readings == 1u << LCSM_READING_DESCRIBED;
+    lcsm_doc_add(d, LCSM_BLOCK_SECTION, "The tables together, %s%s%s", one->metric->label,
+                 alone ? "" : ", ", alone ? "" : LCSM_READING_WORDS[one->reading]);
     lcsm_doc_fact(d, "tables", "%zu", c->studies);
     lcsm_doc_fact(d, "rows", "%zu", n);
     lcsm_doc_fact(d, "steps of a run", "%s",
@@ -110,8 +113,8 @@ static lcsm_status put_collection(lcsm_doc *d, const collection *c, lcsm_error *
     return LCSM_OK;
 }
 
-lcsm_status lcsm_section_together(lcsm_doc *d, const lcsm_study *studies, size_t count,
-                                  lcsm_error *err)
+static lcsm_status put_together(lcsm_doc *d, const lcsm_study *studies, size_t count,
+                                lcsm_error *err)
 {
     lcsm_status st  = LCSM_OK;
     size_t      all = 0;
@@ -129,5 +132,23 @@ lcsm_status lcsm_section_together(lcsm_doc *d, const lcsm_study *studies, size_t
     }
 cleanup:
     free(c.rows);
+    return st;
+}
+
+/* Each reading by itself, of the studies that have it. */
+lcsm_status lcsm_section_together(lcsm_doc *d, const lcsm_study *studies, size_t count,
+                                  lcsm_error *err)
+{
+    lcsm_status st = LCSM_OK;
+    lcsm_study *as = malloc((count + 1) * sizeof *as);
+    if (as == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for a table");
+    for (lcsm_reading r = 0; r < LCSM_READINGS; r++) {
+        size_t n = 0;
+        for (size_t j = 0; j < count; j++)
+            if ((studies[j].readings & 1u << r) != 0) as[n++] = lcsm_study_as(&studies[j], r);
+        LCSM_TRY(put_together(d, as, n, err));
+    }
+cleanup:
+    free(as);
     return st;
 }

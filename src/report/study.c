@@ -24,6 +24,23 @@ static lcsm_status read_names(const char **out, size_t *count, size_t most, cons
     return LCSM_OK;
 }
 
+/* Files of before readings have none: they are as described. */
+static lcsm_status read_readings(unsigned *out, lcsm_json value, lcsm_error *err)
+{
+    lcsm_json list;
+    size_t    which;
+    *out = 1u << LCSM_READING_DESCRIBED;
+    if (value.value == NULL) return LCSM_OK;
+    LCSM_OR_RETURN(lcsm_json_get_array(&list, value, 1, LCSM_READINGS, err));
+    *out = 0;
+    for (size_t j = 0; j < lcsm_json_count(&list); j++) {
+        LCSM_OR_RETURN(lcsm_json_get_choice(&which, lcsm_json_item(&list, j), LCSM_READING_NAMES,
+                                            LCSM_READINGS, err));
+        *out |= 1u << which;
+    }
+    return LCSM_OK;
+}
+
 static lcsm_status read_head(lcsm_study *s, const lcsm_json *root, lcsm_error *err)
 {
     const char *format = NULL;
@@ -42,6 +59,9 @@ static lcsm_status read_head(lcsm_study *s, const lcsm_json *root, lcsm_error *e
     LCSM_OR_RETURN(lcsm_json_get_text(&s->task, lcsm_json_need(root, "task"), err));
     LCSM_OR_RETURN(lcsm_json_get_text(&s->scale, lcsm_json_need(root, "scale"), err));
     LCSM_OR_RETURN(lcsm_metric_read(&s->metric, lcsm_json_need(root, "metric"), err));
+    LCSM_OR_RETURN(read_readings(&s->readings, lcsm_json_may(root, "readings"), err));
+    s->reading = (s->readings & 1u << LCSM_READING_DESCRIBED) != 0 ? LCSM_READING_DESCRIBED
+                                                                   : LCSM_READING_AS_RUN;
     LCSM_OR_RETURN(
         lcsm_json_get_array(&axes, lcsm_json_need(root, "axes"), 0, LCSM_STUDY_AXES, err));
     LCSM_OR_RETURN(read_names(s->axes, &s->axis_count, LCSM_STUDY_AXES, &axes, err));
@@ -66,6 +86,7 @@ static lcsm_status read_run(lcsm_study_run *r, const lcsm_study *s, const lcsm_j
     LCSM_OR_RETURN(lcsm_json_get_real(&r->lr, lcsm_json_may(row, "lr"), -INFINITY, INFINITY, err));
     LCSM_OR_RETURN(
         lcsm_json_get_real(&r->seed, lcsm_json_may(row, "seed"), -INFINITY, INFINITY, err));
+    LCSM_OR_RETURN(read_readings(&r->readings, lcsm_json_may(row, "readings"), err));
     LCSM_OR_RETURN(
         lcsm_json_get_array(&axes, lcsm_json_need(row, "axes"), s->axis_count, s->axis_count, err));
     for (size_t j = 0; j < s->axis_count; j++)
@@ -132,11 +153,16 @@ static bool same_rate(const lcsm_study_run *a, const lcsm_study_run *b)
     return a->variant == b->variant && a->point == b->point && !(a->lr < b->lr) && !(a->lr > b->lr);
 }
 
-/* Whether no run before this one has its variant, point and learning rate. */
-static bool is_first(const lcsm_study *s, size_t run)
+static bool is_of(const lcsm_study_run *r, lcsm_reading reading)
+{
+    return (r->readings & 1u << reading) != 0;
+}
+
+/* Whether no run of the reading before this one has its variant, point and learning rate. */
+static bool is_first(const lcsm_study *s, size_t run, lcsm_reading reading)
 {
     for (size_t j = 0; j < run; j++)
-        if (same_rate(&s->runs[j], &s->runs[run])) return false;
+        if (is_of(&s->runs[j], reading) && same_rate(&s->runs[j], &s->runs[run])) return false;
     return true;
 }
 
@@ -151,7 +177,7 @@ static bool wins(const lcsm_metric *m, const lcsm_study_cell *a, const lcsm_stud
 
 /* Joins the runs of one learning rate into `c` if they win against what it has. */
 static void join(const lcsm_study *s, lcsm_study_cell *c, const lcsm_study_run *first,
-                 double *values, double *tests)
+                 lcsm_reading reading, double *values, double *tests)
 {
     lcsm_study_cell rate = *c;
     size_t          n    = 0;
@@ -161,7 +187,7 @@ static void join(const lcsm_study *s, lcsm_study_cell *c, const lcsm_study_run *
     rate.counted = 0;
     for (size_t j = (size_t)(first - s->runs); j < s->run_count; j++) {
         const lcsm_study_run *r = &s->runs[j];
-        if (!same_rate(r, first)) continue;
+        if (!is_of(r, reading) || !same_rate(r, first)) continue;
         bool done  = r->record.state == LCSM_RECORD_DONE;
         values[n]  = done ? lcsm_record_value(&r->record, s->metric) : NAN;
         tests[n++] = done ? lcsm_record_test(&r->record, s->metric) : NAN;
@@ -176,9 +202,24 @@ static void join(const lcsm_study *s, lcsm_study_cell *c, const lcsm_study_run *
     if (wins(s->metric, &rate, c)) *c = rate;
 }
 
+static size_t cell_of(const lcsm_study *s, lcsm_reading reading, size_t variant, size_t point)
+{
+    return ((size_t)reading * s->variant_count + variant) * s->point_count + point;
+}
+
+static void add_run(lcsm_study *s, size_t run, lcsm_reading reading, double *values, double *tests)
+{
+    const lcsm_study_run *r = &s->runs[run];
+    lcsm_study_cell      *c = &s->cells[cell_of(s, reading, r->variant, r->point)];
+    c->runs++;
+    c->done += r->record.state == LCSM_RECORD_DONE;
+    c->failed += r->record.state == LCSM_RECORD_FAILED;
+    if (is_first(s, run, reading)) join(s, c, r, reading, values, tests);
+}
+
 static lcsm_status find_cells(lcsm_study *s, lcsm_error *err)
 {
-    size_t  count  = s->variant_count * s->point_count;
+    size_t  count  = LCSM_READINGS * s->variant_count * s->point_count;
     double *values = malloc(2 * (s->run_count + 1) * sizeof *values);
     s->cells       = calloc(count + 1, sizeof *s->cells);
     if (values == NULL || s->cells == NULL) {
@@ -187,14 +228,9 @@ static lcsm_status find_cells(lcsm_study *s, lcsm_error *err)
     }
     for (size_t j = 0; j < count; j++)
         s->cells[j] = (lcsm_study_cell){.value = NAN, .deviation = NAN, .test = NAN, .lr = NAN};
-    for (size_t j = 0; j < s->run_count; j++) {
-        const lcsm_study_run *r = &s->runs[j];
-        lcsm_study_cell      *c = &s->cells[r->variant * s->point_count + r->point];
-        c->runs++;
-        c->done += r->record.state == LCSM_RECORD_DONE;
-        c->failed += r->record.state == LCSM_RECORD_FAILED;
-        if (is_first(s, j)) join(s, c, r, values, values + s->run_count);
-    }
+    for (lcsm_reading reading = 0; reading < LCSM_READINGS; reading++)
+        for (size_t j = 0; j < s->run_count; j++)
+            if (is_of(&s->runs[j], reading)) add_run(s, j, reading, values, values + s->run_count);
     free(values);
     return LCSM_OK;
 }
@@ -267,13 +303,20 @@ void lcsm_study_free(lcsm_study *s)
 
 const lcsm_study_cell *lcsm_study_at(const lcsm_study *s, size_t variant, size_t point)
 {
-    return &s->cells[variant * s->point_count + point];
+    return &s->cells[cell_of(s, s->reading, variant, point)];
+}
+
+lcsm_study lcsm_study_as(const lcsm_study *s, lcsm_reading reading)
+{
+    lcsm_study as = *s;
+    as.reading    = reading;
+    return as;
 }
 
 bool lcsm_study_has_means(const lcsm_study *s)
 {
     for (size_t j = 0; j < s->variant_count * s->point_count; j++)
-        if (s->cells[j].counted > 1) return true;
+        if (s->cells[cell_of(s, s->reading, 0, j)].counted > 1) return true;
     return false;
 }
 
@@ -299,6 +342,18 @@ double lcsm_study_mean(const lcsm_study *s, size_t variant, const json_t *at)
         n++;
     }
     return n > 0 ? sum / n : NAN;
+}
+
+double lcsm_study_spread(const lcsm_study *s, size_t variant, const json_t *at)
+{
+    double sum = 0, n = 0;
+    for (size_t p = 0; p < s->point_count; p++) {
+        if (!meant(s, p, at)) continue;
+        double one = lcsm_study_at(s, variant, p)->deviation;
+        sum += one * one;
+        n++;
+    }
+    return n > 0 ? sqrt(sum) / n : NAN;
 }
 
 size_t lcsm_study_axis(const lcsm_study *s, const char *key)

@@ -6,10 +6,12 @@
  *
  * A run is one variant (a row of the paper's table) at one point of the axes (a length, a width)
  * with a learning rate and a seed. A cell joins the runs of a variant at a point: of the learning
- * rates that lost the fewest seeds, none if possible, the one whose mean over seeds is best.
+ * rates that lost the fewest seeds, none if possible, the one whose mean over seeds is best. Each
+ * reading of the paper has cells of its own; a run may belong to both.
  */
 #ifndef LCSM_REPORT_STUDY_H
 #define LCSM_REPORT_STUDY_H
+#include "report/reading.h"
 #include "report/record.h"
 
 #define LCSM_STUDY_FILE "experiment.json"
@@ -23,6 +25,7 @@ typedef struct {
     size_t      variant, point;
     double      axes[LCSM_STUDY_AXES];
     double      lr, seed;
+    unsigned    readings; /* those that it belongs to, a set of 1 << lcsm_reading */
     lcsm_record record;
 } lcsm_study_run;
 
@@ -47,7 +50,9 @@ typedef struct {
     const char       **variants;
     lcsm_study_run    *runs;
     double (*points)[LCSM_STUDY_AXES];
-    lcsm_study_cell *cells;                              /* (variant, point) */
+    unsigned         readings; /* a set of 1 << lcsm_reading */
+    lcsm_reading     reading;  /* the one that cells, means and findings are asked of */
+    lcsm_study_cell *cells;    /* (reading, variant, point) */
     double *paper_valid, *paper_test, *paper_parameters; /* of each variant; NaN if not printed */
     const double *paper; /* those to compare with: paper_valid, or paper_test if they are all NaN */
     size_t        axis_count, variant_count, run_count, point_count;
@@ -64,6 +69,12 @@ bool lcsm_study_has_means(const lcsm_study *s);
 /* The mean of a variant over the points whose axes are as `at` (a JSON object, or NULL for all)
  * says; NaN if one of them has no result, or none is meant. */
 double lcsm_study_mean(const lcsm_study *s, size_t variant, const json_t *at);
+
+/* The standard deviation of that mean over seeds; 0 or NaN if no cell is a mean. */
+double lcsm_study_spread(const lcsm_study *s, size_t variant, const json_t *at);
+
+/* The study as another of its readings has it. It borrows everything and is not freed. */
+lcsm_study lcsm_study_as(const lcsm_study *s, lcsm_reading reading);
 
 /* The number of an axis by its key, or axis_count. */
 size_t lcsm_study_axis(const lcsm_study *s, const char *key);

@@ -17,6 +17,8 @@ static void file_of(char out[FILE_NAME], const lcsm_study *s, const char *kind, 
 {
     lcsm_strbuf b = {0};
     lcsm_put_slug(&b, s->name);
+    if (s->reading != LCSM_READING_DESCRIBED)
+        lcsm_strbuf_printf(&b, "-%s", LCSM_READING_NAMES[s->reading]);
     lcsm_strbuf_printf(&b, "-%s-%zu", kind, number);
     (void)snprintf(out, FILE_NAME, "%s", lcsm_strbuf_text(&b));
     lcsm_strbuf_free(&b);

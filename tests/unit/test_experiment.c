@@ -748,3 +748,74 @@ TEST(a_run_folder_takes_no_experiment)
     assert_false(lcsm_path_exists(temp_path(&l.f, "out/experiment.json")));
     lab_free(&l);
 }
+
+/* ---- readings ------------------------------------------------------------------------------ */
+
+static lcsm_grid open_reading(const char *name, const char *reading)
+{
+    lcsm_experiment_options o = {
+        .name = name, .scale = "paper", .lr = &(double){0.01}, .lr_count = 1, .reading = reading};
+    lcsm_grid g;
+    assert_int_equal(lcsm_grid_open(&g, &o, NULL), LCSM_OK);
+    return g;
+}
+
+/* The labels whose o is not trained, each once, "a b". */
+static void untrained(const char *name, const char *reading, char out[256])
+{
+    lcsm_grid   g    = open_reading(name, reading);
+    const char *last = "";
+    out[0]           = '\0';
+    for (size_t j = 0; j < g.run_count; j++) {
+        const char *label = g.variants[g.runs[j].variant];
+        bool        named = strstr(g.runs[j].name, "_as-run") != NULL;
+        assert_int_equal(named, !g.runs[j].model.o_trained);
+        if (named && strcmp(last, label) != 0) {
+            (void)snprintf(out + strlen(out), 256 - strlen(out), " %s", label);
+            last = label;
+        }
+    }
+    lcsm_grid_free(&g);
+}
+
+TEST(as_run_leaves_o_as_the_table_of_the_erratum_says)
+{
+    char labels[256];
+    untrained("o-types-lm", "as-run", labels);
+    assert_string_equal(labels, " 1-2-1-0 1-3-1-0 1-4-1-0 1-5-1-0");
+    untrained("o-types-mqar", "both", labels);
+    assert_string_equal(labels, " 1-0-1-0 1-1-1-0 1-2-1-0 1-3-1-0 1-4-1-0 1-5-1-0 1-6-1-0 1-7-1-0 "
+                                "1-8-1-0 1-9-1-0");
+    untrained("parameterisation-mqar", "as-run", labels);
+    assert_string_equal(labels, " 1-1-1-0");
+    untrained("data-dependence-lm", "as-run", labels);
+    assert_string_equal(labels, "");
+    untrained("o-types-mqar", "described", labels);
+    assert_string_equal(labels, "");
+}
+
+TEST(a_model_that_both_readings_train_alike_is_one_run)
+{
+    lcsm_grid one = open_reading("o-types-lm", NULL), as = open_reading("o-types-lm", "as-run");
+    lcsm_grid both = open_reading("o-types-lm", "both");
+    assert_int_equal(one.run_count, 12);
+    assert_int_equal(as.run_count, 12);
+    assert_int_equal(both.run_count, 12 + 4);
+    assert_int_equal(both.runs[0].readings, LCSM_READING_ALL);
+    assert_string_equal(both.runs[3].name, "1-2-1-0_lr-0.01_seed-1_as-run");
+    assert_int_equal(both.runs[2].readings, 1u << LCSM_READING_DESCRIBED);
+    assert_int_equal(both.runs[3].readings, 1u << LCSM_READING_AS_RUN);
+    assert_string_equal(as.runs[0].name, one.runs[0].name);
+    lcsm_grid_free(&one);
+    lcsm_grid_free(&as);
+    lcsm_grid_free(&both);
+}
+
+TEST(an_unknown_reading_is_refused)
+{
+    lcsm_experiment_options o = {.name = "tau-mqar", .scale = "tiny", .reading = "neither"};
+    lcsm_grid               g;
+    lcsm_error              err;
+    assert_int_equal(lcsm_grid_open(&g, &o, &err), LCSM_ERR_ARGUMENT);
+    assert_non_null(strstr(err.text, "described, as-run or both"));
+}
