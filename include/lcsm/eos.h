@@ -2,7 +2,7 @@
  * lcsm/eos.h - the EOS operator: Expand, Oscillation, Shrink.
  *
  *     m_t = psi(o_t, m_{t-1}) + e_t i_t^T        m (K, D) the memory
- *     y_t = m_t^T s_t                            y (D)    the output
+ *     y_t = scale m_t^T s_t                      y (D)    the output
  *
  * for a batch of B sequences of T steps and H heads, forward and backward, whole
  * sequences or one step at a time with a carried memory.
@@ -16,12 +16,25 @@
  *
  * No factor at all is o = 1; a row factor without the axis K is a scalar; row and col
  * together are the outer product. A minus infinity is a decay of exactly 0. psi is then
- * the element-wise product. Two more operands make it a matrix product:
+ * the element-wise product. More operands make it a matrix product:
  *
  *     dense   psi = O_t m_{t-1},                          O (K, K), no factor beside it
  *     erase   psi = (I - e_t erase_t^T) (o_t * m_{t-1}),  the (gated) delta rule
+ *     a, b    psi = o_t * m_{t-1} + sum_r a_{t,r} (b_{t,r}^T m_{t-1}),  r = 1 .. rank
  *
- * With a complex memory the output is y_t = Re(m_t^T s_t), no conjugate.
+ * b reads the memory before the gate; a = -e and b = o * erase are the delta rule, whose own
+ * operand costs half. a and b have an axis R before K: (T) H R K.
+ *
+ * Reading before the step instead of after it, with a bonus for what is written now:
+ *
+ *     y_t = scale (m_{t-1}^T s_t + (sum_k bonus[k] s_t[k] e_t[k]) i_t)      read_before
+ *
+ * The memory is complex if there is a phase or a complex operand. The output is then the real part
+ * of y_t, or with complex_y all of it, in pairs; no product conjugates.
+ *
+ * An operand may have fewer heads than the operator, a divisor of H: head h reads head
+ * h heads / H of it, rounded down, so that heads beside each other share. Its gradient is the sum
+ * over them.
  *
  * Often only some outputs are wanted: the last one, or those with a label. `reads` says how many
  * of all B T there are, and then s is (reads, H, K) and y (reads, H, D), a row for each step
@@ -66,7 +79,7 @@ enum {
  * [B,T,H,K,D] without the axes it does not have. They serve slices of wider arrays. */
 typedef struct {
     bool      present;
-    bool      is_complex; /* e and s only: pairs (re, im) */
+    bool      is_complex; /* i, e, s, a, b and bonus only: pairs (re, im) */
     unsigned  axes;       /* LCSM_AXIS_... */
     ptrdiff_t stride_b, stride_t, stride_h;
 } lcsm_eos_operand;
@@ -88,6 +101,14 @@ typedef enum {
     LCSM_FORM_CONVOLUTION = 4, /* all states static: one long convolution per channel */
     LCSM_FORM_DELTA       = 5, /* chunked, with the triangular solve of the delta rule */
 } lcsm_eos_form;
+
+enum { LCSM_EOS_MAX_RANK = 4 };
+
+/* Heads of each operand, 0: all H. */
+typedef struct {
+    ptrdiff_t i, e, s, row, col, full, row_phase, col_phase, full_phase, u, w, dense, erase, a, b,
+        bonus;
+} lcsm_eos_heads;
 
 /* The operands, their arrays and their gradients have the same names in the structs below. New
  * operands come at the end: a descriptor without one never reads it. */
@@ -117,6 +138,13 @@ typedef struct {
     lcsm_eos_form    form;  /* LCSM_FORM_AUTO, or force one */
     ptrdiff_t        chunk; /* steps of a chunk; 0 lets the planner choose */
     ptrdiff_t        tile;  /* columns of a work item; 0 lets the planner choose */
+    lcsm_eos_operand a;     /* T K | K, an axis R before K */
+    lcsm_eos_operand b;     /* as a */
+    lcsm_eos_operand bonus; /* K | none; only with read_before */
+    lcsm_eos_heads   heads;
+    ptrdiff_t        rank;        /* of a and b, up to LCSM_EOS_MAX_RANK; 0 means 1 */
+    int32_t          read_before; /* not 0: y_t reads m_{t-1}, and i_t by the bonus */
+    int32_t          complex_y;   /* not 0: y has pairs (re, im) */
 } lcsm_eos_desc;
 
 /* Arrays of the operands, in the layout of the descriptor. Absent operands are NULL. */
@@ -126,6 +154,7 @@ typedef struct {
     const float   *m0;    /* (B, H, K, D) or NULL for zeros */
     const int32_t *reset; /* (B, T), or NULL without desc.resets: not 0 starts a new sequence */
     const int32_t *read;  /* (reads) rows b T + t, increasing, or NULL without desc.reads */
+    const float   *a, *b, *bonus;
 } lcsm_eos_states;
 
 /* Gradients, each NULL (not wanted) or in the layout of its operand; they are ADDED to. */
@@ -133,6 +162,7 @@ typedef struct {
     float *i, *e, *s, *row, *col, *full, *row_phase, *col_phase, *full_phase, *u, *w, *dense,
         *erase;
     float *m0;
+    float *a, *b, *bonus;
 } lcsm_eos_grads;
 
 typedef struct lcsm_eos lcsm_eos;
@@ -163,9 +193,9 @@ LCSM_API size_t lcsm_eos_step_workspace(const lcsm_eos *op);
 LCSM_API size_t lcsm_eos_tape(const lcsm_eos *op);
 
 /*
- * y (B, T, H, D), or (reads, H, D), is overwritten, packed; m_T (B, H, K, D) too, unless NULL; m_T
- * may be x->m0. tape is NULL or lcsm_eos_tape bytes for a later backward. Buffers are 64-byte
- * aligned.
+ * y (B, T, H, D), or (reads, H, D), pairs with complex_y, is overwritten, packed; m_T (B, H, K, D)
+ * too, unless NULL; m_T may be x->m0. tape is NULL or lcsm_eos_tape bytes for a later backward.
+ * Buffers are 64-byte aligned.
  */
 LCSM_API lcsm_status lcsm_eos_forward(const lcsm_eos *op, const lcsm_eos_states *x, float *y,
                                       float *m_T, void *tape, void *workspace, lcsm_error *err);

@@ -18,7 +18,7 @@ static size_t operand_size(const lcsm_eos_plan *p, int j)
 {
     const lcsm_eos_layout *l = &p->operand[j];
     if (!l->present) return 0;
-    return (size_t)(l->inner * p->H) * (size_t)(l->axes & LCSM_AXIS_T ? p->B * p->T : 1);
+    return (size_t)(l->inner * l->heads) * (size_t)(l->axes & LCSM_AXIS_T ? p->B * p->T : 1);
 }
 
 /* A line more than the numbers need, as in the arena of a graph (base/block.h says why). */
@@ -84,7 +84,7 @@ static void fill(lcsm_eos_run *r, const lcsm_eos_plan *p, const lcsm_eos_problem
 #undef X
     };
     unsigned char *next = r->arrays;
-    size_t         y    = (size_t)(p->B * p->T * p->H * p->D);
+    size_t         y    = (size_t)(p->B * p->T * p->H * lcsm_eos_y_width(p));
     for (int j = 0; j < EOS_OPERANDS; j++) {
         size_t n = operand_size(p, j);
         if (n == 0) continue;

@@ -14,7 +14,12 @@ typedef struct {
     unsigned     axes[EOS_OPERANDS]; /* LCSM_AXIS_..., or NONE when absent */
     lcsm_eos_gen gen;
     double       tau;
-    bool         complex_e, complex_s;
+    unsigned     complex; /* bits of operands */
+    struct {
+        ptrdiff_t rank; /* of a and b */
+        bool      before, complex_y;
+        unsigned  shared; /* bits of operands with half the heads, or one */
+    } more;
 } lcsm_eos_case;
 
 extern const lcsm_eos_case LCSM_EOS_CASES[];
@@ -52,6 +57,8 @@ typedef struct {
 
 lcsm_status lcsm_eos_problem_make(lcsm_eos_problem *out, const lcsm_eos_case *c, lcsm_eos_sizes n,
                                   const lcsm_eos_setting *set, lcsm_error *err);
+/* b = -conj(a), where it has as many numbers, or 0: no memory grows. */
+void        lcsm_eos_problem_calm(lcsm_eos_problem *p);
 void        lcsm_eos_problem_free(lcsm_eos_problem *p);
 lcsm_status lcsm_eos_result_make(lcsm_eos_result *out, const lcsm_eos_problem *p, lcsm_error *err);
 void        lcsm_eos_result_free(lcsm_eos_result *r);

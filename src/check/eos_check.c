@@ -9,6 +9,7 @@
  */
 #include <lcsm/check.h>
 
+#include <float.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -136,7 +137,7 @@ static lcsm_status check_operand(const checker *c, lcsm_eos_problem *p, double *
     enum { DIRECTIONS = 5, MOST = 4096 };
     double v[MOST];
     if (n == 0) return LCSM_OK;
-    double size = 1e-4 * fabs(lcsm_eos_loss(p, r)); /* below it a difference is only noise */
+    double size = fmax(1e-4 * fabs(lcsm_eos_loss(p, r)), DBL_MIN); /* below it: only noise */
     for (size_t j = 0; j < n; j++) size = fmax(size, fabs(g[j]));
     for (unsigned way = 0; way < DIRECTIONS; way++) {
         double expected = 0, found, norm = 0;
@@ -244,7 +245,7 @@ static lcsm_status part_of(lcsm_eos_problem *part, const lcsm_eos_case *k,
     lcsm_status          st = lcsm_eos_problem_make(part, k, n, set, err);
     if (st != LCSM_OK) return st;
     for (int j = 0; j < EOS_OPERANDS; j++) {
-        size_t row = (size_t)(p->operand[j].inner * p->H);
+        size_t row = (size_t)(p->operand[j].inner * p->operand[j].heads);
         if (whole->size[j] == 0) continue;
         if (!lcsm_eos_has(p, j, LCSM_AXIS_T)) {
             memcpy(part->operand[j], whole->operand[j], part->size[j] * sizeof(double));
@@ -255,7 +256,7 @@ static lcsm_status part_of(lcsm_eos_problem *part, const lcsm_eos_case *k,
                    whole->operand[j] + (size_t)(b * p->T + t0) * row,
                    (size_t)T * row * sizeof(double));
     }
-    size_t row = (size_t)(p->H * p->D);
+    size_t row = (size_t)(p->H * lcsm_eos_y_width(p));
     for (ptrdiff_t b = 0; b < p->B; b++) {
         memcpy(part->g_y + (size_t)(b * T) * row, whole->g_y + (size_t)(b * p->T + t0) * row,
                (size_t)T * row * sizeof(double));
@@ -272,12 +273,12 @@ static void merge(const lcsm_eos_problem *whole, const lcsm_eos_problem *part,
 {
     const lcsm_eos_plan *p = &whole->plan;
     ptrdiff_t            T = part->plan.T;
-    size_t               y = (size_t)(p->H * p->D);
+    size_t               y = (size_t)(p->H * lcsm_eos_y_width(p));
     for (ptrdiff_t b = 0; b < p->B; b++)
         memcpy(out->y + (size_t)(b * p->T + t0) * y, r->y + (size_t)(b * T) * y,
                (size_t)T * y * sizeof(double));
     for (int j = 0; j < EOS_OPERANDS; j++) {
-        size_t row   = (size_t)(p->operand[j].inner * p->H);
+        size_t row   = (size_t)(p->operand[j].inner * p->operand[j].heads);
         bool   token = lcsm_eos_has(p, j, LCSM_AXIS_T);
         for (size_t a = 0; a < part->size[j]; a++) {
             size_t b = token ? a / (row * (size_t)T) : 0, rest = token ? a % (row * (size_t)T) : a;
@@ -365,6 +366,7 @@ static void make_contraction(lcsm_eos_problem *p)
 {
     if (p->size[EOS_erase] > 0 && p->size[EOS_erase] == p->size[EOS_e])
         memcpy(p->operand[EOS_erase], p->operand[EOS_e], p->size[EOS_e] * sizeof(double));
+    lcsm_eos_problem_calm(p);
 }
 
 static lcsm_status check_extreme(const checker *c, const lcsm_eos_case *k, lcsm_eos_sizes n,

@@ -15,7 +15,7 @@
 
 static bool is_static_factor(const lcsm_eos_problem *p, int j)
 {
-    return j >= EOS_row && j != EOS_erase && p->size[j] > 0
+    return j >= EOS_row && j < EOS_erase && p->size[j] > 0
         && !lcsm_eos_has(&p->plan, j, LCSM_AXIS_T);
 }
 

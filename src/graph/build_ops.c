@@ -112,14 +112,22 @@ static lcsm_eos_desc descriptor(const lcsm_graph *g, const lcsm_eos_operands *o)
 #define X(name) desc.name = describe(o->name);
     LCSM_EOS_OPERAND_LIST(X)
 #undef X
-    desc.e.is_complex = o->complex_e;
-    desc.s.is_complex = o->complex_s;
-    desc.reverse      = o->reverse;
-    desc.gen          = o->gen;
-    desc.tau          = o->tau;
-    desc.scale        = o->scale;
-    desc.form         = o->form != LCSM_FORM_AUTO ? o->form : g->form;
-    desc.chunk        = o->form != LCSM_FORM_AUTO ? o->chunk : g->chunk;
+    desc.i.is_complex     = o->complex_i;
+    desc.e.is_complex     = o->complex_e;
+    desc.s.is_complex     = o->complex_s;
+    desc.a.is_complex     = o->complex_a;
+    desc.b.is_complex     = o->complex_b;
+    desc.bonus.is_complex = o->complex_bonus;
+    desc.complex_y        = o->complex_y;
+    desc.read_before      = o->read_before;
+    desc.heads            = o->heads;
+    desc.rank             = o->rank;
+    desc.reverse          = o->reverse;
+    desc.gen              = o->gen;
+    desc.tau              = o->tau;
+    desc.scale            = o->scale;
+    desc.form             = o->form != LCSM_FORM_AUTO ? o->form : g->form;
+    desc.chunk            = o->form != LCSM_FORM_AUTO ? o->chunk : g->chunk;
     return desc;
 }
 

@@ -13,11 +13,23 @@ static void operands_of(lcsm_eos_desc *desc, lcsm_eos_operand *out[EOS_OPERANDS]
 #undef X
 }
 
-/* Numbers of one step and head. */
-static ptrdiff_t inner_of(const lcsm_eos_desc *d, const lcsm_eos_operand *o)
+/* Heads of operand j. */
+static ptrdiff_t heads_of(const lcsm_eos_desc *d, int j)
 {
+    const ptrdiff_t list[EOS_OPERANDS] = {
+#define X(name) d->heads.name,
+        LCSM_EOS_OPERAND_LIST(X)
+#undef X
+    };
+    return list[j] == 0 ? d->H : list[j];
+}
+
+/* Numbers of one step and head. */
+static ptrdiff_t inner_of(const lcsm_eos_desc *d, int j, const lcsm_eos_operand *o)
+{
+    ptrdiff_t rank = (j == EOS_a || j == EOS_b) && d->rank > 1 ? d->rank : 1;
     if ((o->axes & LCSM_AXIS_KK) != 0) return d->K * d->K;
-    return (o->is_complex ? 2 : 1) * ((o->axes & LCSM_AXIS_K) != 0 ? d->K : 1)
+    return rank * (o->is_complex ? 2 : 1) * ((o->axes & LCSM_AXIS_K) != 0 ? d->K : 1)
          * ((o->axes & LCSM_AXIS_D) != 0 ? d->D : 1);
 }
 
@@ -25,20 +37,20 @@ static lcsm_status bad_shape(lcsm_error *err, int j, bool token, const lcsm_eos_
                              ptrdiff_t inner)
 {
     const char *name = lcsm_eos_operand_name(j);
-    if (!token)
-        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "%s must be [%td, %td]", name, d->H, inner);
+    ptrdiff_t   H    = heads_of(d, j);
+    if (!token) return lcsm_fail(err, LCSM_ERR_ARGUMENT, "%s must be [%td, %td]", name, H, inner);
     return lcsm_fail(err, LCSM_ERR_ARGUMENT, "%s must be [%td, %td, %td] or the same in more axes",
-                     name, d->B, d->T, d->H * inner);
+                     name, d->B, d->T, H * inner);
 }
 
 /* s of the steps that are read: any axes, the last for the numbers of a step. */
 static lcsm_status lay_out_reads(const lcsm_tensor *t, const lcsm_eos_desc *d, lcsm_eos_operand *o,
                                  lcsm_error *err)
 {
-    ptrdiff_t inner = inner_of(d, o);
-    if ((o->axes & LCSM_AXIS_T) == 0 || t->rows != d->reads || t->cols != d->H * inner)
+    ptrdiff_t inner = inner_of(d, EOS_s, o), H = heads_of(d, EOS_s);
+    if ((o->axes & LCSM_AXIS_T) == 0 || t->rows != d->reads || t->cols != H * inner)
         return lcsm_fail(err, LCSM_ERR_ARGUMENT, "s must be [%td, %td], a row for each read",
-                         d->reads, d->H * inner);
+                         d->reads, H * inner);
     o->stride_h = inner;
     o->stride_t = t->ld;
     return LCSM_OK;
@@ -52,15 +64,16 @@ static lcsm_status lay_out(const lcsm_tensor *t, int j, const lcsm_eos_desc *d, 
     const lcsm_shape *s     = &t->shape;
     bool              token = (o->axes & LCSM_AXIS_T) != 0;
     int               lead  = token ? 2 : 0;
-    ptrdiff_t         inner = inner_of(d, o), all = d->H * inner, steps = token ? d->B * d->T : 1;
+    ptrdiff_t         inner = inner_of(d, j, o), H = heads_of(d, j), all = H * inner;
+    ptrdiff_t         steps  = token ? d->B * d->T : 1;
     bool              packed = t->ld == t->cols || t->rows <= 1, joint = s->rank == lead + 1;
-    bool heads = s->rank == lead + 2 && s->dim[lead] == d->H && s->dim[lead + 1] == inner;
-    bool fits  = !token || (s->rank >= 2 && s->dim[0] == d->B && s->dim[1] == d->T);
+    bool              heads = s->rank == lead + 2 && s->dim[lead] == H && s->dim[lead + 1] == inner;
+    bool              fits  = !token || (s->rank >= 2 && s->dim[0] == d->B && s->dim[1] == d->T);
     if (!fits || (steps > 0 && lcsm_tensor_count(t) != steps * all) || !(packed || joint || heads))
         return bad_shape(err, j, token, d, inner);
     o->stride_h = heads ? t->ld : inner;
     if (!token) return LCSM_OK;
-    o->stride_t = packed ? all : heads ? d->H * t->ld : t->ld;
+    o->stride_t = packed ? all : heads ? H * t->ld : t->ld;
     o->stride_b = d->T * o->stride_t;
     return LCSM_OK;
 }

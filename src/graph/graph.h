@@ -127,7 +127,22 @@ typedef struct {
     double        tau, scale; /* scale 0 means 1 */
     lcsm_eos_form form;
     ptrdiff_t     chunk;
+    /* as in lcsm/eos.h; 0 everywhere is what most methods want */
+    lcsm_eos_heads heads; /* of operands that have fewer */
+    ptrdiff_t      rank;  /* of a and b, 0 means 1 */
+    bool           complex_i, complex_a, complex_b, complex_bonus, complex_y, read_before;
 } lcsm_eos_operands;
+
+/* Some methods as operands. kk (B, T, H K) and so on are tensors, TK stands for LCSM_AXIS_T |
+ * LCSM_AXIS_K:
+ *
+ *   Mamba-2     .e = {B, TK}, .s = {C, TK}, .heads = {.e = G, .s = G},     B, C (B, T, G K)
+ *               .row = {log_decay, LCSM_AXIS_T}                            (B, T, H)
+ *   RWKV-5, 6   .read_before = true, .bonus = {u, LCSM_AXIS_K}             u [H, K]
+ *   RWKV-7      .a = {kk_a, TK}, .b = {minus_kk, TK}                       (B, T, H K)
+ *   S5, HGRN    .K = 1, .complex_i = true, .complex_y = true, e and s of ones {., LCSM_AXIS_K},
+ *               .col = {log, D}, .col_phase = {phase, D};  i and y (B, T, H D 2), pairs (re, im)
+ */
 
 /* The EOS operator: y (B, T, H D), or of the n rows that are read, and the last memory, laid out as
  * m0, unless m_T is NULL. */

@@ -37,7 +37,7 @@ typedef enum {
         LCSM_OP_COUNT
 } lcsm_op_id;
 
-enum { LCSM_MAX_IN = 16, LCSM_MAX_OUT = 8, LCSM_MAX_STATE = 4 };
+enum { LCSM_MAX_IN = 20, LCSM_MAX_OUT = 8, LCSM_MAX_STATE = 4 };
 
 #define LCSM_BIT(j) (1u << (j))
 

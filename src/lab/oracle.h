@@ -39,7 +39,7 @@ typedef struct {
 } lcsm_oracle_arrays;
 
 typedef struct {
-    const char        *group; /* of the groups format, or the operator; else "" */
+    const char        *group; /* of the groups format, or the operator (config.op); else "" */
     const char        *name;
     const json_t      *config; /* an object, or NULL */
     lcsm_oracle_arrays inputs, outputs, dy, grads;

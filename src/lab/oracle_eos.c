@@ -40,32 +40,44 @@ lcsm_lab_eos lcsm_lab_eos_from(const lcsm_eos_operands *s, ptrdiff_t T)
     if (s->name.x != NULL) lcsm_lab_operand(&x, EOS_##name, s->name.x, s->name.axes);
     LCSM_EOS_OPERAND_LIST(X)
 #undef X
-    x.desc.e.is_complex = s->complex_e;
-    x.desc.s.is_complex = s->complex_s;
-    x.desc.gen          = s->gen;
-    x.desc.tau          = s->tau;
-    x.desc.scale        = s->scale;
-    x.desc.reverse      = s->reverse;
+    x.desc.i.is_complex     = s->complex_i;
+    x.desc.e.is_complex     = s->complex_e;
+    x.desc.s.is_complex     = s->complex_s;
+    x.desc.a.is_complex     = s->complex_a;
+    x.desc.b.is_complex     = s->complex_b;
+    x.desc.bonus.is_complex = s->complex_bonus;
+    x.desc.complex_y        = s->complex_y;
+    x.desc.read_before      = s->read_before;
+    x.desc.heads            = s->heads;
+    x.desc.rank             = s->rank;
+    x.desc.gen              = s->gen;
+    x.desc.tau              = s->tau;
+    x.desc.scale            = s->scale;
+    x.desc.reverse          = s->reverse;
     return x;
 }
 
 static bool is_complex(const lcsm_eos_desc *d)
 {
-    return d->e.is_complex || d->s.is_complex || d->row_phase.present || d->col_phase.present
+    return d->i.is_complex || d->e.is_complex || d->s.is_complex || d->a.is_complex
+        || d->b.is_complex || d->bonus.is_complex || d->row_phase.present || d->col_phase.present
         || d->full_phase.present;
+}
+
+bool lcsm_lab_eos_is_complex(const lcsm_lab_eos *x)
+{
+    return is_complex(&x->desc);
 }
 
 /* The shape that the op wants: (B, T, H inner), or (H, inner) of a static operand. */
 static lcsm_tensor *shaped(lcsm_lab *lab, const lcsm_eos_desc *d, const lcsm_eos_operand *o,
-                           lcsm_tensor *t)
+                           ptrdiff_t heads, lcsm_tensor *t)
 {
-    ptrdiff_t inner = o->is_complex ? 2 : 1;
     if (t == NULL) return NULL;
-    if (o->axes & LCSM_AXIS_K) inner *= d->K;
-    if (o->axes & LCSM_AXIS_D) inner *= d->D;
-    if (o->axes & LCSM_AXIS_KK) inner *= d->K * d->K;
+    ptrdiff_t  steps = o->axes & LCSM_AXIS_T ? d->B * d->T : 1, H = heads == 0 ? d->H : heads;
+    ptrdiff_t  inner = steps == 0 ? 0 : lcsm_tensor_count(t) / (steps * H);
     lcsm_shape shape =
-        o->axes & LCSM_AXIS_T ? lcsm_dims(d->B, d->T, d->H * inner) : lcsm_dims(d->H, inner);
+        o->axes & LCSM_AXIS_T ? lcsm_dims(d->B, d->T, H * inner) : lcsm_dims(H, inner);
     return lcsm_shape_equal(&t->shape, &shape) ? t : lcsm_reshape(lab->g, t, shape);
 }
 
@@ -73,22 +85,32 @@ static lcsm_tensor *add(lcsm_lab *lab, const lcsm_lab_eos *x, lcsm_eos_form form
                         lcsm_tensor **m_T)
 {
     const lcsm_eos_desc *d     = &x->desc;
-    lcsm_eos_operands    o     = {.H         = d->H,
-                                  .K         = d->K,
-                                  .D         = d->D,
-                                  .complex_e = d->e.is_complex,
-                                  .complex_s = d->s.is_complex,
-                                  .reverse   = d->reverse,
-                                  .gen       = d->gen,
-                                  .tau       = d->tau,
-                                  .scale     = d->scale,
-                                  .form      = form,
-                                  .chunk     = chunk};
+    lcsm_eos_operands    o     = {.H             = d->H,
+                                  .K             = d->K,
+                                  .D             = d->D,
+                                  .complex_i     = d->i.is_complex,
+                                  .complex_e     = d->e.is_complex,
+                                  .complex_s     = d->s.is_complex,
+                                  .complex_a     = d->a.is_complex,
+                                  .complex_b     = d->b.is_complex,
+                                  .complex_bonus = d->bonus.is_complex,
+                                  .complex_y     = d->complex_y != 0,
+                                  .read_before   = d->read_before != 0,
+                                  .heads         = d->heads,
+                                  .rank          = d->rank,
+                                  .reset         = x->reset,
+                                  .reverse       = d->reverse,
+                                  .gen           = d->gen,
+                                  .tau           = d->tau,
+                                  .scale         = d->scale,
+                                  .form          = form,
+                                  .chunk         = chunk};
     ptrdiff_t            width = is_complex(d) ? 2 : 1;
     if (m_T != NULL) *m_T = NULL;
 #define X(name)                                                                                    \
     if (d->name.present) {                                                                         \
-        o.name = (lcsm_operand){shaped(lab, d, &d->name, x->in[EOS_##name]), d->name.axes};        \
+        o.name = (lcsm_operand){shaped(lab, d, &d->name, d->heads.name, x->in[EOS_##name]),        \
+                                d->name.axes};                                                     \
         if (o.name.x == NULL) return NULL;                                                         \
     }
     LCSM_EOS_OPERAND_LIST(X)
@@ -163,7 +185,7 @@ void lcsm_lab_out_erased(lcsm_lab *lab, const char *name, const lcsm_lab_eos *x)
         lcsm_lab_operand(&read, EOS_e, none, LCSM_AXIS_K);
         lcsm_lab_operand(&read, EOS_s, one.in[EOS_erase], LCSM_AXIS_T | LCSM_AXIS_K);
         lcsm_tensor *old = add(lab, &read, LCSM_FORM_AUTO, 0, NULL);
-        lcsm_tensor *i   = shaped(lab, &one.desc, &one.desc.i, one.in[EOS_i]);
+        lcsm_tensor *i   = shaped(lab, &one.desc, &one.desc.i, one.desc.heads.i, one.in[EOS_i]);
         lcsm_lab_out_part(lab, name, lcsm_add(lab->g, i, lcsm_scale(lab->g, old, -1)), t);
         (void)add(lab, &one, LCSM_FORM_AUTO, 0, &m);
     }

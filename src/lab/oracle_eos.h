@@ -12,7 +12,7 @@
 typedef struct {
     lcsm_eos_desc desc;
     lcsm_tensor  *in[EOS_OPERANDS]; /* NULL: absent */
-    lcsm_tensor  *m0;
+    lcsm_tensor  *m0, *reset;
 } lcsm_lab_eos;
 
 lcsm_lab_eos lcsm_lab_eos_of(ptrdiff_t B, ptrdiff_t T, ptrdiff_t H, ptrdiff_t K, ptrdiff_t D);
@@ -20,6 +20,9 @@ lcsm_lab_eos lcsm_lab_eos_of(ptrdiff_t B, ptrdiff_t T, ptrdiff_t H, ptrdiff_t K,
 /* The operand j (EOS_i and so on) with these axes; t has B T H K D of them in any shape. */
 void lcsm_lab_operand(lcsm_lab_eos *x, int j, lcsm_tensor *t, unsigned axes);
 void lcsm_lab_operand_complex(lcsm_lab_eos *x, int j, lcsm_tensor *t, unsigned axes);
+
+/* Whether these operands make the memory complex. */
+bool lcsm_lab_eos_is_complex(const lcsm_lab_eos *x);
 
 /* The operands that a method made, for one sequence of T steps. */
 lcsm_lab_eos lcsm_lab_eos_from(const lcsm_eos_operands *s, ptrdiff_t T);

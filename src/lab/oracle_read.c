@@ -176,9 +176,11 @@ static lcsm_status read_titled(lcsm_oracle *o, const char *path, lcsm_error *err
         const char   *name   = json_string_value(json_object_get(object, "name"));
         if (name == NULL)
             return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: case %zu has no name", path, j + 1);
-        lcsm_oracle_case *c = add_case(o, "", name);
+        const json_t     *config = json_object_get(object, "config");
+        const char       *op     = json_string_value(json_object_get(config, "op"));
+        lcsm_oracle_case *c      = add_case(o, op == NULL ? "" : op, name);
         if (c == NULL) return no_room(path, err);
-        c->config      = json_object_get(object, "config");
+        c->config      = config;
         lcsm_status st = read_case(c, object, "grads", path, err);
         if (st != LCSM_OK) return st;
     }

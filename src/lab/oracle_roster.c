@@ -92,6 +92,9 @@ static const lcsm_oracle_row ROWS[] = {
     {"", "*", "i e s", lcsm_lab_core, EOS},
     {"", "*", "i E S", lcsm_lab_core, EOS},
 
+    /* files that name the operator */
+    {"eos2", "*", "i e s", lcsm_lab_operator, EOS},
+
     /* recorded elsewhere */
     {"dw_causal_conv", "*", "x weight", lcsm_lab_cuda_conv, NO_EOS},
     {"layer_norms", "rms_norm*", "x w", lcsm_lab_cuda_rms_norm, NO_EOS},

@@ -12,21 +12,21 @@ enum { T = LCSM_AXIS_T, K = LCSM_AXIS_K, D = LCSM_AXIS_D };
 
 /* clang-format off */
 static const lcsm_eos_case CASES[] = {
-    {"ones, vectors",      {T|D, K, K, NO, NO, NO, NO, NO, NO, NO, NO, NO, NO}, LCSM_GEN_NONE, 0, false, false},
-    {"row, vectors",       {T|D, K, K, K, NO, NO, NO, NO, NO, NO, NO, NO, NO}, LCSM_GEN_NONE, 0, false, false},
-    {"scalar, col",        {T|D, K|D, K, 0, D, NO, NO, NO, NO, NO, NO, NO, NO}, LCSM_GEN_NONE, 0, false, false},
-    {"full, matrices",     {T|D, K|D, K|D, NO, NO, K|D, NO, NO, NO, NO, NO, NO, NO}, LCSM_GEN_NONE, 0, false, false},
-    {"all logs",           {T|D, K, K|D, K, D, K|D, NO, NO, NO, NO, NO, NO, NO}, LCSM_GEN_NONE, 0, false, false},
-    {"exp",                {T|D, K|D, K|D, NO, NO, NO, NO, NO, NO, D, K|D, NO, NO}, LCSM_GEN_EXP, 0, false, false},
-    {"gate",               {T|D, K|D, K|D, NO, NO, NO, NO, NO, NO, K, D, NO, NO}, LCSM_GEN_GATE, 2, false, false},
-    {"gate, row",          {T|D, K|D, K, K, NO, NO, NO, NO, NO, K|D, K, NO, NO}, LCSM_GEN_GATE, 16, false, false},
-    {"complement",         {T|D, K|D, K|D, NO, NO, NO, NO, NO, NO, K, D, NO, NO}, LCSM_GEN_COMPLEMENT, 0, false, false},
-    {"complement, all",    {T|D, K, K|D, K, D, K|D, K, D, K|D, K|D, D, NO, NO}, LCSM_GEN_COMPLEMENT, 0, true, true},
-    {"row phase",          {T|D, K, K, NO, NO, NO, K, NO, NO, NO, NO, NO, NO}, LCSM_GEN_NONE, 0, false, false},
-    {"complex vectors",    {T|D, K, K, K, NO, NO, K, NO, NO, NO, NO, NO, NO}, LCSM_GEN_NONE, 0, true, true},
-    {"s4d",                {T|D, K|D, K|D, NO, NO, K|D, NO, NO, K|D, NO, NO, NO, NO}, LCSM_GEN_NONE, 0, true, true},
-    {"all phases",         {T|D, K|D, K, K, D, K|D, K, D, K|D, D, K, NO, NO}, LCSM_GEN_GATE, 4, true, false},
-    {"complex e",          {T|D, K|D, K|D, K, NO, NO, NO, NO, NO, NO, NO, NO, NO}, LCSM_GEN_NONE, 0, true, false},
+    {"ones, vectors",      {T|D, K, K, NO, NO, NO, NO, NO, NO, NO, NO, NO, NO, NO, NO, NO}, LCSM_GEN_NONE, 0, 0, {0}},
+    {"row, vectors",       {T|D, K, K, K, NO, NO, NO, NO, NO, NO, NO, NO, NO, NO, NO, NO}, LCSM_GEN_NONE, 0, 0, {0}},
+    {"scalar, col",        {T|D, K|D, K, 0, D, NO, NO, NO, NO, NO, NO, NO, NO, NO, NO, NO}, LCSM_GEN_NONE, 0, 0, {0}},
+    {"full, matrices",     {T|D, K|D, K|D, NO, NO, K|D, NO, NO, NO, NO, NO, NO, NO, NO, NO, NO}, LCSM_GEN_NONE, 0, 0, {0}},
+    {"all logs",           {T|D, K, K|D, K, D, K|D, NO, NO, NO, NO, NO, NO, NO, NO, NO, NO}, LCSM_GEN_NONE, 0, 0, {0}},
+    {"exp",                {T|D, K|D, K|D, NO, NO, NO, NO, NO, NO, D, K|D, NO, NO, NO, NO, NO}, LCSM_GEN_EXP, 0, 0, {0}},
+    {"gate",               {T|D, K|D, K|D, NO, NO, NO, NO, NO, NO, K, D, NO, NO, NO, NO, NO}, LCSM_GEN_GATE, 2, 0, {0}},
+    {"gate, row",          {T|D, K|D, K, K, NO, NO, NO, NO, NO, K|D, K, NO, NO, NO, NO, NO}, LCSM_GEN_GATE, 16, 0, {0}},
+    {"complement",         {T|D, K|D, K|D, NO, NO, NO, NO, NO, NO, K, D, NO, NO, NO, NO, NO}, LCSM_GEN_COMPLEMENT, 0, 0, {0}},
+    {"complement, all",    {T|D, K, K|D, K, D, K|D, K, D, K|D, K|D, D, NO, NO, NO, NO, NO}, LCSM_GEN_COMPLEMENT, 0, 1 << EOS_e | 1 << EOS_s, {0}},
+    {"row phase",          {T|D, K, K, NO, NO, NO, K, NO, NO, NO, NO, NO, NO, NO, NO, NO}, LCSM_GEN_NONE, 0, 0, {0}},
+    {"complex vectors",    {T|D, K, K, K, NO, NO, K, NO, NO, NO, NO, NO, NO, NO, NO, NO}, LCSM_GEN_NONE, 0, 1 << EOS_e | 1 << EOS_s, {0}},
+    {"s4d",                {T|D, K|D, K|D, NO, NO, K|D, NO, NO, K|D, NO, NO, NO, NO, NO, NO, NO}, LCSM_GEN_NONE, 0, 1 << EOS_e | 1 << EOS_s, {0}},
+    {"all phases",         {T|D, K|D, K, K, D, K|D, K, D, K|D, D, K, NO, NO, NO, NO, NO}, LCSM_GEN_GATE, 4, 1 << EOS_e, {0}},
+    {"complex e",          {T|D, K|D, K|D, K, NO, NO, NO, NO, NO, NO, NO, NO, NO, NO, NO, NO}, LCSM_GEN_NONE, 0, 1 << EOS_e, {0}},
 };
 /* clang-format on */
 

@@ -206,6 +206,13 @@ TEST(eos_exact_gates_of_awkward_shapes_are_as_exact_as_the_plain_loop)
     assert_int_equal(count, 0);
 }
 
+/* The gradient of a gate that heads share is the sum of theirs, which may cancel: no form has it to
+ * a precision of its own size. */
+static bool has_shared_gate(const lcsm_eos_case *c)
+{
+    return (c->more.shared & (1u << EOS_row | 1u << EOS_full)) != 0;
+}
+
 static bool is_dense(const lcsm_eos_case *c)
 {
     return strncmp(c->name, "dense", 5) == 0;
@@ -216,7 +223,7 @@ TEST(eos_exact_gates_of_random_shapes_are_as_exact_as_the_plain_loop)
     int count = 0;
     for (uint64_t seed = 0; seed < 400; seed++) {
         const lcsm_eos_case *c = &LCSM_EOS_CASES[seed % LCSM_EOS_CASE_COUNT];
-        if (!is_dense(c))
+        if (!is_dense(c) && !has_shared_gate(c))
             count += compare(c, draw_sizes(seed, 4000), (range)(seed / 7 % (ONE + 1)), seed,
                              judge_gates);
     }

@@ -45,7 +45,9 @@ static size_t aligned(size_t bytes)
 /* Scratch of backward begins with zeros for the gradient of y where none may come. */
 static size_t zero_bytes(const lcsm_node *n, const lcsm_eos_plan *p)
 {
-    return n->n_out < 2 ? 0 : aligned((size_t)(p->B * p->T * p->H * p->D) * sizeof(real));
+    return n->n_out < 2
+             ? 0
+             : aligned((size_t)(p->B * p->T * p->H * lcsm_eos_y_width(p)) * sizeof(real));
 }
 
 static lcsm_status shape(lcsm_node *n, lcsm_error *err)
@@ -57,10 +59,10 @@ static lcsm_status shape(lcsm_node *n, lcsm_error *err)
     lcsm_shape memory = lcsm_dims(p.B, p.H, p.K, p.D * (p.is_complex ? 2 : 1));
     if ((st = check_rest(n, &p, &memory, err)) != LCSM_OK) return st;
     n->n_out    = a->final ? 2 : 1;
-    n->shape[0] = lcsm_dims(p.B, p.T, p.H * p.D);
+    n->shape[0] = lcsm_dims(p.B, p.T, p.H * lcsm_eos_y_width(&p));
     if (p.reads > 0) {
         const lcsm_shape *read = &n->in[READ]->shape;
-        n->shape[0]            = lcsm_dims(read->dim[0], read->dim[1], p.H * p.D);
+        n->shape[0]            = lcsm_dims(read->dim[0], read->dim[1], p.H * lcsm_eos_y_width(&p));
     }
     n->shape[1]    = memory;
     n->saved       = R_(lcsm_eos_tape_bytes)(&p);
@@ -122,19 +124,22 @@ static void backward(const lcsm_call *c)
     R_(lcsm_eos_bwd)(p, kernels_of(c), &x, c->out[0].data, g_y, c->g_out[1].data, &g, c->saved, ws);
 }
 
-/* Useful work: 2 K D to write and 2 K D to read, for each token and head. */
+/* Useful work: 2 K D to write and 2 K D to read, for each token and head, and 2 K D for each rank
+ * of what is read to be written again. */
 static double flops(const lcsm_node *n)
 {
     const lcsm_eos_attr *a = n->attr;
     const lcsm_shape    *i = &n->in[EOS_i]->shape, *y = &n->shape[0];
-    double               rows = (double)(i->dim[0] * i->dim[1] + y->dim[0] * y->dim[1]);
+    ptrdiff_t            steps = i->dim[0] * i->dim[1], rank = a->desc.erase.present;
+    if (a->desc.a.present) rank = a->desc.rank > 1 ? a->desc.rank : 1;
+    double rows = (double)(steps + steps * rank + y->dim[0] * y->dim[1]);
     return 2.0 * rows * (double)(a->desc.H * a->desc.K * a->desc.D);
 }
 
 const lcsm_op R_(lcsm_op_eos) = {
     .name = "eos",
     .in = {"i", "e", "s", "?row", "?col", "?full", "?row_phase", "?col_phase", "?full_phase", "?u",
-           "?w", "?dense", "?erase", "?m0", "?#reset", "?#read"},
+           "?w", "?dense", "?erase", "?a", "?b", "?bonus", "?m0", "?#reset", "?#read"},
     .attr_size  = sizeof(lcsm_eos_attr),
     .shape      = shape,
     .prepare    = prepare,

@@ -1,18 +1,18 @@
 /*
  * kernel/eos/eos.h - the contract of every EOS kernel: one sequence, one head, some columns.
  *
- *     m_t = psi(o_t, m_{t-1}) + e_t i_t^T          y_t = scale m_t^T s_t
+ *     m_t = psi(o_t, m_{t-1}) + e_t i_t^T          y_t = scale m_t^T s_t, or before the step
  *
  * include/lcsm/eos.h has the meaning of the operands. Here each is a view: an absent one has
  * p = NULL, a zero stride broadcasts, a reversed sequence has negative time strides. The driver
  * (eos_drive.c) makes these problems from the public arrays, one for each sequence, head and
  * column tile, so kernels know neither batch nor threads.
  *
- *   x     the problem                      y, g_y  (T, D), rows y_t reals apart, columns contiguous
- *   C     steps of a cell                  m       (K, D) contiguous; complex: a plane of real
- *   tape  m at the start of each cell,             parts, then a plane of imaginary parts.
- *         (ceil(T/C), K, D), planes as m           in: m_0, out: m_T
- *   ws    scratch, as many reals as the form's *_scratch says; 64-byte aligned
+ *   x     the problem                      y, g_y  (T, D), rows y_t reals apart, columns
+ * contiguous, pairs (re, im) with complex_y C     steps of a cell                  m       (K, D)
+ * contiguous; complex: a plane of real tape  m at the start of each cell,             parts, then a
+ * plane of imaginary parts. (ceil(T/C), K, D), planes as m           in: m_0, out: m_T ws scratch,
+ * as many reals as the form's *_scratch says; 64-byte aligned
  *
  * Backward gets g_m = dL/dm_T and leaves dL/dm_0 there. It adds to every gradient whose view is
  * not NULL, or overwrites it where `set` says so, which only forms whose row says `sets` are asked
@@ -41,7 +41,8 @@
 #include <stdint.h>
 
 /* Strides count reals. The element of step t, row k, column d is p[t*v.t + k*v.k + d*v.d]; k
- * and d of dense are the row and the column of its K x K matrix. */
+ * and d of dense are the row and the column of its K x K matrix. Rank r of a and b is K rows
+ * further. */
 typedef struct {
     const real *p;
     ptrdiff_t   t, k, d;
@@ -60,8 +61,11 @@ typedef struct {
 #define X(name) R_(lcsm_view) name;
     LCSM_EOS_OPERAND_LIST(X)
 #undef X
-    bool         is_complex;           /* the memory has an imaginary plane */
-    bool         complex_e, complex_s; /* the imaginary part follows the real one in memory */
+    bool is_complex; /* the memory has an imaginary plane */
+    /* the imaginary part follows the real one in memory */
+    bool         complex_i, complex_e, complex_s, complex_a, complex_b, complex_bonus, complex_y;
+    bool         read_before; /* y_t reads m_{t-1} */
+    ptrdiff_t    rank;        /* of a and b; 0 without them */
     lcsm_eos_gen gen;
     real         tau, scale;
     lcsm_resets  resets;

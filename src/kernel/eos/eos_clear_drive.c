@@ -14,8 +14,9 @@ static void clear(const lcsm_eos_plan *p, const grads *g, int operand, lcsm_eos_
     ptrdiff_t              rows  = cut && l->axes & LCSM_AXIS_K ? p->K : 1;
     ptrdiff_t              count = cut ? w.D * (l->is_complex ? 2 : 1) : l->inner;
     if (!l->present || g->operand[operand] == NULL || !g->set[operand]) return;
-    real *at = g->operand[operand] + (l->by_read ? w.read * l->t : w.b * l->b) + w.h * l->h
-             + (cut ? w.d0 * l->d : 0);
+    if (!lcsm_eos_leads(p, l, w.h)) return;
+    real *at = g->operand[operand] + (l->by_read ? w.read * l->t : w.b * l->b)
+             + lcsm_eos_head(p, l, w.h) * l->h + (cut ? w.d0 * l->d : 0);
     for (ptrdiff_t t = 0; t < steps; t++)
         for (ptrdiff_t k = 0; k < rows; k++)
             memset(at + t * l->t + k * l->k, 0, (size_t)count * sizeof(real));

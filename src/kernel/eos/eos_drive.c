@@ -94,8 +94,8 @@ static const form *form_of(const lcsm_eos_plan *p, const R_(lcsm_kernels) *k)
 /* Whether a single step may take the memory where it lies. */
 static bool is_step(const lcsm_eos_plan *p)
 {
-    static const int       others[] = {EOS_col, EOS_full, EOS_col_phase, EOS_full_phase,
-                                       EOS_u,   EOS_w,    EOS_dense,     EOS_erase};
+    static const int       others[] = {EOS_col, EOS_full,  EOS_col_phase, EOS_full_phase, EOS_u,
+                                       EOS_w,   EOS_dense, EOS_erase,     EOS_a,          EOS_b};
     const lcsm_eos_layout *e = &p->operand[EOS_e], *s = &p->operand[EOS_s];
     for (size_t j = 0; j < COUNT(others); j++)
         if (p->operand[others[j]].present) return false;
@@ -117,18 +117,25 @@ static R_(lcsm_view) *view_of(seq *x, int operand)
 
 static seq problem(const lcsm_eos_plan *p, place w)
 {
-    seq x       = {.T          = p->T,
-                   .K          = p->K,
-                   .D          = w.D,
-                   .heads      = 1,
-                   .y_head     = p->D,
-                   .tape_head  = lcsm_eos_cells(p) * p->K * p->D * (p->is_complex ? 2 : 1),
-                   .is_complex = p->is_complex,
-                   .gen        = p->gen,
-                   .tau        = (real)p->tau,
-                   .scale      = (real)p->scale};
-    x.complex_e = p->operand[EOS_e].is_complex;
-    x.complex_s = p->operand[EOS_s].is_complex;
+    seq x           = {.T          = p->T,
+                       .K          = p->K,
+                       .D          = w.D,
+                       .heads      = 1,
+                       .y_head     = lcsm_eos_y_width(p),
+                       .tape_head  = lcsm_eos_cells(p) * p->K * p->D * (p->is_complex ? 2 : 1),
+                       .is_complex = p->is_complex,
+                       .gen        = p->gen,
+                       .tau        = (real)p->tau,
+                       .scale      = (real)p->scale};
+    x.complex_i     = p->operand[EOS_i].is_complex;
+    x.complex_e     = p->operand[EOS_e].is_complex;
+    x.complex_s     = p->operand[EOS_s].is_complex;
+    x.complex_a     = p->operand[EOS_a].is_complex;
+    x.complex_b     = p->operand[EOS_b].is_complex;
+    x.complex_bonus = p->operand[EOS_bonus].is_complex;
+    x.complex_y     = p->complex_y;
+    x.read_before   = p->read_before;
+    x.rank          = p->rank;
     for (int j = 0; j < EOS_OPERANDS; j++) {
         const lcsm_eos_layout *l = &p->operand[j];
         R_(lcsm_view)         *v = view_of(&x, j);
@@ -307,6 +314,13 @@ size_t R_(lcsm_eos_tape_bytes)(const lcsm_eos_plan *p)
 
 /* ---- work items -------------------------------------------------------------------------- */
 
+/* Items in a row that add to the same gradients; none do in forward. */
+static size_t bundle_items(const call *c)
+{
+    ptrdiff_t heads = heads_of(c->p, c->form);
+    return c->to.g == NULL || c->p->bundle <= heads ? 1 : (size_t)(c->p->bundle / heads);
+}
+
 static void run_items(void *arg, size_t number, int worker)
 {
     call  *c    = arg;
@@ -315,15 +329,17 @@ static void run_items(void *arg, size_t number, int worker)
 }
 
 /* All items. Forms ask for the memory of the sequence that follows while they work on one: so a
- * worker takes runs of them, and each worker several runs. */
+ * worker takes runs of them, and each worker several runs; runs of whole bundles. */
 static void run_all(call *c, lcsm_task_fn *task)
 {
     enum { RUNS = 8, LONGEST = 16 };
-    size_t runs = RUNS * (size_t)(c->p->threads > 1 ? c->p->threads : 1);
-    c->task     = task;
-    c->items    = items_of(c->p, c->form);
-    c->run      = c->items / runs < LONGEST ? c->items / runs : LONGEST;
-    if (c->run == 0) c->run = 1;
+    size_t runs   = RUNS * (size_t)(c->p->threads > 1 ? c->p->threads : 1);
+    c->task       = task;
+    c->items      = items_of(c->p, c->form);
+    c->run        = c->items / runs < LONGEST ? c->items / runs : LONGEST;
+    size_t bundle = bundle_items(c);
+    c->run        = (c->run + bundle - 1) / bundle * bundle;
+    if (c->run == 0) c->run = bundle;
     lcsm_parallel_for(c->p->pool, (c->items + c->run - 1) / c->run, run_items, c);
 }
 
@@ -332,10 +348,11 @@ static void run_all(call *c, lcsm_task_fn *task)
 /* y of the first step that an item sees, and its stride. */
 static ptrdiff_t y_of(const lcsm_eos_plan *p, place w, ptrdiff_t *stride)
 {
-    ptrdiff_t row = p->H * p->D;
-    *stride       = p->reverse ? -row : row;
-    if (p->reads > 0) return (w.read * p->H + w.h) * p->D + w.d0;
-    return (w.b * p->T * p->H + w.h) * p->D + w.d0 + (p->reverse ? (p->T - 1) * row : 0);
+    ptrdiff_t width = lcsm_eos_y_width(p), row = p->H * width;
+    ptrdiff_t at = w.h * width + w.d0 * (p->complex_y ? 2 : 1);
+    *stride      = p->reverse ? -row : row;
+    if (p->reads > 0) return w.read * row + at;
+    return w.b * p->T * row + at + (p->reverse ? (p->T - 1) * row : 0);
 }
 
 /* The memories of an item's heads. */
@@ -410,9 +427,9 @@ void R_(lcsm_eos_fwd)(const lcsm_eos_plan *p, const R_(lcsm_kernels) *k,
                      .scratch_bytes = fwd_scratch(p, f),
                      .reads         = count_reads(p, x)};
     run_all(&c, fwd_item);
+    ptrdiff_t row = p->H * lcsm_eos_y_width(p);
     if (p->reads > 0)
-        memset(y + c.reads * p->H * p->D, 0,
-               (size_t)((p->reads - c.reads) * p->H * p->D) * sizeof(real));
+        memset(y + c.reads * row, 0, (size_t)((p->reads - c.reads) * row) * sizeof(real));
 }
 
 /* Gradients of rows of s that are not read. */
@@ -421,7 +438,7 @@ static void clear_unread(const call *c)
     const lcsm_eos_layout *l = &c->p->operand[EOS_s];
     real                  *g = c->to.g->operand[EOS_s];
     for (ptrdiff_t n = c->reads; l->by_read && g != NULL && n < c->p->reads; n++)
-        for (ptrdiff_t h = 0; h < c->p->H && c->to.g->set[EOS_s]; h++)
+        for (ptrdiff_t h = 0; h < l->heads && c->to.g->set[EOS_s]; h++)
             memset(g + n * l->t + h * l->h, 0, (size_t)l->inner * sizeof(real));
 }
 

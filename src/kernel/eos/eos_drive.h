@@ -44,11 +44,13 @@ typedef struct {
     ptrdiff_t b, h, tile, d0, D, read, reads;
 } lcsm_eos_place;
 
-/* Whether an item is the only one that adds to its part of a gradient, a part of its steps. */
+/* Whether an item is the only one that adds to its part of a gradient, a part of its steps, or its
+ * worker takes all that do. */
 static inline bool R_(lcsm_eos_of_item)(const lcsm_eos_plan *p, int operand)
 {
     return lcsm_eos_has(p, operand, LCSM_AXIS_T)
-        && (p->tiles == 1 || lcsm_eos_has(p, operand, LCSM_AXIS_D));
+        && (p->tiles == 1 || lcsm_eos_has(p, operand, LCSM_AXIS_D))
+        && (p->bundle > 1 || p->operand[operand].heads == p->H);
 }
 
 /* Zeros where gradients are overwritten: the part of an item, which then lies in the cache for what

@@ -20,7 +20,7 @@ typedef struct {
 
 #define END ~0u
 static const rule RULES[EOS_OPERANDS] = {
-    [EOS_i]          = {"i", {T | D, END}, "T D", false},
+    [EOS_i]          = {"i", {T | D, END}, "T D", true},
     [EOS_e]          = {"e", {T | K, K, K | D, END}, "T K, K or K D", true},
     [EOS_s]          = {"s", {T | K, K, K | D, END}, "T K, K or K D", true},
     [EOS_row]        = {"row", {T | K, K, T, 0, END}, "T K, K, T or none", false},
@@ -33,24 +33,40 @@ static const rule RULES[EOS_OPERANDS] = {
     [EOS_w]     = {"w", {0, T, K, D, T | K, T | D, K | D, T | K | D, END}, "any of T K D", false},
     [EOS_dense] = {"dense", {T | KK, KK, END}, "T KK or KK", false},
     [EOS_erase] = {"erase", {T | K, END}, "T K", false},
+    [EOS_a]     = {"a", {T | K, K, END}, "T K or K", true},
+    [EOS_b]     = {"b", {T | K, K, END}, "T K or K", true},
+    [EOS_bonus] = {"bonus", {K, 0, END}, "K or none", true},
 };
 
-/* The public structs have exactly these operands, in their order. */
-#define IN_ORDER(type, name, size)                                                                 \
-    _Static_assert(offsetof(type, name) == offsetof(type, i) + EOS_##name * (size),                \
+/* The public structs have exactly these operands, in their order: the first ones from i on, the
+ * later ones from a on. */
+#define IN_ORDER(type, first, name, size)                                                          \
+    _Static_assert(offsetof(type, name)                                                            \
+                       == offsetof(type, first) + (size_t)(EOS_##name - EOS_##first) * (size),     \
                    #type " has its operands in another order: " #name)
+#define ALL_IN_ORDER(first, name)                                                                  \
+    IN_ORDER(lcsm_eos_desc, first, name, sizeof(lcsm_eos_operand));                                \
+    IN_ORDER(lcsm_eos_states, first, name, sizeof(float *));                                       \
+    IN_ORDER(lcsm_eos_grads, first, name, sizeof(float *));
 #define X(name)                                                                                    \
-    IN_ORDER(lcsm_eos_desc, name, sizeof(lcsm_eos_operand));                                       \
-    IN_ORDER(lcsm_eos_states, name, sizeof(float *));                                              \
-    IN_ORDER(lcsm_eos_grads, name, sizeof(float *));
-LCSM_EOS_OPERAND_LIST(X)
+    ALL_IN_ORDER(i, name)                                                                          \
+    IN_ORDER(lcsm_eos_heads, i, name, sizeof(ptrdiff_t));
+LCSM_EOS_FIRST_OPERANDS(X)
 #undef X
-#define NO_MORE(type, next, size)                                                                  \
-    _Static_assert(offsetof(type, next) == offsetof(type, i) + EOS_OPERANDS * (size),              \
+#define X(name)                                                                                    \
+    ALL_IN_ORDER(a, name)                                                                          \
+    IN_ORDER(lcsm_eos_heads, i, name, sizeof(ptrdiff_t));
+LCSM_EOS_LATER_OPERANDS(X)
+#undef X
+#define NO_MORE(type, first, count, next, size)                                                    \
+    _Static_assert(offsetof(type, next) == offsetof(type, first) + (size_t)(count) * (size),       \
                    #type " has an operand that is not in the list")
-NO_MORE(lcsm_eos_desc, gen, sizeof(lcsm_eos_operand));
-NO_MORE(lcsm_eos_states, m0, sizeof(float *));
-NO_MORE(lcsm_eos_grads, m0, sizeof(float *));
+NO_MORE(lcsm_eos_desc, i, EOS_FIRST_OPERANDS, gen, sizeof(lcsm_eos_operand));
+NO_MORE(lcsm_eos_states, i, EOS_FIRST_OPERANDS, m0, sizeof(float *));
+NO_MORE(lcsm_eos_grads, i, EOS_FIRST_OPERANDS, m0, sizeof(float *));
+NO_MORE(lcsm_eos_desc, a, EOS_OPERANDS - EOS_a, heads, sizeof(lcsm_eos_operand));
+_Static_assert(sizeof(lcsm_eos_heads) == EOS_OPERANDS * sizeof(ptrdiff_t),
+               "lcsm_eos_heads has an operand that is not in the list");
 
 const char *lcsm_eos_operand_name(int operand)
 {
@@ -72,6 +88,17 @@ static void operands_of(const lcsm_eos_desc *desc, const lcsm_eos_operand *out[E
 #define X(name) out[EOS_##name] = &desc->name;
     LCSM_EOS_OPERAND_LIST(X)
 #undef X
+}
+
+/* Of operand j, or 0: all. */
+static ptrdiff_t heads_asked(const lcsm_eos_desc *desc, int j)
+{
+    const ptrdiff_t list[EOS_OPERANDS] = {
+#define X(name) desc->heads.name,
+        LCSM_EOS_OPERAND_LIST(X)
+#undef X
+    };
+    return list[j];
 }
 
 static bool has(const lcsm_eos_plan *p, int operand)
@@ -115,7 +142,8 @@ static lcsm_status check_axes(int j, const lcsm_eos_operand *o, lcsm_error *err)
 {
     const rule *r = &RULES[j];
     if (o->is_complex && !r->may_be_complex)
-        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "eos: %s is complex, only e and s may be; give %s",
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT,
+                         "eos: %s is complex, only i, e, s, a, b and bonus may be; give %s",
                          r->name, "the oscillation by magnitude and phase");
     for (size_t a = 0; r->axes[a] != END; a++)
         if (r->axes[a] == o->axes) return LCSM_OK;
@@ -124,8 +152,14 @@ static lcsm_status check_axes(int j, const lcsm_eos_operand *o, lcsm_error *err)
                      o->axes & KK ? "KK " : (o->axes == 0 ? "none" : ""), r->want);
 }
 
+static ptrdiff_t rank_of(const lcsm_eos_desc *desc)
+{
+    return desc->rank == 0 ? 1 : desc->rank;
+}
+
 /* Inner extents and strides of one step and head. */
-static void lay_inner(const lcsm_eos_desc *desc, const lcsm_eos_operand *o, lcsm_eos_layout *l)
+static void lay_inner(const lcsm_eos_desc *desc, int j, const lcsm_eos_operand *o,
+                      lcsm_eos_layout *l)
 {
     ptrdiff_t width = o->is_complex ? 2 : 1;
     if (o->axes & KK) {
@@ -137,6 +171,7 @@ static void lay_inner(const lcsm_eos_desc *desc, const lcsm_eos_operand *o, lcsm
     l->d     = o->axes & D ? width : 0;
     l->k     = o->axes & K ? (o->axes & D ? desc->D * width : width) : 0;
     l->inner = width * (o->axes & K ? desc->K : 1) * (o->axes & D ? desc->D : 1);
+    if (j == EOS_a || j == EOS_b) l->inner *= rank_of(desc);
 }
 
 /* Given strides must not make two elements share a place: gradients are written through them. */
@@ -146,7 +181,7 @@ static lcsm_status check_overlap(const lcsm_eos_desc *desc, const char *name,
     struct {
         const char *name;
         ptrdiff_t   stride, extent;
-    } axis[] = {{"stride_h", l->h, desc->H},
+    } axis[] = {{"stride_h", l->h, l->heads},
                 {"stride_t", l->t, l->axes & T ? desc->T : 1},
                 {"stride_b", l->b, l->axes & T ? desc->B : 1}};
     for (size_t a = 0; a < COUNT(axis); a++) {
@@ -189,10 +224,20 @@ static lcsm_status lay_outer(const lcsm_eos_desc *desc, const char *name, const 
     l->h = o->stride_h != 0 ? o->stride_h : l->inner;
     if (!(o->axes & T)) return LCSM_OK;
     ptrdiff_t heads, steps;
-    if (__builtin_mul_overflow(l->h, desc->H, &heads)
+    if (__builtin_mul_overflow(l->h, l->heads, &heads)
         || __builtin_mul_overflow(l->t = o->stride_t != 0 ? o->stride_t : heads, desc->T, &steps))
         return lcsm_fail(err, LCSM_ERR_ARGUMENT, "eos: the strides of %s overflow", name);
     l->b = o->stride_b != 0 ? o->stride_b : (heads > steps ? heads : steps);
+    return LCSM_OK;
+}
+
+static lcsm_status take_heads(const lcsm_eos_desc *desc, int j, lcsm_eos_layout *l, lcsm_error *err)
+{
+    ptrdiff_t asked = heads_asked(desc, j);
+    l->heads        = asked == 0 ? desc->H : asked;
+    if (l->heads < 1 || desc->H % l->heads != 0)
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "eos: %s has %td heads; expected a divisor of %td",
+                         RULES[j].name, asked, desc->H);
     return LCSM_OK;
 }
 
@@ -202,7 +247,8 @@ static lcsm_status lay_out(const lcsm_eos_desc *desc, int j, const lcsm_eos_oper
     *l = (lcsm_eos_layout){.present = o->present, .is_complex = o->is_complex, .axes = o->axes};
     if (!o->present) return LCSM_OK;
     LCSM_OR_RETURN(check_axes(j, o, err));
-    lay_inner(desc, o, l);
+    LCSM_OR_RETURN(take_heads(desc, j, l, err));
+    lay_inner(desc, j, o, l);
     LCSM_OR_RETURN(lay_outer(desc, RULES[j].name, o, l, err));
     if (o->stride_h != 0 || o->stride_t != 0 || o->stride_b != 0)
         LCSM_OR_RETURN(check_overlap(desc, RULES[j].name, l, err));
@@ -238,6 +284,27 @@ static lcsm_status check_generated(const lcsm_eos_plan *p, lcsm_error *err)
     return LCSM_OK;
 }
 
+/* a and b, and reading before the step. */
+static lcsm_status check_later(const lcsm_eos_plan *p, ptrdiff_t rank, lcsm_error *err)
+{
+    if (rank < 0 || rank > LCSM_EOS_MAX_RANK)
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "eos: rank is %td; expected 0 to %d", rank,
+                         LCSM_EOS_MAX_RANK);
+    if (has(p, EOS_a) != has(p, EOS_b))
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "eos: a and b go together; %s is missing",
+                         has(p, EOS_a) ? "b" : "a");
+    if (has(p, EOS_a) && has(p, EOS_erase))
+        return lcsm_fail(err, LCSM_ERR_UNSUPPORTED,
+                         "eos: erase is a = -e and b = o * erase; give erase, or a and b");
+    if (has(p, EOS_bonus) && !p->read_before)
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT,
+                         "eos: a bonus is for reading before the step; set read_before");
+    if (p->complex_y && !p->is_complex)
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT,
+                         "eos: complex_y needs a complex memory: a phase or a complex operand");
+    return LCSM_OK;
+}
+
 static lcsm_status check_together(const lcsm_eos_plan *p, lcsm_error *err)
 {
     for (int j = EOS_i; j <= EOS_s; j++)
@@ -247,12 +314,12 @@ static lcsm_status check_together(const lcsm_eos_plan *p, lcsm_error *err)
     if (!isfinite(p->scale))
         return lcsm_fail(err, LCSM_ERR_ARGUMENT, "eos: scale is %g; expected a finite number",
                          p->scale);
-    if (has(p, EOS_dense) && (any_factor(p) || any_phase(p) || has(p, EOS_erase)))
+    if (has(p, EOS_dense) && (any_factor(p) || any_phase(p) || has(p, EOS_erase) || has(p, EOS_a)))
         return lcsm_fail(err, LCSM_ERR_UNSUPPORTED,
                          "eos: dense is the whole oscillation; omit the other factors");
     if (p->is_complex && (has(p, EOS_dense) || has(p, EOS_erase)))
         return lcsm_fail(err, LCSM_ERR_UNSUPPORTED,
-                         "eos: %s needs a real memory; omit phases and complex e, s",
+                         "eos: %s needs a real memory; omit phases and complex operands",
                          has(p, EOS_dense) ? "dense" : "erase");
     return check_generated(p, err);
 }
@@ -281,6 +348,12 @@ static lcsm_status check_reads(lcsm_eos_plan *p, lcsm_error *err)
 
 /* ---- the form --------------------------------------------------------------------------- */
 
+/* What only the definition knows. */
+static bool only_recurrent(const lcsm_eos_plan *p)
+{
+    return has(p, EOS_a) || p->read_before || p->complex_y || p->operand[EOS_i].is_complex;
+}
+
 static bool separable(const lcsm_eos_plan *p)
 {
     return !has(p, EOS_full) && !has(p, EOS_full_phase) && !has(p, EOS_col_phase)
@@ -297,6 +370,7 @@ static bool all_static(const lcsm_eos_plan *p)
 
 static bool serves(const lcsm_eos_plan *p, lcsm_eos_form form)
 {
+    if (only_recurrent(p) && form != LCSM_FORM_RECURRENT) return false;
     if (p->reads > 0 && form == LCSM_FORM_CHUNKED && p->is_complex) return false;
     if (p->reads > 0 && form != LCSM_FORM_CHUNKED && form != LCSM_FORM_RECURRENT) return false;
     switch (form) {
@@ -324,6 +398,9 @@ static void choose_form(lcsm_eos_plan *p)
         lcsm_eos_form form;
         const char   *reason;
     } choices[] = {
+        {has(p, EOS_a), LCSM_FORM_RECURRENT, "free a and b: step by step, without vectors"},
+        {only_recurrent(p), LCSM_FORM_RECURRENT,
+         "read before the step, or complex i or y: step by step, without vectors"},
         {p->reads > 0 && !serves(p, LCSM_FORM_CHUNKED), LCSM_FORM_RECURRENT,
          "only some steps are read, and o is not an outer product, or is complex"},
         {p->reads > 0, LCSM_FORM_CHUNKED, "only some steps are read: matrix products over chunks"},
@@ -419,7 +496,8 @@ static void choose_cut(lcsm_eos_plan *p, ptrdiff_t wanted)
 static bool heads_inside(const lcsm_eos_plan *p)
 {
     for (int j = 0; j < EOS_OPERANDS; j++)
-        if (has(p, j) && lcsm_eos_has(p, j, T) && p->operand[j].h * p->H > p->operand[j].t)
+        if (has(p, j) && lcsm_eos_has(p, j, T)
+            && p->operand[j].h * p->operand[j].heads > p->operand[j].t)
             return false;
     return true;
 }
@@ -440,6 +518,24 @@ static void choose_heads(lcsm_eos_plan *p)
     }
 }
 
+static ptrdiff_t common_multiple(ptrdiff_t a, ptrdiff_t b)
+{
+    ptrdiff_t least = a;
+    while (least % b != 0) least += a;
+    return least;
+}
+
+/* Heads that share a head of some operand: one worker takes their items, if then all have some.
+ * Without sharing there is nothing to bundle. */
+static void choose_bundle(lcsm_eos_plan *p)
+{
+    ptrdiff_t all = 1;
+    for (int j = 0; j < EOS_OPERANDS; j++)
+        if (has(p, j)) all = common_multiple(all, p->H / p->operand[j].heads);
+    if (all > 1) all = common_multiple(all, p->heads);
+    p->bundle = p->tiles == 1 && p->B * (p->H / all) >= p->threads ? all : 1;
+}
+
 lcsm_status lcsm_eos_plan_make(lcsm_eos_plan *plan, lcsm_pool *pool, const lcsm_eos_desc *desc,
                                lcsm_error *err)
 {
@@ -450,27 +546,33 @@ lcsm_status lcsm_eos_plan_make(lcsm_eos_plan *plan, lcsm_pool *pool, const lcsm_
     lcsm_eos_desc rows = *desc; /* of the steps that are read */
     rows.B             = 1;
     rows.T             = desc->reads;
-    lcsm_eos_plan p    = {.B       = desc->B,
-                          .T       = desc->T,
-                          .H       = desc->H,
-                          .K       = desc->K,
-                          .D       = desc->D,
-                          .reads   = desc->reads,
-                          .reverse = desc->reverse,
-                          .resets  = desc->resets,
-                          .gen     = desc->gen,
-                          .tau     = desc->tau,
-                          .scale   = desc->scale == 0 ? 1 : desc->scale,
-                          .pool    = pool,
-                          .threads = lcsm_pool_threads(pool)};
+    lcsm_eos_plan p    = {.B           = desc->B,
+                          .T           = desc->T,
+                          .H           = desc->H,
+                          .K           = desc->K,
+                          .D           = desc->D,
+                          .reads       = desc->reads,
+                          .read_before = desc->read_before != 0,
+                          .complex_y   = desc->complex_y != 0,
+                          .reverse     = desc->reverse,
+                          .resets      = desc->resets,
+                          .gen         = desc->gen,
+                          .tau         = desc->tau,
+                          .scale       = desc->scale == 0 ? 1 : desc->scale,
+                          .pool        = pool,
+                          .threads     = lcsm_pool_threads(pool)};
     operands_of(desc, operand);
     for (int j = 0; j < EOS_OPERANDS; j++)
         if ((st = lay_out(j == EOS_s && desc->reads > 0 ? &rows : desc, j, operand[j],
                           &p.operand[j], err))
             != LCSM_OK)
             return st;
-    p.is_complex = any_phase(&p) || p.operand[EOS_e].is_complex || p.operand[EOS_s].is_complex;
+    p.rank       = has(&p, EOS_a) ? rank_of(desc) : 0;
+    p.is_complex = any_phase(&p);
+    for (int j = 0; j < EOS_OPERANDS; j++)
+        p.is_complex = p.is_complex || (has(&p, j) && p.operand[j].is_complex);
     if ((st = check_together(&p, err)) != LCSM_OK) return st;
+    if ((st = check_later(&p, desc->rank, err)) != LCSM_OK) return st;
     if ((st = check_reads(&p, err)) != LCSM_OK) return st;
 
     if (desc->chunk < 0 || desc->tile < 0)
@@ -490,6 +592,7 @@ lcsm_status lcsm_eos_plan_make(lcsm_eos_plan *plan, lcsm_pool *pool, const lcsm_
     bool uncut = p.reads > 0 || (p.form == LCSM_FORM_RECURRENT && has(&p, EOS_dense));
     choose_cut(&p, uncut ? p.D : desc->tile);
     choose_heads(&p);
+    choose_bundle(&p);
     *plan = p;
     return LCSM_OK;
 }

@@ -2,15 +2,18 @@
  * eos_ref.c - the EOS recurrence by definition: the recurrent form, any operand, forward and
  * backward, in float and in double. Every other form must agree with it.
  *
- *     m_t = (I - e_t b_t^T) (o_t * m_{t-1}) + e_t i_t^T     b = erase; or O_t m_{t-1} + e_t i_t^T
- *     y_t = scale Re(m_t^T s_t)
+ *     m_t = (I - e_t k_t^T) (o_t * m_{t-1}) + sum_r a_r (b_r^T m_{t-1}) + e_t i_t^T     k = erase;
+ *     or O_t m_{t-1} + e_t i_t^T
+ *     y_t = scale m_t^T s_t, or scale (m_{t-1}^T s_t + (sum bonus s_t e_t) i_t); all of it, or Re
  *
  * Backward, with G_t the gradient of m_t and w_t = o_t * m_{t-1}, where the factor is the memory
  * before the step; transposes and conjugates are those of the adjoint:
  *
- *     G_t = conj(s_t) g_y^T + ...,  g_s = conj(m_t) g_y,  g_e = G_t (i_t - w_t^T b_t),
- *     g_i = G_t^T e_t,  g_b = -w_t g_i,  G'_t = G_t - b_t g_i^T   (gradient of w_t)
- *     g_log|o| = Re(conj(w_t) G'_t),  g_phase = Im(conj(w_t) G'_t),  G_{t-1} = conj(o_t) G'_t
+ *     G_t = conj(s_t) g_y^T + ...,  g_s = conj(m_t) g_y,  g_e = G_t (i_t - w_t^T k_t),
+ *     g_i = G_t^T e_t,  g_k = -w_t g_i,  G'_t = G_t - k_t g_i^T   (gradient of w_t)
+ *     g_log|o| = Re(conj(w_t) G'_t),  g_phase = Im(conj(w_t) G'_t)
+ *     u_r = m_{t-1}^T b_r,  g_u = G_t^T a_r,  g_a = G_t u_r,  g_b = m_{t-1} g_u
+ *     G_{t-1} = conj(o_t) G'_t + sum_r b_r g_u^T, and what a read before the step adds
  */
 #include "kernel/eos/eos_ref.h"
 #include "kernel/complex.h"
@@ -51,6 +54,23 @@ static inline void add_complex(const out *v, bool complex, ptrdiff_t t, ptrdiff_
     if (v->sum != NULL) im.sum++;
     im.p++;
     add(&im, t, k, d, x.im);
+}
+
+/* Numbers of a memory: a plane, or two. */
+static inline cplx get(const seq *x, const real *m, ptrdiff_t j)
+{
+    return (cplx){m[j], x->is_complex ? m[x->K * x->D + j] : 0};
+}
+
+static inline void put(const seq *x, real *m, ptrdiff_t j, cplx v)
+{
+    m[j] = v.re;
+    if (x->is_complex) m[x->K * x->D + j] = v.im;
+}
+
+static inline cplx plus(cplx a, cplx b)
+{
+    return (cplx){a.re + b.re, a.im + b.im};
 }
 
 /* log(sigmoid(x)), finite for every finite x. */
@@ -129,27 +149,51 @@ static void oscillate(const seq *x, ptrdiff_t t, const real *m, real *w)
 }
 
 /* i_t[d], less what the delta rule takes away: what is written along e_t. */
-static real written(const seq *x, ptrdiff_t t, ptrdiff_t d, const real *w)
+static cplx written(const seq *x, ptrdiff_t t, ptrdiff_t d, const real *w)
 {
-    real v = at(&x->i, t, 0, d);
+    cplx v = at_complex(&x->i, x->complex_i, t, 0, d);
     if (x->erase.p != NULL)
-        for (ptrdiff_t k = 0; k < x->K; k++) v -= at(&x->erase, t, k, 0) * w[k * x->D + d];
+        for (ptrdiff_t k = 0; k < x->K; k++) v.re -= at(&x->erase, t, k, 0) * w[k * x->D + d];
     return v;
 }
 
-/* m_t from m_{t-1}; w is scratch, left as w_t. m_prev = NULL is an empty memory. */
+/* a and b of rank r at row k. */
+static inline cplx a_at(const seq *x, ptrdiff_t t, ptrdiff_t r, ptrdiff_t k)
+{
+    return at_complex(&x->a, x->complex_a, t, r * x->K + k, 0);
+}
+
+static inline cplx b_at(const seq *x, ptrdiff_t t, ptrdiff_t r, ptrdiff_t k)
+{
+    return at_complex(&x->b, x->complex_b, t, r * x->K + k, 0);
+}
+
+/* u_r[d] = sum_k b_r[k] m[k,d], of the memory before the step; NULL is an empty one. */
+static void read_low_rank(const seq *x, ptrdiff_t t, ptrdiff_t d, const real *m,
+                          cplx u[LCSM_EOS_MAX_RANK])
+{
+    for (ptrdiff_t r = 0; r < x->rank; r++) {
+        u[r] = (cplx){0, 0};
+        for (ptrdiff_t k = 0; m != NULL && k < x->K; k++)
+            u[r] = plus(u[r], cplx_mul(b_at(x, t, r, k), get(x, m, k * x->D + d)));
+    }
+}
+
+/* m_t from m_{t-1}, which may be the same memory; w is scratch, left as w_t. */
 static void step(const seq *x, ptrdiff_t t, const real *m_prev, real *w, real *m)
 {
-    ptrdiff_t K = x->K, D = x->D, plane = K * D;
-    if (lcsm_resets_at(&x->resets, t)) memset(w, 0, R_(lcsm_eos_memory)(x) * sizeof(real));
+    bool empty = lcsm_resets_at(&x->resets, t);
+    if (empty) memset(w, 0, R_(lcsm_eos_memory)(x) * sizeof(real));
     else oscillate(x, t, m_prev, w);
-    for (ptrdiff_t d = 0; d < D; d++) {
-        real v = written(x, t, d, w);
-        for (ptrdiff_t k = 0; k < K; k++) {
+    for (ptrdiff_t d = 0; d < x->D; d++) {
+        cplx v = written(x, t, d, w), u[LCSM_EOS_MAX_RANK];
+        read_low_rank(x, t, d, empty ? NULL : m_prev, u);
+        for (ptrdiff_t k = 0; k < x->K; k++) {
+            ptrdiff_t j = k * x->D + d;
             cplx      e = at_complex(&x->e, x->complex_e, t, k, d);
-            ptrdiff_t j = k * D + d;
-            m[j]        = w[j] + e.re * v;
-            if (x->is_complex) m[plane + j] = w[plane + j] + e.im * v;
+            cplx      z = plus(get(x, w, j), cplx_mul(e, v));
+            for (ptrdiff_t r = 0; r < x->rank; r++) z = plus(z, cplx_mul(a_at(x, t, r, k), u[r]));
+            put(x, m, j, z);
         }
     }
 }
@@ -162,18 +206,38 @@ static ptrdiff_t row_of(const seq *x, ptrdiff_t t)
     return j < x->reads && x->read[j] - x->read_base == t ? j : -1;
 }
 
-/* y = scale Re(m^T s), s from its row t. */
-static void shrink(const seq *x, ptrdiff_t t, const real *m, real *y)
+/* bonus[k], or 0 without one. */
+static inline cplx bonus_at(const seq *x, ptrdiff_t k)
 {
-    ptrdiff_t K = x->K, D = x->D, plane = K * D;
-    for (ptrdiff_t d = 0; d < D; d++) {
-        real sum = 0;
-        for (ptrdiff_t k = 0; k < K; k++) {
-            cplx s = at_complex(&x->s, x->complex_s, t, k, d);
-            sum += s.re * m[k * D + d];
-            if (x->is_complex) sum -= s.im * m[plane + k * D + d];
-        }
-        y[d] = x->scale * sum;
+    if (x->bonus.p == NULL) return (cplx){0, 0};
+    return at_complex(&x->bonus, x->complex_bonus, 0, k, 0);
+}
+
+/* sum_k bonus[k] s[k] e[k]: what of i_t column d reads before it is written. */
+static cplx bonus_sum(const seq *x, ptrdiff_t t, ptrdiff_t row, ptrdiff_t d)
+{
+    cplx q = {0, 0};
+    for (ptrdiff_t k = 0; x->bonus.p != NULL && k < x->K; k++) {
+        cplx s = at_complex(&x->s, x->complex_s, row, k, d);
+        cplx e = at_complex(&x->e, x->complex_e, t, k, d);
+        q      = plus(q, cplx_mul(bonus_at(x, k), cplx_mul(s, e)));
+    }
+    return q;
+}
+
+/* y_t from the memory m that step t reads, NULL an empty one; s from its row. */
+static void shrink(const seq *x, ptrdiff_t t, ptrdiff_t row, const real *m, real *y)
+{
+    for (ptrdiff_t d = 0; d < x->D; d++) {
+        cplx sum = {0, 0};
+        for (ptrdiff_t k = 0; m != NULL && k < x->K; k++)
+            sum = plus(
+                sum, cplx_mul(at_complex(&x->s, x->complex_s, row, k, d), get(x, m, k * x->D + d)));
+        if (x->bonus.p != NULL)
+            sum = plus(sum,
+                       cplx_mul(bonus_sum(x, t, row, d), at_complex(&x->i, x->complex_i, t, 0, d)));
+        if (x->complex_y) y[2 * d + 1] = x->scale * sum.im;
+        y[x->complex_y ? 2 * d : d] = x->scale * sum.re;
     }
 }
 
@@ -188,9 +252,11 @@ static void fwd(const seq *x, ptrdiff_t C, real *m, real *y, ptrdiff_t y_t, real
     size_t n = R_(lcsm_eos_memory)(x);
     for (ptrdiff_t t = 0; t < x->T; t++) {
         if (tape != NULL && t % C == 0) memcpy(tape + (size_t)(t / C) * n, m, n * sizeof(real));
+        ptrdiff_t   row    = row_of(x, t);
+        const real *before = lcsm_resets_at(&x->resets, t) ? NULL : m;
+        if (row >= 0 && x->read_before) shrink(x, t, row, before, y + row * y_t);
         step(x, t, m, ws, m);
-        ptrdiff_t row = row_of(x, t);
-        if (row >= 0) shrink(x, row, m, y + row * y_t);
+        if (row >= 0 && !x->read_before) shrink(x, t, row, m, y + row * y_t);
     }
 }
 
@@ -254,41 +320,84 @@ static void oscillate_bwd(const seq *x, const grads *g, ptrdiff_t t, const real 
         }
 }
 
-/* Shrink: G += conj(s) g_y^T and the gradient of s. */
-static void shrink_bwd(const seq *x, const grads *g, ptrdiff_t t, const real *m, const real *g_y,
+/* The gradient of column d of y before the scale. */
+static inline cplx g_y_at(const seq *x, const real *g_y, ptrdiff_t d)
+{
+    if (!x->complex_y) return (cplx){x->scale * g_y[d], 0};
+    return (cplx){x->scale * g_y[2 * d], x->scale * g_y[2 * d + 1]};
+}
+
+/* Shrink: G += conj(s) g_y^T and the gradient of s, for the memory m that was read. */
+static void shrink_bwd(const seq *x, const grads *g, ptrdiff_t row, const real *m, const real *g_y,
                        real *G)
 {
-    ptrdiff_t K = x->K, D = x->D, plane = K * D;
-    for (ptrdiff_t k = 0; k < K; k++)
-        for (ptrdiff_t d = 0; d < D; d++) {
-            ptrdiff_t j  = k * D + d;
-            real      gy = x->scale * g_y[d];
-            cplx      s  = at_complex(&x->s, x->complex_s, t, k, d);
-            cplx      mj = {m[j], x->is_complex ? m[plane + j] : 0};
-            G[j] += s.re * gy;
-            if (x->is_complex) G[plane + j] -= s.im * gy;
-            add_complex(&g->s, x->complex_s, t, k, d, (cplx){mj.re * gy, -mj.im * gy});
+    for (ptrdiff_t k = 0; k < x->K; k++)
+        for (ptrdiff_t d = 0; d < x->D; d++) {
+            ptrdiff_t j  = k * x->D + d;
+            cplx      gy = g_y_at(x, g_y, d), s = at_complex(&x->s, x->complex_s, row, k, d);
+            put(x, G, j, plus(get(x, G, j), cplx_conj_mul(s, gy)));
+            add_complex(&g->s, x->complex_s, row, k, d, cplx_conj_mul(get(x, m, j), gy));
         }
 }
 
-/* Expand and erase: gradients of e, i and b, and G_t -> G'_t in place. */
+/* The bonus: gradients of i, s, e and of itself. */
+static void bonus_bwd(const seq *x, const grads *g, ptrdiff_t t, ptrdiff_t row, const real *g_y)
+{
+    for (ptrdiff_t d = 0; x->bonus.p != NULL && d < x->D; d++) {
+        cplx gy = g_y_at(x, g_y, d);
+        cplx w  = cplx_conj_mul(at_complex(&x->i, x->complex_i, t, 0, d), gy);
+        add_complex(&g->i, x->complex_i, t, 0, d, cplx_conj_mul(bonus_sum(x, t, row, d), gy));
+        for (ptrdiff_t k = 0; k < x->K; k++) {
+            cplx s = at_complex(&x->s, x->complex_s, row, k, d), z = bonus_at(x, k);
+            cplx e = at_complex(&x->e, x->complex_e, t, k, d);
+            add_complex(&g->s, x->complex_s, row, k, d, cplx_conj_mul(cplx_mul(z, e), w));
+            add_complex(&g->e, x->complex_e, t, k, d, cplx_conj_mul(cplx_mul(z, s), w));
+            add_complex(&g->bonus, x->complex_bonus, 0, k, d, cplx_conj_mul(cplx_mul(s, e), w));
+        }
+    }
+}
+
+/* Expand and erase: gradients of e, i and erase, and G_t -> G'_t in place. */
 static void expand_bwd(const seq *x, const grads *g, ptrdiff_t t, const real *w, real *G)
 {
-    ptrdiff_t K = x->K, D = x->D, plane = K * D;
+    ptrdiff_t K = x->K, D = x->D;
     for (ptrdiff_t d = 0; d < D; d++) {
-        real v = written(x, t, d, w), g_i = 0;
+        cplx v = written(x, t, d, w), g_i = {0, 0};
         for (ptrdiff_t k = 0; k < K; k++) {
-            ptrdiff_t j  = k * D + d;
-            cplx      e  = at_complex(&x->e, x->complex_e, t, k, d);
-            cplx      Gj = {G[j], x->is_complex ? G[plane + j] : 0};
-            g_i += e.re * Gj.re + e.im * Gj.im;
-            add_complex(&g->e, x->complex_e, t, k, d, (cplx){Gj.re * v, Gj.im * v});
+            cplx e = at_complex(&x->e, x->complex_e, t, k, d), Gj = get(x, G, k * D + d);
+            g_i = plus(g_i, cplx_conj_mul(e, Gj));
+            add_complex(&g->e, x->complex_e, t, k, d, cplx_conj_mul(v, Gj));
         }
-        add(&g->i, t, 0, d, g_i);
+        add_complex(&g->i, x->complex_i, t, 0, d, g_i);
         if (x->erase.p == NULL) continue;
         for (ptrdiff_t k = 0; k < K; k++) {
-            add(&g->erase, t, k, 0, -w[k * D + d] * g_i);
-            G[k * D + d] -= at(&x->erase, t, k, 0) * g_i;
+            add(&g->erase, t, k, 0, -w[k * D + d] * g_i.re);
+            G[k * D + d] -= at(&x->erase, t, k, 0) * g_i.re;
+        }
+    }
+}
+
+/* Low rank: gradients of a and b, and P += sum_r conj(b_r) g_u^T. */
+static void low_rank_bwd(const seq *x, const grads *g, ptrdiff_t t, const real *m_prev,
+                         const real *G, real *P)
+{
+    ptrdiff_t K = x->K, D = x->D;
+    for (ptrdiff_t d = 0; d < D; d++) {
+        cplx u[LCSM_EOS_MAX_RANK];
+        read_low_rank(x, t, d, m_prev, u);
+        for (ptrdiff_t r = 0; r < x->rank; r++) {
+            cplx g_u = {0, 0};
+            for (ptrdiff_t k = 0; k < K; k++) {
+                cplx Gj = get(x, G, k * D + d);
+                g_u     = plus(g_u, cplx_conj_mul(a_at(x, t, r, k), Gj));
+                add_complex(&g->a, x->complex_a, t, r * K + k, 0, cplx_conj_mul(u[r], Gj));
+            }
+            for (ptrdiff_t k = 0; k < K; k++) {
+                ptrdiff_t j = k * D + d;
+                add_complex(&g->b, x->complex_b, t, r * K + k, 0,
+                            cplx_conj_mul(get(x, m_prev, j), g_u));
+                put(x, P, j, plus(get(x, P, j), cplx_conj_mul(b_at(x, t, r, k), g_u)));
+            }
         }
     }
 }
@@ -299,6 +408,29 @@ static size_t bwd_scratch(const seq *x, ptrdiff_t C)
     return ((size_t)C + 3) * R_(lcsm_eos_memory)(x);
 }
 
+/* One step: G_t in g_m becomes G_{t-1}. m holds m_{t-1}, then m_t; w and next are scratch. */
+static void bwd_step(const seq *x, ptrdiff_t t, const real *g_y, ptrdiff_t g_y_t, real *g_m,
+                     const grads *g, const real *m, real *w, real *next)
+{
+    size_t    n     = R_(lcsm_eos_memory)(x);
+    bool      empty = lcsm_resets_at(&x->resets, t);
+    ptrdiff_t row   = row_of(x, t);
+    if (empty) memset(w, 0, n * sizeof(real));
+    else oscillate(x, t, m, w);
+    if (row >= 0 && !x->read_before) shrink_bwd(x, g, row, m + n, g_y + row * g_y_t, g_m);
+    if (row >= 0) bonus_bwd(x, g, t, row, g_y + row * g_y_t);
+    if (empty) {
+        expand_bwd(x, g, t, w, g_m);
+        memset(g_m, 0, n * sizeof(real));
+        return;
+    }
+    expand_bwd(x, g, t, w, g_m);
+    oscillate_bwd(x, g, t, m, g_m, next);
+    low_rank_bwd(x, g, t, m, g_m, next);
+    if (row >= 0 && x->read_before) shrink_bwd(x, g, row, m, g_y + row * g_y_t, next);
+    memcpy(g_m, next, n * sizeof(real));
+}
+
 static void bwd_cell(const seq *x, ptrdiff_t t0, ptrdiff_t t1, const real *g_y, ptrdiff_t g_y_t,
                      real *g_m, const grads *g, const real *tape, real *ws)
 {
@@ -307,19 +439,8 @@ static void bwd_cell(const seq *x, ptrdiff_t t0, ptrdiff_t t1, const real *g_y, 
     memcpy(m, tape, n * sizeof(real));
     for (ptrdiff_t t = t0; t < t1; t++)
         step(x, t, m + (size_t)(t - t0) * n, w, m + (size_t)(t - t0 + 1) * n);
-
-    for (ptrdiff_t t = t1 - 1; t >= t0; t--) {
-        const real *m_prev = m + (size_t)(t - t0) * n;
-        bool        empty  = lcsm_resets_at(&x->resets, t);
-        if (empty) memset(w, 0, n * sizeof(real));
-        else oscillate(x, t, m_prev, w);
-        ptrdiff_t row = row_of(x, t);
-        if (row >= 0) shrink_bwd(x, g, row, m_prev + n, g_y + row * g_y_t, g_m);
-        expand_bwd(x, g, t, w, g_m);
-        if (empty) memset(next, 0, n * sizeof(real));
-        else oscillate_bwd(x, g, t, m_prev, g_m, next);
-        memcpy(g_m, next, n * sizeof(real));
-    }
+    for (ptrdiff_t t = t1 - 1; t >= t0; t--)
+        bwd_step(x, t, g_y, g_y_t, g_m, g, m + (size_t)(t - t0) * n, w, next);
 }
 
 static void bwd(const seq *x, ptrdiff_t C, const real *y, ptrdiff_t y_t, const real *g_y,

@@ -23,7 +23,7 @@ typedef struct {
 static inline ptrdiff_t lcsm_eos_origin(const lcsm_eos_plan *p, const lcsm_eos_layout *l,
                                         lcsm_eos_place w)
 {
-    return (l->by_read ? w.read * l->t : w.b * l->b) + w.h * l->h + w.d0 * l->d
+    return (l->by_read ? w.read * l->t : w.b * l->b) + lcsm_eos_head(p, l, w.h) * l->h + w.d0 * l->d
          + (p->reverse ? (p->T - 1) * l->t : 0);
 }
 

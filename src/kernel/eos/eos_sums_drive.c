@@ -19,10 +19,7 @@ static R_(lcsm_out) *out_of(seq_grads *g, int operand)
 /* Whether several items add to the same element. */
 static bool shared(const lcsm_eos_plan *p, int operand)
 {
-    const lcsm_eos_layout *l = &p->operand[operand];
-    if (!l->present) return false;
-    bool cut = p->tiles > 1 && !(l->axes & LCSM_AXIS_D);
-    return !(l->axes & LCSM_AXIS_T) || cut;
+    return p->operand[operand].present && !R_(lcsm_eos_of_item)(p, operand);
 }
 
 /* A partial sum is packed: (span or 1) x K x tile without the axes that the operand has not; those
@@ -35,7 +32,7 @@ static R_(lcsm_out) partial_layout(const lcsm_eos_plan *p, int operand)
     ptrdiff_t    d = l->axes & LCSM_AXIS_D ? p->tile : 1;
     R_(lcsm_out) o = {.d = l->axes & LCSM_AXIS_D ? width : 0};
     o.k            = l->axes & LCSM_AXIS_K ? d * width : 0;
-    o.t            = (l->axes & LCSM_AXIS_K ? p->K : 1) * d * width;
+    o.t = l->axes & LCSM_AXIS_D ? (l->axes & LCSM_AXIS_K ? p->K : 1) * d * width : l->inner;
     return o;
 }
 
@@ -69,7 +66,8 @@ seq_grads R_(lcsm_eos_grads_at)(const R_(lcsm_eos_sums) *to, place w, real *part
                  p->reverse ? -l->t : l->t,
                  l->k,
                  l->d,
-                 to->sets && to->g->set[j] && R_(lcsm_eos_of_item)(p, j),
+                 to->sets && to->g->set[j] && R_(lcsm_eos_of_item)(p, j)
+                     && lcsm_eos_leads(p, l, w.h),
                  NULL};
             o.p += to->first * o.t;
             if (n > 0) {
@@ -102,25 +100,17 @@ size_t R_(lcsm_eos_sum_bytes)(const lcsm_eos_plan *p)
     return (n * sizeof(double) + LCSM_ALIGN - 1) / LCSM_ALIGN * LCSM_ALIGN;
 }
 
-/* The numbers of a static operand's head: rows of contiguous columns. */
-static ptrdiff_t rows_of(const lcsm_eos_plan *p, const lcsm_eos_layout *l)
-{
-    return l->axes & (LCSM_AXIS_K | LCSM_AXIS_KK) ? p->K : 1;
-}
-
 void R_(lcsm_eos_add_sums)(const R_(lcsm_eos_sums) *to)
 {
     const lcsm_eos_plan *p   = to->p;
     const double        *sum = to->sums;
-    for (int j = 0; j < EOS_OPERANDS; j++) {
-        const lcsm_eos_layout *l    = &p->operand[j];
-        real                  *g    = to->g->operand[j];
-        size_t                 n    = sum_size(p, j);
-        ptrdiff_t              rows = rows_of(p, l), cols = l->inner / rows;
-        for (ptrdiff_t a = 0; n > 0 && g != NULL && a < p->H * rows; a++)
-            for (ptrdiff_t d = 0; d < cols; d++)
-                g[a / rows * l->h + a % rows * l->k + d] += (real)sum[a * cols + d];
-        sum += n;
+    for (int j = 0; j < EOS_OPERANDS; sum += sum_size(p, j), j++) {
+        const lcsm_eos_layout *l = &p->operand[j];
+        real                  *g = to->g->operand[j];
+        if (sum_size(p, j) == 0 || g == NULL) continue;
+        for (ptrdiff_t h = 0; h < p->H; h++)
+            for (ptrdiff_t d = 0; d < l->inner; d++)
+                g[lcsm_eos_head(p, l, h) * l->h + d] += (real)sum[h * l->inner + d];
     }
 }
 
@@ -133,7 +123,7 @@ void R_(lcsm_eos_add_partial)(const R_(lcsm_eos_sums) *to, place w, const real *
         if (partial_size(p, j) == 0 || to->g->operand[j] == NULL) continue;
         R_(lcsm_out) from  = partial_layout(p, j);
         bool         token = (l->axes & LCSM_AXIS_T) != 0, wide = (l->axes & LCSM_AXIS_D) != 0;
-        ptrdiff_t    rows = wide ? rows_of(p, l) : 1, width = l->is_complex ? 2 : 1;
+        ptrdiff_t    rows = wide && l->axes & LCSM_AXIS_K ? p->K : 1, width = l->is_complex ? 2 : 1;
         ptrdiff_t    row = l->inner / rows, cols = wide ? w.D * width : row;
         ptrdiff_t    steps = token ? to->next - to->first : 1, t_ = p->reverse ? -l->t : l->t;
         real        *at   = to->g->operand[j] + lcsm_eos_origin(p, l, w) + to->first * t_;

@@ -1,0 +1,55 @@
+/* oracle_operator.c - the operator with operands that the case describes by their axes. */
+#include <math.h>
+#include <string.h>
+
+#include "lab/oracle_build.h"
+
+/* The letters of config.axes for an operand. */
+static unsigned axes_of(lcsm_lab *lab, const char *name)
+{
+    const char *text =
+        json_string_value(json_object_get(json_object_get(lab->c->config, "axes"), name));
+    if (text == NULL) {
+        lcsm_graph_fail(lab->g, LCSM_ERR_UNSUPPORTED, "the axes of the input %s are missing", name);
+        return 0;
+    }
+    return (strchr(text, 'T') != NULL ? LAB_T : 0u) | (strchr(text, 'K') != NULL ? LAB_K : 0u)
+         | (strchr(text, 'D') != NULL ? LAB_D : 0u);
+}
+
+/* An input that the case has, as the operand of its name: (T), heads, (R), (K), (D). */
+static void operand(lcsm_lab *lab, lcsm_lab_eos *x, int j, ptrdiff_t *heads)
+{
+    const char *name = lcsm_eos_operand_name(j);
+    if (!lcsm_lab_has(lab, name)) return;
+    unsigned                 axes = axes_of(lab, name);
+    const lcsm_oracle_array *a    = lcsm_lab_array(lab, name);
+    *heads                        = lcsm_lab_dim(lab, name, axes & LAB_T ? 1 : 0);
+    if (a->is_complex) lcsm_lab_operand_complex(x, j, lcsm_lab_in(lab, name), axes);
+    else lcsm_lab_operand(x, j, lcsm_lab_in(lab, name), axes);
+}
+
+/* m_t = o_t m_{t-1} + sum_r a_r (b_r^T m_{t-1}) + e_t i_t^T, read after or before the step. */
+void lcsm_lab_operator(lcsm_lab *lab)
+{
+    lcsm_tensor *last;
+    ptrdiff_t    T = lcsm_lab_dim(lab, "i", 0), D = lcsm_lab_dim(lab, "i", 2);
+    ptrdiff_t    H = (ptrdiff_t)lcsm_lab_number(lab, "H", NAN);
+    lcsm_lab_eos x = lcsm_lab_eos_of(1, T, H, (ptrdiff_t)lcsm_lab_number(lab, "k", NAN), D);
+    ptrdiff_t   *heads[EOS_OPERANDS] = {
+#define X(name) &x.desc.heads.name,
+        LCSM_EOS_OPERAND_LIST(X)
+#undef X
+    };
+    for (int j = 0; j < EOS_OPERANDS; j++) operand(lab, &x, j, heads[j]);
+    x.desc.rank        = (ptrdiff_t)lcsm_lab_number(lab, "R", 0);
+    x.desc.scale       = lcsm_lab_number(lab, "scale", 1);
+    x.desc.read_before = strcmp(lcsm_lab_text(lab, "read", "after"), "before") == 0;
+    x.desc.complex_y =
+        strcmp(lcsm_lab_text(lab, "y", "same"), "same") == 0 && lcsm_lab_eos_is_complex(&x);
+    if (lcsm_lab_has(lab, "m0")) x.m0 = lcsm_lab_in(lab, "m0");
+    if (lcsm_lab_has(lab, "reset"))
+        x.reset = lcsm_lab_integers(lab, lcsm_dims(1, T), lcsm_lab_array(lab, "reset")->data);
+    lcsm_lab_out(lab, "y", lcsm_lab_eos_add(lab, &x, &last));
+    lcsm_lab_out(lab, "m_final", last);
+}
