@@ -65,7 +65,7 @@ static void delta(lcsm_rig *r)
     r->cfg.heads        = size_of(r, "v_heads", r->cfg.groups);
     r->cfg.householders = J;
     r->cfg.expand       = rows_of(r, "q_proj.weight") / r->cfg.groups;
-    r->cfg.value_ratio  = (double)(rows_of(r, "v_proj.weight") / J) / (double)r->m.D;
+    r->cfg.value_ratio  = (double)rows_of(r, "v_proj.weight") / (double)(J * r->m.D);
     r->cfg.beta_max     = is_set(r, "neg_eig") ? 2 : 1;
     r->cfg.mixer_eps    = lcsm_lab_number(r->lab, "norm_eps", 1e-5);
     r->cfg.forget_gate  = lcsm_lab_has(r->lab, "a_proj.weight");

@@ -110,14 +110,18 @@ static void check_gradient(rig *r, const char *code, const lcsm_param *row, bool
     }
 }
 
+static bool o_follows_the_data(const char *code)
+{
+    if (strlen(code) < 4) return true; /* the SSM */
+    return strchr("236789", code[2]) != NULL || (code[2] == '1' && code[3] == '-');
+}
+
 TEST(o_that_is_not_trained_gets_no_gradient_and_passes_none)
 {
     for (size_t c = 0; c < COUNT(CODES); c++) {
-        lcsm_model_config cfg = config_of(CODES[c], false);
-        rig               r   = rig_make(&cfg);
-        char              o   = CODES[c][2];
-        bool              data =
-            CODES[c][1] == '\0' || strchr("236789", o) != NULL || (o == '1' && CODES[c][3] == '-');
+        lcsm_model_config cfg  = config_of(CODES[c], false);
+        rig               r    = rig_make(&cfg);
+        bool              data = o_follows_the_data(CODES[c]);
         (void)loss_of(&r);
         assert_int_equal(lcsm_graph_backward(r.g, &(lcsm_run_options){0}, NULL), LCSM_OK);
         for (size_t j = 0; j < r.params->count; j++)
