@@ -68,6 +68,11 @@ static const variant VARIANTS[] = {
     {"kda", "gate_bound", "5"},
     {"deltaproduct", "forget_gate", "false"},
     {"deltaproduct", "householders", "3"},
+    {"mamba2", "groups", "2"},
+    {"mamba2", "dt_max", "0.01"},
+    {"mingru", "log_space", "true"},
+    {"minlstm", "log_space", "true"},
+    {"rg-lru", "conv_width", "0"},
 };
 
 /* One flavour, in one direction of time or in both; v may be NULL. */

@@ -138,4 +138,8 @@ typedef struct {
     double gamma; /* 0 < gamma <= 1 */
 } lcsm_toeplitz_attr;
 
+typedef struct {
+    double linear, square, product;
+} lcsm_quadratic_attr;
+
 #endif

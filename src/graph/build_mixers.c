@@ -59,6 +59,16 @@ lcsm_tensor *lcsm_dpfp(lcsm_graph *g, lcsm_tensor *x, ptrdiff_t nu)
     return first_of(lcsm_graph_add(g, LCSM_OP_dpfp, &(lcsm_dpfp_attr){nu}, &x, 1));
 }
 
+lcsm_tensor *lcsm_quadratic(lcsm_graph *g, const lcsm_quadratic_attr *a, lcsm_tensor *x)
+{
+    return first_of(lcsm_graph_add(g, LCSM_OP_quadratic, a, &x, 1));
+}
+
+lcsm_tensor *lcsm_softmax(lcsm_graph *g, lcsm_tensor *x)
+{
+    return first_of(lcsm_graph_add(g, LCSM_OP_softmax, NULL, &x, 1));
+}
+
 lcsm_tensor *lcsm_positions(lcsm_graph *g, const lcsm_positions_attr *a, lcsm_tensor *w,
                             lcsm_tensor *b)
 {

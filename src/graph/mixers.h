@@ -49,6 +49,10 @@ lcsm_bilinear_tensors lcsm_bilinear(lcsm_graph *g, lcsm_tensor *A, lcsm_tensor *
 lcsm_tensor *lcsm_lower_bounds(lcsm_graph *g, lcsm_tensor *gamma);
 /* The feature map of fast weight programmers: (..., k) -> (..., 2 k nu). */
 lcsm_tensor *lcsm_dpfp(lcsm_graph *g, lcsm_tensor *x, ptrdiff_t nu);
+/* The features 1, x_i, x_i^2 and x_i x_j with the factors of a: (..., d) -> (..., F). */
+lcsm_tensor *lcsm_quadratic(lcsm_graph *g, const lcsm_quadratic_attr *a, lcsm_tensor *x);
+/* exp(x) / sum exp(x) over the last axis. */
+lcsm_tensor *lcsm_softmax(lcsm_graph *g, lcsm_tensor *x);
 /* (first + step l) w + b for l < count: w, b [C] -> [count, C]; b may be NULL. */
 lcsm_tensor *lcsm_positions(lcsm_graph *g, const lcsm_positions_attr *a, lcsm_tensor *w,
                             lcsm_tensor *b);

@@ -17,6 +17,7 @@ typedef struct {
     mixer_step *settings;
     const char *params;
     mixer_step *more; /* what is not one parameter each; may be NULL */
+    bool        cell; /* y is that of the recurrence */
 } mixer_row;
 
 static ptrdiff_t size_of(lcsm_rig *r, const char *key, ptrdiff_t fallback)
@@ -112,11 +113,73 @@ static void qwen3_next_parts(lcsm_rig *r)
          (const char *[]){"q_conv.weight", "k_conv.weight", "v_conv.weight", NULL});
 }
 
+/* ---- state spaces ---- */
+
+static void mamba2(lcsm_rig *r)
+{
+    r->cfg.groups      = size_of(r, "groups", 1);
+    r->cfg.state_size  = size_of(r, "state", 1);
+    r->cfg.inner_ratio = (double)lcsm_lab_dim(r->lab, "out_proj.weight", 1) / (double)r->m.D;
+    r->cfg.dt_min      = lcsm_lab_number(r->lab, "dt_min", 0);
+    r->cfg.dt_max      = lcsm_lab_number(r->lab, "dt_max", 0);
+    r->cfg.mixer_eps   = lcsm_lab_number(r->lab, "eps", 1e-5);
+    r->cfg.conv_bias   = lcsm_lab_has(r->lab, "conv1d.bias");
+    conv_width(r, "conv1d.weight");
+}
+
+static void mamba(lcsm_rig *r)
+{
+    mamba2(r);
+    r->cfg.rank      = size_of(r, "dt_rank", 1);
+    r->cfg.mixer_eps = lcsm_lab_number(r->lab, "rms_eps", 1e-6);
+}
+
+/* ---- channels ---- */
+
+static void min_rnn(lcsm_rig *r)
+{
+    r->cfg.inner_ratio = (double)rows_of(r, "linear_h.weight") / (double)r->m.D;
+    r->cfg.log_space   = is_set(r, "log_space");
+    r->cfg.conv_width  = 0;
+}
+
+static void griffin(lcsm_rig *r)
+{
+    r->cfg.inner_ratio = (double)rows_of(r, "linear_x.weight") / (double)r->m.D;
+    conv_width(r, "conv_1d.weight");
+}
+
+/* ---- attention ---- */
+
+static void attention(lcsm_rig *r)
+{
+    r->cfg.expand      = rows_of(r, "q_proj.weight") / r->cfg.heads;
+    r->cfg.value_ratio = (double)rows_of(r, "v_proj.weight") / (double)r->m.D;
+    r->cfg.slots       = size_of(r, "slots", 0);
+    r->cfg.mixer_eps   = lcsm_lab_number(r->lab, "norm_eps", lcsm_lab_number(r->lab, "eps", 0));
+}
+
+static void lightning(lcsm_rig *r)
+{
+    r->cfg.expand      = size_of(r, "head_dim", 1);
+    r->cfg.value_ratio = (double)(r->cfg.heads * r->cfg.expand) / (double)r->m.D;
+}
+
+static void lightning_parts(lcsm_rig *r)
+{
+    ptrdiff_t K = r->cfg.expand;
+    deal(r, "qkv_proj.weight", r->cfg.heads, (ptrdiff_t[]){K, K, K, 0},
+         (const char *[]){"q.weight", "k.weight", "v.weight", NULL});
+}
+
 /* ---- the table ---- */
 
 #define QKV                                                                                        \
     "q_proj.weight=q.weight k_proj.weight=k.weight v_proj.weight=v.weight "                        \
     "o_proj.weight=out.weight "
+#define MAMBA                                                                                      \
+    "in_proj.weight=in_proj.weight conv1d.weight=conv1d.weight conv1d.bias=conv1d.bias D=D "       \
+    "out_proj.weight=out_proj.weight "
 #define DELTA                                                                                      \
     QKV "q_conv1d.weight=q_conv.weight k_conv1d.weight=k_conv.weight "                             \
         "v_conv1d.weight=v_conv.weight b_proj.weight=beta.weight o_norm.weight=norm.weight "       \
@@ -124,13 +187,23 @@ static void qwen3_next_parts(lcsm_rig *r)
 
 /* clang-format off */
 static const mixer_row ROWS[] = {
-    {"hgrn2*", "hgrn2", hgrn2, "q_proj.weight=q.weight f_proj.weight=forget.weight i_proj.weight=v.weight g_norm.weight=norm.weight o_proj.weight=out.weight", lower_bound},
-    {"delta_net*", "deltanet", delta, DELTA, NULL},
-    {"gated_deltanet*", "gated-deltanet", delta, DELTA, NULL},
-    {"qwen3_next*", "gated-deltanet", qwen3_next, "A_log=A_log dt_bias=dt_bias norm.weight=norm.weight out_proj.weight=out.weight", qwen3_next_parts},
-    {"kda*", "kda", delta, DELTA "f_proj.0.weight=decay_down.weight f_proj.1.weight=decay_up.weight g_proj.0.weight=gate_down.weight g_proj.1.weight=gate_up.weight g_proj.1.bias=gate_up.bias", NULL},
-    {"gated_deltaproduct*", "deltaproduct", delta, DELTA, NULL},
-    {"deltaproduct*", "deltaproduct", delta, DELTA, NULL},
+    {"hgrn2*", "hgrn2", hgrn2, "q_proj.weight=q.weight f_proj.weight=forget.weight i_proj.weight=v.weight g_norm.weight=norm.weight o_proj.weight=out.weight", lower_bound, false},
+    {"delta_net*", "deltanet", delta, DELTA, NULL, false},
+    {"gated_deltanet*", "gated-deltanet", delta, DELTA, NULL, false},
+    {"qwen3_next*", "gated-deltanet", qwen3_next, "A_log=A_log dt_bias=dt_bias norm.weight=norm.weight out_proj.weight=out.weight", qwen3_next_parts, false},
+    {"kda*", "kda", delta, DELTA "f_proj.0.weight=decay_down.weight f_proj.1.weight=decay_up.weight g_proj.0.weight=gate_down.weight g_proj.1.weight=gate_up.weight g_proj.1.bias=gate_up.bias", NULL, false},
+    {"gated_deltaproduct*", "deltaproduct", delta, DELTA, NULL, false},
+    {"deltaproduct*", "deltaproduct", delta, DELTA, NULL, false},
+    {"mamba2*", "mamba2", mamba2, MAMBA "dt_bias=dt_bias A_log=A_log norm.weight=norm.weight", NULL, false},
+    {"falcon_mamba*", "falcon-mamba", mamba, MAMBA "x_proj.weight=x_proj.weight dt_proj.weight=dt_proj.weight dt_proj.bias=dt_proj.bias ~A_log=A_log", NULL, false},
+    {"longhorn*", "longhorn", mamba, MAMBA "x_proj.weight=x_proj.weight dt_head.weight=dt_head.weight dt_head.bias=dt_head.bias", NULL, false},
+    {"griffin*", "rg-lru", griffin, "linear_y.weight=gate.weight linear_y.bias=gate.bias linear_x.weight=x.weight linear_x.bias=x.bias conv_1d.weight=conv1d.weight conv_1d.bias=conv1d.bias rg_lru.recurrent_param=lambda ~rg_lru.input_gate_weight=input_gate.weight rg_lru.input_gate_bias=input_gate.bias ~rg_lru.recurrent_gate_weight=recurrent_gate.weight rg_lru.recurrent_gate_bias=recurrent_gate.bias linear_out.weight=out.weight linear_out.bias=out.bias", NULL, false},
+    {"lightning*", "lightning", lightning, "output_gate.weight=gate.weight norm.weight=norm.weight out_proj.weight=out.weight", lightning_parts, false},
+    {"gsa*", "gsa", attention, QKV "f_proj.weight=forget.weight g_norm.weight=norm.weight", NULL, false},
+    {"based*", "based", attention, QKV, NULL, false},
+    {"rebased*", "rebased", attention, QKV "feature_map.gamma=feature.weight feature_map.beta=feature.bias", NULL, false},
+    {"mingru*", "mingru", min_rnn, "linear_z.weight=update.weight linear_z.bias=update.bias linear_h.weight=candidate.weight linear_h.bias=candidate.bias", NULL, true},
+    {"minlstm*", "minlstm", min_rnn, "linear_f.weight=forget.weight linear_f.bias=forget.bias linear_i.weight=input.weight linear_i.bias=input.bias linear_h.weight=candidate.weight linear_h.bias=candidate.bias", NULL, true},
 };
 /* clang-format on */
 
@@ -156,7 +229,7 @@ void lcsm_lab_mixer(lcsm_lab *lab)
     lcsm_rig_open(&r, lab, row->method, "");
     lcsm_rig_input(&r, "x");
     row->settings(&r);
-    lcsm_lab_out(lab, "y", lcsm_rig_mixer(&r));
+    lcsm_lab_out(lab, "y", row->cell ? lcsm_rig_recurrence(&r) : lcsm_rig_mixer(&r));
     lcsm_rig_params(&r, row->params);
     if (row->more != NULL) row->more(&r);
     lcsm_rig_close(&r, true);

@@ -128,6 +128,7 @@ TEST(oracle_cases_of_methods_pass)
 TEST(oracle_cases_of_mixers_of_other_libraries_pass)
 {
     must_pass(shared("oracles-2/delta_family.json"));
+    must_pass(shared("oracles-2/mamba2_family.json"));
 }
 
 TEST(oracle_cases_of_models_tables_and_tasks_pass)

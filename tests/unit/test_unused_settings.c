@@ -180,7 +180,7 @@ TEST(readers_of_a_setting_are_the_rows_that_have_it)
 {
     lcsm_setting_info info = {.size = sizeof info};
     assert_true(lcsm_model_config_find("rank", &info));
-    assert_string_equal(info.readers, "tnn, mamba, gla, code");
+    assert_string_equal(info.readers, "tnn, mamba, gla, falcon-mamba, longhorn, code");
     assert_true(lcsm_model_config_find("d_model", &info));
     assert_string_equal(info.readers, "");
 }

@@ -12,7 +12,10 @@ METHODS = (
 )  # fmt: skip
 
 # Those since 2024, in files of their own.
-FAMILY = ("hgrn2", "deltanet", "gated-deltanet", "kda", "deltaproduct")
+FAMILY = (
+    "hgrn2", "deltanet", "gated-deltanet", "kda", "deltaproduct", "mamba2", "falcon-mamba",
+    "longhorn", "gsa", "lightning", "based", "rebased", "rg-lru", "mingru", "minlstm",
+)  # fmt: skip
 
 # Keys are turned in pairs, and softmax attention turns the model's own width.
 EVEN = {"retnet": {"expand": 4}, "attention": {"d_model": 8}}
@@ -59,6 +62,15 @@ FAMILY_VARIANTS = (
     ("kda", {"gate_bound": 5, "groups": 1}),
     ("deltaproduct", {"householders": 3, "forget_gate": False}),
     ("deltaproduct", {"householders": 1, "beta_max": 2, "conv_width": 0}),
+    ("mamba2", {"groups": 2, "conv_width": 3, "conv_bias": False, "proj_bias": True}),
+    ("mamba2", {"dt_min": 0.4, "dt_max": 0.9, "inner_ratio": 1, "mixer_eps": 0.01}),
+    ("falcon-mamba", {"conv_width": 0, "mixer_eps": 0.01}),
+    ("gsa", {"slots": 3, "mixer_eps": 0.01}),
+    ("lightning", {"layers": 1, "value_ratio": 2}),
+    ("rg-lru", {"heads": 3, "conv_width": 2}),
+    ("rg-lru", {"inner_ratio": 2, "conv_width": 0}),
+    ("mingru", {"log_space": True, "inner_ratio": 2}),
+    ("minlstm", {"log_space": True, "conv_width": 0}),
 )
 
 # Blocks and wirings around one mixer.

@@ -174,7 +174,248 @@ def deltaproduct(p, cfg, x):
     return delta_end(p, cfg, x, ways(cfg, x, forward), "silu")
 
 
+# ---- state spaces ------------------------------------------------------------------------------
+
+
+def clamped(cfg, dt):
+    return np.clip(dt, REAL(cfg.dt_min), REAL(cfg.dt_max or np.inf))
+
+
+def mamba2(p, cfg, x):
+    """m = exp(dt A) m + B (dt x)^T, y = m^T C + D x, with a dt and an A for each head."""
+    inner = int(cfg.d_model * (cfg.inner_ratio or 2))
+    H, G, N = cfg.heads, cfg.groups or 1, cfg.state_size
+    bare, n = cfg.flavour == "bare", G * N
+
+    def inputs(x):
+        if bare:
+            u, b, c = (p.linear(x, name, size) for name, size in (("i", inner), ("e", n), ("s", n)))
+            return None, u, b, c, p.linear(x, "dt", H)
+        all = p.linear(x, "in_proj", 2 * inner + 2 * n + H, cfg.proj_bias)
+        z, mid, dt = np.split(all, [inner, 2 * inner + 2 * n], axis=-1)
+        u, b, c = np.split(conv(p, cfg, mid, "conv1d", cfg.conv_bias), [inner, inner + n], axis=-1)
+        return z, u, b, c, dt
+
+    def states(x):
+        _, u, b, c, dt = inputs(x)
+        dt = clamped(cfg, softplus(dt + p("dt_bias", H, scale=0.7)))
+        o = np.exp(-np.exp(p("A_log", H, scale=0.7)) * dt)[..., None, None]
+        return States(dt[..., None] * heads(u, H), share(column(b, G), H), share(column(c, G), H), o=o)
+
+    y = merge(run(cfg, x, states))
+    if bare:
+        return bare_end(p, cfg, y)
+    z, u, _, _, _ = inputs(x)
+    y = (y + np.repeat(p("D", H, centre=1.0, init=1), inner // H) * u) * silu(z)
+    y = merge(rms_norm(heads(y, G), 1, cfg.mixer_eps or 1e-5)) * rms_weight(p, inner)
+    return p.linear(y, "out_proj", cfg.d_model, cfg.proj_bias)
+
+
+def behind_conv(p, cfg, x, select):
+    """Mamba's block around select(p, cfg, u, low, e, s, inner)."""
+    inner, bare = int(cfg.d_model * (cfg.inner_ratio or 2)), cfg.flavour == "bare"
+
+    def inputs(x):
+        if bare:
+            return p.linear(x, "in_proj", inner), None
+        both = p.linear(x, "in_proj", 2 * inner, cfg.proj_bias)
+        return conv(p, cfg, both[..., :inner], "conv1d", cfg.conv_bias), both[..., inner:]
+
+    def states(x):
+        u, R, N = inputs(x)[0], cfg.rank, cfg.state_size
+        low, e, s = np.split(p.linear(u, "x_proj", R + 2 * N), [R, R + N], axis=-1)
+        return select(p, cfg, u, low, e, s, inner)
+
+    y = merge(run(cfg, x, states))
+    if bare:
+        return bare_end(p, cfg, y)
+    u, z = inputs(x)
+    y = (y + p("D", inner, centre=1.0, init=1) * u) * silu(z)
+    return p.linear(y, "out_proj", cfg.d_model, cfg.proj_bias)
+
+
+def one_head(x):
+    """(B, T, D) -> (B, T, 1, D)"""
+    return x[:, :, None]
+
+
+def selected(p, cfg, u, low, e, s, inner):
+    low, e, s = (rms_norm(v, 1, cfg.mixer_eps or 1e-6) for v in (low, e, s))
+    w = p("dt_proj.weight", inner, cfg.rank, scale=1.0)
+    dt = softplus(low @ w.T + p("dt_proj.bias", inner, scale=0.7))
+    init = np.log(np.arange(1, cfg.state_size + 1, dtype=REAL))[:, None]
+    A = -np.exp(p("A_log", cfg.state_size, inner, scale=0.7, init=init))
+    o = np.exp(one_head(dt)[..., None, :] * A)
+    return States(one_head(dt * u), column(e, 1), column(s, 1), o=o)
+
+
+def falcon_mamba(p, cfg, x):
+    return behind_conv(p, cfg, x, selected)
+
+
+def online(p, cfg, u, low, k, q, inner):
+    beta = sigmoid(p.linear(low, "dt_head", inner, True))
+    step = beta / (1 + beta * (k * k).sum(-1, keepdims=True))
+    o = 1 - column(k * k, 1) * one_head(step)[..., None, :]
+    return States(one_head(step * u), column(k, 1), column(q, 1), o=o)
+
+
+def longhorn(p, cfg, x):
+    """The best memory for |m^T k - u|^2, one step of each channel, of which the diagonal is kept."""
+    return behind_conv(p, cfg, x, online)
+
+
+# ---- attention ---------------------------------------------------------------------------------
+
+
+def softmax(x):
+    y = np.exp(x - x.max(-1, keepdims=True))
+    return y / y.sum(-1, keepdims=True)
+
+
+def gsa(p, cfg, x):
+    H, K, D, M = cfg.heads, cfg.expand, cfg.d_model // cfg.heads, cfg.slots or 64
+
+    def forward(x):
+        q, k = (silu(heads(p.linear(x, name, H * K), H)) for name in "qk")
+        v = silu(heads(p.linear(x, "v", H * D), H))
+        f = heads(sigmoid(p.linear(x, "forget", H * M)), H) ** (REAL(1) / 8)
+        score = recurrence(States(1 - f, k[..., None], q[..., None], o=f[..., None, :]))
+        return merge(recurrence(States(v, (1 - f)[..., None], softmax(score)[..., None], o=f[..., None])))
+
+    y = ways(cfg, x, forward)
+    if cfg.flavour == "bare":
+        return bare_end(p, cfg, y)
+    return p.linear(rms_norm(silu(y), rms_weight(p, cfg.d_model), cfg.mixer_eps or 1e-5), "out", cfg.d_model)
+
+
+def lightning(p, cfg, x):
+    H, K = cfg.heads, cfg.expand
+    width = int(cfg.d_model * cfg.value_ratio + 0.5)
+    slopes = REAL(2) ** (REAL(-8) * np.arange(1, H + 1) / H)
+    rate = slopes * (1 - REAL(cfg.layer) / (cfg.layers - 1 + REAL(1e-5)) + REAL(1e-5))
+    p.fixed("log_decay", -rate)
+
+    def states(x):
+        q, k = (silu(column(p.linear(x, name, H * K), H)) for name in "qk")
+        v = silu(heads(p.linear(x, "v", width), H))
+        return States(v, k, q, o=np.exp(-rate).reshape(1, 1, H, 1, 1))
+
+    y = merge(run(cfg, x, states))
+    if cfg.flavour == "bare":
+        return bare_end(p, cfg, y)
+    y = rms_norm(y, rms_weight(p, width), cfg.mixer_eps or 1e-6) * sigmoid(p.linear(x, "gate", width))
+    return p.linear(y, "out", cfg.d_model)
+
+
+def second_order(p, cfg, x, feature, eps):
+    H, d = cfg.heads, cfg.expand
+
+    def states(x):
+        q, k = (feature(heads(p.linear(x, name, H * d), H))[..., None] for name in "qk")
+        return States(heads(p.linear(x, "v", cfg.d_model), H), k, q)
+
+    y = run(cfg, x, states)
+    if cfg.flavour == "bare":
+        return bare_end(p, cfg, merge(y))
+    y = y / (run(cfg, x, ones_for_input(states)) + REAL(cfg.mixer_eps or eps))
+    return p.linear(merge(y), "out", cfg.d_model)
+
+
+def outer(x):
+    """Each x_i x_j."""
+    return (x[..., :, None] * x[..., None, :]).reshape(*x.shape[:-1], -1)
+
+
+def based(p, cfg, x):
+    """Scores 1 + s + s^2 / 2 with s = q . k / sqrt(d); all products of two, where half would do."""
+
+    def feature(x):
+        x = x / REAL(cfg.expand) ** (REAL(1) / 4)
+        return np.concatenate([np.ones_like(x[..., :1]), x, outer(x) / np.sqrt(REAL(2))], axis=-1)
+
+    return second_order(p, cfg, x, feature, 1e-12)
+
+
+def rebased(p, cfg, x):
+    """Scores (q . k)^2 / d of centred q and k."""
+    weight, bias = norm_parameters(p.inside("feature"), cfg.expand)
+    feature = lambda x: outer(layer_norm(x, weight, bias)) / REAL(cfg.expand) ** REAL(0.5)  # noqa: E731
+    return second_order(p, cfg, x, feature, 1e-5)
+
+
+# ---- one memory for each channel ---------------------------------------------------------------
+
+
+def channels(a, b):
+    one = np.ones((1, 1, 1, 1, 1), dtype=REAL)
+    return States(one_head(b), one, one, o=one_head(a)[..., None, :])
+
+
+def positive(x):
+    return np.where(x >= 0, x + REAL(0.5), sigmoid(x))
+
+
+def min_rnn(p, cfg, x, gates):
+    width, bare = int(cfg.d_model * (cfg.inner_ratio or 1)), cfg.flavour == "bare"
+
+    def states(x):
+        u = x if bare else conv(p, cfg, x, "conv1d", cfg.conv_bias, False)
+        c = p.linear(u, "candidate", width, True)
+        a, b = gates(u, width)
+        return channels(a, b * (positive(c) if cfg.log_space else c))
+
+    y = merge(run(cfg, x, states))
+    return bare_end(p, cfg, y) if bare else p.linear(y, "out", cfg.d_model, True)
+
+
+def mingru(p, cfg, x):
+    def gates(u, width):
+        z = sigmoid(p.linear(u, "update", width, True))
+        return 1 - z, z
+
+    return min_rnn(p, cfg, x, gates)
+
+
+def minlstm(p, cfg, x):
+    def gates(u, width):
+        f, i = (sigmoid(p.linear(u, name, width, True)) for name in ("forget", "input"))
+        return f / (f + i), i / (f + i)
+
+    return min_rnn(p, cfg, x, gates)
+
+
+def gelu_tanh(x):
+    return x / 2 * (1 + np.tanh(np.sqrt(2 / PI) * (x + REAL("0.044715") * x**3)))
+
+
+def rg_lru(p, cfg, x):
+    """h = a h + sqrt(1 - a^2) (g u), at the first step h = g u; log a = -8 r softplus(Lambda)."""
+    width, H, bare = int(cfg.d_model * (cfg.inner_ratio or 1)), cfg.heads, cfg.flavour == "bare"
+
+    def block(u, name):
+        n = width // H
+        w = p(name + ".weight", H, n, n, scale=1.4 / float(n) ** 0.5)
+        z = np.einsum("bthi,hoi->btho", heads(u, H), w)
+        return sigmoid(merge(z) + p(name + ".bias", width, scale=0.3, init=0))
+
+    def states(x):
+        u = p.linear(x, "x", width, True)
+        u = u if bare else conv(p, cfg, u, "conv1d", cfg.conv_bias, False)
+        log_a = -8 * block(u, "recurrent_gate") * softplus(p("lambda", width, centre=-1.0, scale=0.7))
+        scale = np.sqrt(-np.expm1(2 * log_a))
+        scale = np.concatenate([np.ones_like(scale[:, :1]), scale[:, 1:]], axis=1)
+        return channels(np.exp(log_a), scale * block(u, "input_gate") * u)
+
+    y = merge(run(cfg, x, states))
+    if bare:
+        return bare_end(p, cfg, y)
+    return p.linear(y * gelu_tanh(p.linear(x, "gate", width, True)), "out", cfg.d_model, True)
+
+
 METHODS = {
     "hgrn2": hgrn2, "deltanet": deltanet, "gated-deltanet": gated_deltanet, "kda": kda,
-    "deltaproduct": deltaproduct,
+    "deltaproduct": deltaproduct, "mamba2": mamba2, "falcon-mamba": falcon_mamba,
+    "longhorn": longhorn, "gsa": gsa, "lightning": lightning, "based": based, "rebased": rebased,
+    "rg-lru": rg_lru, "mingru": mingru, "minlstm": minlstm,
 }  # fmt: skip

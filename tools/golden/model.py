@@ -9,7 +9,7 @@ MIXERS = {**attention.METHODS, **cells.METHODS, **codes.METHODS, **memories.METH
 
 # What the native block of a method has besides its mixer: channel mixer and norm. All others have
 # a GLU and LayerNorms.
-CHANNELS = {"tnl": "sglu", "mamba": "none", "rwkv4": "rwkv", "rwkv4-eos": "rwkv"}
+CHANNELS = {"tnl": "sglu", "mamba": "none", "mamba2": "none", "falcon-mamba": "none", "longhorn": "none", "rwkv4": "rwkv", "rwkv4-eos": "rwkv"}
 NORMS = dict.fromkeys(("retnet", "mamba", "gla", "gateloop", "attention"), "rms")
 NORMS.update(dict.fromkeys(family.METHODS, "rms"))
 NORMS.update(dict.fromkeys(("tnl", "tnn"), "simple"))
