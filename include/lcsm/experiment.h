@@ -59,7 +59,7 @@ typedef struct {
 } lcsm_experiment_options;
 
 typedef enum {
-    LCSM_EXPERIMENT_PLAN  = 0, /* before the first run; left: seconds that all will take, about */
+    LCSM_EXPERIMENT_PLAN = 0, /* before the first run; left: seconds that all take at most, about */
     LCSM_EXPERIMENT_START = 1, /* of a run, new or resumed */
     LCSM_EXPERIMENT_WAIT  = 2, /* some time has passed */
     LCSM_EXPERIMENT_END   = 3, /* of a run; text is "" or says why it failed */
@@ -79,6 +79,9 @@ typedef struct {
     void (*event)(void *user, const lcsm_experiment_event *event); /* NULL: silence */
     bool (*stop)(void *user); /* asked often; true stops the runs, which save, and ends */
     void *user;
+    /* Asked once, with the plan, before anything is written; false ends the call. NULL: continue.
+     */
+    bool (*start)(void *user, const lcsm_experiment_event *plan);
 } lcsm_experiment_hooks;
 
 typedef struct {

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli.h"
 #include "progress.h"
@@ -14,7 +15,7 @@ static const char HELP[] =
     "usage: lcsm experiment list [--json]\n"
     "       lcsm experiment run NAME --out DIR [--scale tiny|small|paper] [--data TEXT...]\n"
     "                       [--reading described|as-run|both] [--lr-grid A,B,...] [--seeds N]\n"
-    "                       [--jobs N] [--only A,B,...]\n"
+    "                       [--jobs N] [--only A,B,...] [--dry-run] [--yes]\n"
     "\n"
     "Trains every row of a table of the paper, at every length and width of its figure, with "
     "every\n"
@@ -27,8 +28,8 @@ static const char HELP[] =
     "learning\n"
     "rates and variants can be added to DIR later; other settings or other text need another DIR.\n"
     "\n"
-    "  --scale S         tiny: about a minute, a quick test; small: an hour or two on two\n"
-    "                    processors; paper: the paper's grid, days to weeks (default: tiny)\n"
+    "  --scale S         tiny: about a minute, a quick test; small: hours to days on two\n"
+    "                    processors; paper: the paper's grid, months to years (default: tiny)\n"
     "  --data PATH       training text for language models; may be repeated\n"
     "  --valid PATH      text for evaluation (default: the end of the data is held out)\n"
     "  --test PATH       text on which the best model of each run is evaluated once, at the end\n"
@@ -41,6 +42,8 @@ static const char HELP[] =
     "  --jobs N          runs at the same time (default: one per processor)\n"
     "  --only A,B        only these variants, by label\n"
     "  --out DIR         output folder: experiment.json and runs/NAME/\n"
+    "  --dry-run         print the number of runs and their cost; write nothing\n"
+    "  --yes             start without asking, even if it takes longer than a day\n"
     "  --quiet           no progress output\n"
     "  --json            list: [{\"name\", \"task\", \"title\", \"metric\", \"variants\", "
     "\"runs\"}]\n"
@@ -104,6 +107,7 @@ static bool asked_to_stop(void *user)
 typedef struct {
     bool        quiet;
     cli_colours colour;
+    bool        dry, yes, refused; /* refused: it would take too long without --yes */
 } screen;
 
 static const char *duration(char text[32], double seconds)
@@ -123,7 +127,7 @@ static void show_plan(const lcsm_experiment_event *e)
     if (e->done > 0) fprintf(stderr, ", %zu done", e->done);
     if (e->failed > 0) fprintf(stderr, ", %zu failed before", e->failed);
     if (e->flops > 0)
-        fprintf(stderr, "; %.3g operations, about %s on this machine", e->flops,
+        fprintf(stderr, "; %.3g operations, at most about %s on this machine", e->flops,
                 duration(time, e->left));
     fputc('\n', stderr);
 }
@@ -165,30 +169,59 @@ static void on_event(void *user, const lcsm_experiment_event *e)
     }
 }
 
+/* Whether the user wants something that takes longer than a day. */
+static bool ask(const char *time)
+{
+    char line[16];
+    if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO)) {
+        fprintf(stderr,
+                "lcsm experiment: this takes about %s; pass --yes to start it, or --dry-run to see "
+                "the plan only\n",
+                time);
+        return false;
+    }
+    fprintf(stderr, "This takes about %s. Start? [y/N] ", time);
+    return fgets(line, sizeof line, stdin) != NULL && (line[0] == 'y' || line[0] == 'Y');
+}
+
+/* Nothing that takes longer than a day starts unasked. */
+static bool may_start(void *user, const lcsm_experiment_event *plan)
+{
+    enum { DAY = 86400 };
+    screen *s = user;
+    char    time[32];
+    if (s->dry) return false;
+    if (s->yes || !(plan->left > DAY)) return true;
+    s->refused = !ask(duration(time, plan->left));
+    return !s->refused;
+}
+
 static const char STOPPING[] =
     "\nstopping: the runs write checkpoints; repeat the command to continue\n";
 
-static int run(const lcsm_experiment_options *o, bool quiet, bool json)
+static int run(const lcsm_experiment_options *o, screen s, bool json)
 {
-    screen                 s     = {.quiet = quiet, .colour = cli_colours_of(stderr)};
-    lcsm_experiment_hooks  hooks = {on_event, asked_to_stop, &s};
+    lcsm_experiment_hooks  hooks = {on_event, asked_to_stop, &s, may_start};
     lcsm_experiment_result result;
     lcsm_context          *ctx = NULL;
     lcsm_error             err;
     lcsm_status            st = lcsm_context_create(&ctx, NULL, &err);
-    cli_catch_signals(quiet ? NULL : STOPPING + !cli_is_live());
+    s.colour                  = cli_colours_of(stderr);
+    cli_catch_signals(s.quiet ? NULL : STOPPING + !cli_is_live());
     if (st == LCSM_OK) st = lcsm_experiment_run(ctx, o, &hooks, &result, &err);
     lcsm_context_free(ctx);
     cli_live("");
     if (st != LCSM_OK) return cli_report("experiment", &err);
+    if (s.refused) return EXIT_USAGE;
     if (json)
         printf("{\"runs\": %zu, \"done\": %zu, \"failed\": %zu, \"stopped\": %s}\n", result.runs,
                result.done, result.failed, result.stopped ? "true" : "false");
-    else {
+    else if (!s.dry) {
         printf("%zu of %zu runs done, %zu failed; show the results with\n", result.done,
                result.runs, result.failed);
         cli_hint("  lcsm report ", o->out, " --out report.html");
     }
+    if (s.dry) return EXIT_OK;
     if (result.stopped) return cli_signal() != 0 ? 128 + cli_signal() : EXIT_FAILED;
     return result.failed > 0 ? EXIT_FAILED : EXIT_OK;
 }
@@ -217,7 +250,8 @@ static bool read_rates(const char *text, double *out, size_t most, size_t *count
 int cmd_experiment(int argc, char **argv)
 {
     static const char *const verbs[] = {"list", "run", NULL};
-    bool                     help = false, json = false, quiet = false;
+    bool                     help = false, json = false;
+    screen                   s = {0};
     int                      words, seeds = 0;
     double                   rates[64];
     const char              *grid = NULL;
@@ -225,7 +259,7 @@ int cmd_experiment(int argc, char **argv)
     lcsm_experiment_options  o         = {.scale = "tiny"};
     const cli_option         options[] = {{"--help", CLI_FLAG, &help, 0, 0},
                                           {"--json", CLI_FLAG, &json, 0, 0},
-                                          {"--quiet", CLI_FLAG, &quiet, 0, 0},
+                                          {"--quiet", CLI_FLAG, &s.quiet, 0, 0},
                                           {"--scale", CLI_TEXT, &o.scale, 0, 0},
                                           {"--data", CLI_LIST, &data, 0, 0},
                                           {"--valid", CLI_LIST, &valid, 0, 0},
@@ -237,6 +271,8 @@ int cmd_experiment(int argc, char **argv)
                                           {"--only", CLI_TEXT, &o.only, 0, 0},
                                           {"--out", CLI_TEXT, &o.out, 0, 0},
                                           {"--reading", CLI_TEXT, &o.reading, 0, 0},
+                                          {"--dry-run", CLI_FLAG, &s.dry, 0, 0},
+                                          {"--yes", CLI_FLAG, &s.yes, 0, 0},
                                           {NULL, CLI_FLAG, NULL, 0, 0}};
     if (!cli_parse(argc, argv, options, &words)) return EXIT_USAGE;
     if (words > 0 && strcmp(argv[1], "run") != 0 && strcmp(argv[1], "list") != 0)
@@ -261,5 +297,5 @@ int cmd_experiment(int argc, char **argv)
     o.valid_count = valid.count;
     o.test        = test.items;
     o.test_count  = test.count;
-    return run(&o, quiet, json);
+    return run(&o, s, json);
 }

@@ -25,11 +25,11 @@ lcsm_status lcsm_plan_flops(double *out, const lcsm_context *ctx, const lcsm_gri
     return st;
 }
 
-/* The fastest of a few updates on a batch of about a thousand tokens. Recall has as many targets in
- * each sequence as pairs. */
+/* The fastest of a few updates on a batch of at most four thousand tokens. Recall has as many
+ * targets in each sequence as pairs. */
 static double time_updates(lcsm_trainer *t, const lcsm_train_config *cfg, size_t vocab)
 {
-    enum { UPDATES = 3 };
+    enum { UPDATES = 2 };
     size_t      T = (size_t)cfg->seq_len, n = (size_t)cfg->batch_size * T;
     size_t      marked = cfg->task == LCSM_TASK_MQAR ? (size_t)cfg->pairs : T;
     int32_t    *tokens = malloc(2 * n * sizeof *tokens), *targets = tokens + n;
@@ -52,7 +52,7 @@ static double time_updates(lcsm_trainer *t, const lcsm_train_config *cfg, size_t
 
 double lcsm_plan_rate(const lcsm_context *ctx, const lcsm_grid_run *r, size_t vocab)
 {
-    enum { TOKENS = 1024 };
+    enum { TOKENS = 4096 };
     lcsm_model_config  m     = model_of(r, vocab);
     lcsm_train_config  cfg   = r->train;
     lcsm_model        *model = NULL;

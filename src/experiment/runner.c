@@ -239,44 +239,90 @@ static double part_left(const lcsm_grid_run *g, const lcsm_result *result)
     return fmax(0, 1 - (double)result->step * update / g->tokens);
 }
 
-static lcsm_status look(runner *r, size_t vocab, lcsm_error *err)
+static lcsm_status look(runner *r, lcsm_error *err)
 {
     char folder[LCSM_PATH_MAX];
+    r->done = r->failed = 0;
     for (size_t j = 0; j < r->grid.run_count; j++) {
-        /* A model that cannot be built fails as a run, and costs nothing. */
-        if (lcsm_plan_flops(&r->flops[j], r->ctx, &r->grid.runs[j], vocab, NULL) != LCSM_OK)
-            r->flops[j] = 0;
         LCSM_OR_RETURN(folder_of(folder, r, j, err));
         LCSM_OR_RETURN(lcsm_result_look(&r->results[j], folder, err));
-        r->flops[j] *= part_left(&r->grid.runs[j], &r->results[j]);
-        bool done = r->results[j].state == LCSM_RESULT_DONE;
-        if (done && !is_inspected(folder)) inspect_run(r, folder); /* by this version, or at all */
-        r->done += done;
+        r->done += r->results[j].state == LCSM_RESULT_DONE;
         r->failed += r->results[j].state == LCSM_RESULT_FAILED;
     }
     return LCSM_OK;
 }
 
-/* Says what there is to do and, by a few updates of its first run, how long that will take. */
-static void tell_plan(runner *r, size_t vocab)
+/* Runs that are done, but not inspected: by this version, or at all. */
+static lcsm_status inspect_done(const runner *r, lcsm_error *err)
 {
-    size_t first = r->grid.run_count;
-    double sum   = 0;
-    for (size_t j = r->grid.run_count; j-- > 0;) {
-        if (r->results[j].state != LCSM_RESULT_OPEN) continue;
-        first = j;
-        sum += r->flops[j];
+    char folder[LCSM_PATH_MAX];
+    for (size_t j = 0; j < r->grid.run_count; j++) {
+        LCSM_OR_RETURN(folder_of(folder, r, j, err));
+        if (r->results[j].state == LCSM_RESULT_DONE && !is_inspected(folder))
+            inspect_run(r, folder);
     }
-    if (first < r->grid.run_count) r->planned = lcsm_plan_rate(r->ctx, &r->grid.runs[first], vocab);
+    return LCSM_OK;
+}
+
+/* The operations that are left of each run. */
+static void count_flops(runner *r, size_t vocab)
+{
+    for (size_t j = 0; j < r->grid.run_count; j++) {
+        const lcsm_grid_run *g = &r->grid.runs[j];
+        /* A model that cannot be built fails as a run, and costs nothing. */
+        if (lcsm_plan_flops(&r->flops[j], r->ctx, g, vocab, NULL) != LCSM_OK) r->flops[j] = 0;
+        r->flops[j] *= part_left(g, &r->results[j]);
+    }
+}
+
+/* The open operations of a variant, and its last open run: the largest one; run_count: none. */
+static size_t open_of(const runner *r, size_t variant, double *flops)
+{
+    size_t last = r->grid.run_count;
+    *flops      = 0;
+    for (size_t j = 0; j < r->grid.run_count; j++) {
+        if (r->results[j].state != LCSM_RESULT_OPEN || r->grid.runs[j].variant != variant) continue;
+        *flops += r->flops[j];
+        last = j;
+    }
+    return last;
+}
+
+/* The seconds that open runs take, by a few updates of the largest of each variant: methods differ
+ * in speed. After some time, those that are left count as the ones before. */
+static double plan_seconds(const runner *r, size_t vocab, double *sum)
+{
+    enum { SECONDS = 20 };
+    double start = lcsm_now(), seconds = 0, timed = 0;
+    *sum = 0;
+    for (size_t v = 0; v < r->grid.variant_count; v++) {
+        double flops, rate = NAN;
+        size_t run = open_of(r, v, &flops);
+        *sum += flops;
+        if (run < r->grid.run_count && lcsm_now() - start < SECONDS)
+            rate = lcsm_plan_rate(r->ctx, &r->grid.runs[run], vocab);
+        if (!isfinite(rate)) continue;
+        seconds += flops / rate;
+        timed += flops;
+    }
+    return timed > 0 ? seconds * *sum / timed : NAN;
+}
+
+/* Says what there is to do and how long that will take; false if it is not wanted. */
+static bool tell_plan(runner *r, size_t vocab)
+{
+    double                sum = 0, left = plan_seconds(r, vocab, &sum);
     lcsm_experiment_event e = {.kind   = LCSM_EXPERIMENT_PLAN,
                                .run    = "",
                                .text   = "",
                                .runs   = r->grid.run_count,
                                .done   = r->done,
                                .failed = r->failed,
-                               .left   = sum > 0 ? sum / r->planned : 0,
+                               .left   = sum > 0 ? left : 0,
                                .flops  = sum};
+    r->planned              = sum / left;
     if (r->hooks != NULL && r->hooks->event != NULL) r->hooks->event(r->hooks->user, &e);
+    return r->hooks == NULL || r->hooks->start == NULL || r->hooks->start(r->hooks->user, &e);
 }
 
 /* Those that failed before and are left as they are. */
@@ -371,7 +417,15 @@ static lcsm_status read_grid(runner *r, lcsm_error *err)
     return LCSM_OK;
 }
 
-static lcsm_status prepare(runner *r, lcsm_error *err)
+/* The vocabulary that language models will have. */
+static lcsm_status plan_vocabulary(const runner *r, size_t *vocab, lcsm_error *err)
+{
+    *vocab = r->grid.vocabulary > 0 ? r->grid.vocabulary : 256;
+    return r->o->tokenizer == NULL ? LCSM_OK : lcsm_vocabulary_size(vocab, r->o->tokenizer, err);
+}
+
+/* What there is to do; nothing is written. */
+static lcsm_status plan(runner *r, bool *wanted, lcsm_error *err)
 {
     size_t vocab;
     r->results = calloc(r->grid.run_count, sizeof *r->results);
@@ -381,10 +435,20 @@ static lcsm_status prepare(runner *r, lcsm_error *err)
         return LCSM_ERR_MEMORY;
     }
     share_processors(r);
+    LCSM_OR_RETURN(plan_vocabulary(r, &vocab, err));
+    LCSM_OR_RETURN(look(r, err));
+    count_flops(r, vocab);
+    *wanted = tell_plan(r, vocab);
+    return LCSM_OK;
+}
+
+static lcsm_status prepare(runner *r, lcsm_error *err)
+{
+    size_t vocab;
     LCSM_OR_RETURN(lcsm_plan_store(&r->grid, r->o, err));
     LCSM_OR_RETURN(find_tokenizer(r, &vocab, err));
-    LCSM_OR_RETURN(look(r, vocab, err));
-    tell_plan(r, vocab);
+    LCSM_OR_RETURN(look(r, err)); /* another process may have ended since */
+    LCSM_OR_RETURN(inspect_done(r, err));
     tell_failed(r);
     r->start = lcsm_now();
     return LCSM_OK;
@@ -394,9 +458,10 @@ lcsm_status lcsm_experiment_run(const lcsm_context *ctx, const lcsm_experiment_o
                                 const lcsm_experiment_hooks *hooks, lcsm_experiment_result *out,
                                 lcsm_error *err)
 {
-    lcsm_status st   = LCSM_OK;
-    int         lock = -1;
-    runner     *r    = calloc(1, sizeof *r);
+    lcsm_status st     = LCSM_OK;
+    int         lock   = -1;
+    bool        wanted = true;
+    runner     *r      = calloc(1, sizeof *r);
     if (r == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for an experiment");
     r->ctx     = ctx;
     r->o       = options;
@@ -404,6 +469,11 @@ lcsm_status lcsm_experiment_run(const lcsm_context *ctx, const lcsm_experiment_o
     r->start   = lcsm_now();
     r->planned = NAN;
     LCSM_TRY(read_grid(r, err));
+    LCSM_TRY(plan(r, &wanted, err));
+    if (out != NULL)
+        *out = (lcsm_experiment_result){
+            .runs = r->grid.run_count, .done = r->done, .failed = r->failed, .stopped = !wanted};
+    if (!wanted) goto cleanup;
     LCSM_TRY(lcsm_folder_make(options->out, err));
     LCSM_TRY(lcsm_result_lock(&lock, options->out, err));
     LCSM_TRY(prepare(r, err));

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "report/study_figures.h"
 
@@ -147,6 +148,48 @@ static void paper_parameters(char text[TEXT], const row *r)
     short_text(text, r->study->paper_parameters[r->variant]);
 }
 
+/* A setting of training where variants do not share it: that of the best runs, if it is one. */
+static void setting(char text[TEXT], const row *r, const char *key)
+{
+    const lcsm_study *s      = r->study;
+    bool              shared = true, known = false;
+    char              first[TEXT] = "", mine[TEXT];
+    text[0]                       = '\0';
+    for (size_t v = 0; v < s->variant_count; v++)
+        for (size_t p = 0; p < s->point_count; p++) {
+            const lcsm_record *best = lcsm_study_at(s, v, p)->best;
+            if (best == NULL) continue;
+            lcsm_record_setting(best, key, mine);
+            if (!known) (void)snprintf(first, sizeof first, "%s", mine);
+            known  = true;
+            shared = shared && strcmp(first, mine) == 0;
+            if (v != r->variant) continue;
+            (void)snprintf(text, TEXT, "%s",
+                           *text != '\0' && strcmp(text, mine) != 0 ? "several" : mine);
+        }
+    if (shared) text[0] = '\0';
+}
+
+static void batch(char text[TEXT], const row *r)
+{
+    setting(text, r, "batch_size");
+}
+
+static void steps(char text[TEXT], const row *r)
+{
+    setting(text, r, "steps");
+}
+
+static void decay(char text[TEXT], const row *r)
+{
+    setting(text, r, "weight_decay");
+}
+
+static void dropout(char text[TEXT], const row *r)
+{
+    setting(text, r, "dropout");
+}
+
 static const struct {
     const char *head;
     row_fn     *put;
@@ -154,6 +197,10 @@ static const struct {
 } COLUMNS[] = {
     {"mean", mean, LCSM_MARK_NONE},
     {"lr", rate, LCSM_MARK_FAINT},
+    {"weight decay", decay, LCSM_MARK_FAINT},
+    {"batch", batch, LCSM_MARK_FAINT},
+    {"steps", steps, LCSM_MARK_FAINT},
+    {"dropout", dropout, LCSM_MARK_FAINT},
     {"test", test, LCSM_MARK_NONE},
     {"rank", rank, LCSM_MARK_FAINT},
     {"parameters", parameters, LCSM_MARK_FAINT},

@@ -491,7 +491,7 @@ static lcsm_status lab_run(lab *l, lcsm_error *err)
 {
     lcsm_experiment_options o = {
         .name = l->grid, .scale = "tiny", .out = l->out, .program = l->program, .jobs = 1};
-    lcsm_experiment_hooks hooks = {take_event, NULL, l};
+    lcsm_experiment_hooks hooks = {.event = take_event, .user = l};
     l->ends[0]                  = '\0';
     l->left                     = NAN;
     return lcsm_experiment_run(l->ctx, &o, &hooks, &l->result, err);
