@@ -57,6 +57,16 @@ static const variant VARIANTS[] = {
     {"hgrn", "complex", "false"},
     {"fwp", "feature", "dpfp"},
     {"fwp", "feature", "l2"},
+    {"attention", "attention.heads", "4"},
+    {"attention", "attention.head_dim", "6"},
+    {"attention", "attention.window", "3"},
+    {"attention", "attention.window", "1"},
+    {"attention", "attention.rotary", "0.5"},
+    {"attention", "attention.rotary", "0"},
+    {"attention", "attention.rope_base", "500"},
+    {"attention", "attention.rope_scale", "4"},
+    {"attention", "attention.gate", "true"},
+    {"attention", "attention.qk_norm", "true"},
     {"m1", "raw", "true"},
     {"m2", "raw", "true"},
     {"m3", "raw", "true"},
@@ -125,18 +135,36 @@ static lcsm_status check_method(const checker *c, const lcsm_method *m, lcsm_err
 
 /* Patterns of layers: recurrences of several kinds around attention, other norms and channel mixers
  * side by side, codes, a sum of mixers. */
-static const char *const HYBRIDS[] = {
-    "gla*2,attention", "mamba,attention", "hgrn,rwkv4,retnet",
-    "1-1-1-0,fwp",     "mamba+attention", "gla+lrn*2,attention",
+static const struct {
+    const char *pattern, *keys[8][2]; /* settings that are not the defaults */
+} HYBRIDS[] = {
+    {"gla*2,attention", {{NULL}}},
+    {"mamba,attention", {{NULL}}},
+    {"hgrn,rwkv4,retnet", {{NULL}}},
+    {"1-1-1-0,fwp", {{NULL}}},
+    {"mamba+attention", {{NULL}}},
+    {"gla+lrn*2,attention", {{NULL}}},
+    {"lrn,attention",
+     {{"attention.heads", "4"},
+      {"attention.kv_heads", "2"},
+      {"attention.head_dim", "6"},
+      {"attention.window", "3"},
+      {"attention.rotary", "0.5"},
+      {"attention.gate", "true"},
+      {"attention.qk_norm", "true"}}},
 };
 
-static lcsm_status check_hybrid(const checker *c, const char *pattern, lcsm_error *err)
+/* A row of the table, or a pattern by itself. */
+static lcsm_status check_hybrid(const checker *c, const char *pattern, const char *const (*keys)[2],
+                                lcsm_error *err)
 {
     lcsm_model_config cfg = small();
-    lcsm_status       st  = lcsm_model_config_set(&cfg, "layers_pattern", pattern, err);
-    cfg.layers            = 4;
+    LCSM_OR_RETURN(lcsm_model_config_set(&cfg, "layers_pattern", pattern, err));
+    cfg.layers = 4;
     if (lcsm_pattern_length(&cfg) > cfg.layers) cfg.layers = lcsm_pattern_length(&cfg);
-    return st != LCSM_OK ? st : lcsm_check_model(c->ctx, &cfg, pattern, c->sink, c->user, err);
+    for (; keys != NULL && (*keys)[0] != NULL; keys++)
+        LCSM_OR_RETURN(lcsm_model_config_set(&cfg, (*keys)[0], (*keys)[1], err));
+    return lcsm_check_model(c->ctx, &cfg, pattern, c->sink, c->user, err);
 }
 
 static lcsm_status check_code(const checker *c, const char *code, double tau, bool sizes,
@@ -183,7 +211,8 @@ static lcsm_status check_hybrids(const checker *c, lcsm_error *err)
 {
     lcsm_status st = LCSM_OK;
     for (size_t j = 0; j < COUNT(HYBRIDS) && st == LCSM_OK; j++)
-        if (wanted(c, HYBRIDS[j])) st = check_hybrid(c, HYBRIDS[j], err);
+        if (wanted(c, HYBRIDS[j].pattern))
+            st = check_hybrid(c, HYBRIDS[j].pattern, HYBRIDS[j].keys, err);
     return st;
 }
 
@@ -196,7 +225,7 @@ lcsm_status lcsm_check_models(const lcsm_context *ctx, const char *name,
     checker            c = {ctx, options == NULL ? &none : options, sink, user};
     if (strcmp(name, "codes") == 0) return check_codes(&c, err);
     if (strcmp(name, "hybrids") == 0) return check_hybrids(&c, err);
-    if (lcsm_pattern_is(name)) return check_hybrid(&c, name, err);
+    if (lcsm_pattern_is(name)) return check_hybrid(&c, name, NULL, err);
     if ((name[0] >= '0' && name[0] <= '9') || strcmp(name, "ssm") == 0)
         return check_code(&c, name, 16, true, err);
     if (strcmp(name, "methods") == 0) {

@@ -117,7 +117,14 @@ static void print_json(const show *s, const lcsm_model_summary *m)
     json_decref(all);
 }
 
-static void print_summary(const lcsm_model_summary *m)
+/* Softmax attention without a window carries all tokens up to max_length. */
+static bool grows(const lcsm_model_config *cfg)
+{
+    return lcsm_model_config_reads(cfg, "attention.window")
+        && lcsm_model_config_number(cfg, "attention.window") == 0;
+}
+
+static void print_summary(const lcsm_model_config *cfg, const lcsm_model_summary *m)
 {
     size_t total = m->parameters + m->reference_frozen, frozen = m->frozen + m->reference_frozen;
     printf("\n  parameters       %12zu", total);
@@ -125,7 +132,7 @@ static void print_summary(const lcsm_model_summary *m)
     if (m->reference_frozen > 0)
         printf(" (%zu are constants that only the paper's layer stores)", m->reference_frozen);
     printf("\n  memory           %12zu  floats per sequence, %s\n", m->memory_floats,
-           strcmp(m->op, "attention") == 0 ? "at max_length tokens" : "at any length");
+           grows(cfg) ? "at max_length tokens" : "at any length");
     printf("  training         %12.4g  flops per token\n", m->train_flops);
     printf("  decoding         %12.4g  flops per token\n", m->decode_flops);
     if (m->form[0] != 0) printf("  form             %12s  %s\n", m->form, m->reason);
@@ -184,7 +191,7 @@ static lcsm_status describe_with(const lcsm_context *ctx, lcsm_model_config *cfg
     if (st != LCSM_OK) return st;
     if (!s->json) print_states(cfg, &m);
     st = lcsm_model_describe(ctx, cfg, length, &m, take_parameter, s, err);
-    if (st == LCSM_OK && !s->json) print_summary(&m);
+    if (st == LCSM_OK && !s->json) print_summary(cfg, &m);
     if (st == LCSM_OK && s->run != NULL) st = lcsm_run_facts(s->run, take_fact, s, err);
     if (st == LCSM_OK && s->json) print_json(s, &m);
     return st;

@@ -1,4 +1,4 @@
-/* linear_attention.c - linear attention, and softmax attention as the baseline. */
+/* linear_attention.c - linear attention. */
 #include "eos/method.h"
 
 static bool native(const lcsm_mixer *m)
@@ -30,23 +30,4 @@ lcsm_tensor *lcsm_linear_attention_mixer(const lcsm_mixer *m)
     lcsm_tensor *den = lcsm_mix_denominator(m, lcsm_linear_attention_states);
     y                = lcsm_mix_divide(m, y, den, 1e-6, false);
     return lcsm_mix_project(m, y, "out", m->D, true);
-}
-
-lcsm_tensor *lcsm_attention_mixer(const lcsm_mixer *m)
-{
-    ptrdiff_t           H     = lcsm_mix_heads(m, m->D % 64 == 0 ? m->D / 64 : 1);
-    lcsm_attention_attr a     = {.heads  = H,
-                                 .causal = !m->cfg->bidirectional,
-                                 .cache  = m->whole || m->cfg->bidirectional ? 0 : m->cfg->max_length};
-    lcsm_rotate_attr    r     = {.kind = LCSM_ROTATE_HALVES, .heads = H};
-    ptrdiff_t           K     = lcsm_mix_even(m, "the width of a head (rotated in pairs)",
-                                              lcsm_mix_split(m, "d_model", m->D, H));
-    lcsm_tensor        *q     = lcsm_mix_project(m, m->x, "q", m->D, false);
-    lcsm_tensor        *k     = lcsm_mix_project(m, m->x, "k", m->D, false);
-    lcsm_tensor        *v     = lcsm_mix_project(m, m->x, "v", m->D, false);
-    lcsm_tensor        *theta = lcsm_mix_angles(m, "theta", K / 2, K, false);
-    q                         = lcsm_rotation(m->g, &r, q, theta);
-    k                         = lcsm_rotation(m->g, &r, k, theta);
-    return lcsm_mix_project(m, lcsm_softmax_attention(m->g, &a, q, k, v, m->reset), "out", m->D,
-                            false);
 }

@@ -61,7 +61,7 @@ const lcsm_method LCSM_METHODS[] = {
     {"minlstm", RNN, "i_t c", "1", "f_t", "1", "x", "D", lcsm_minlstm_states, lcsm_minlstm_mixer, LCSM_CHANNEL_GLU, LCSM_BLOCK_NORM_RMS, false, NULL, "inner_ratio conv_width conv_bias log_space", 2024, "Feng et al."},
     {"code",             "EOS",  "x",       "by code", "by code",            "by code","x", "k D",     lcsm_code_build,               NULL,                        LCSM_CHANNEL_GLU,   LCSM_BLOCK_NORM_LAYER, false, NULL, "expand phase o_init theta_init o_learned o_trained tau rank", 2024, "Qin et al."},
     {"custom",           "EOS",  "x",       "by keys", "by keys",            "by keys","x", "k D",     lcsm_code_build,               NULL,                        LCSM_CHANNEL_GLU,   LCSM_BLOCK_NORM_LAYER, false, NULL, "expand activation expand.from shrink.from oscillation oscillation.k oscillation.d oscillation.kd phase o_init theta_init o_learned o_trained tau", 0, ""},
-    {"attention",        "softmax attention", "v", "k", "-",                 "q",      "-", "T 2 D",   NULL,                          lcsm_attention_mixer,        LCSM_CHANNEL_GLU,   LCSM_BLOCK_NORM_RMS, false, NULL, "heads", 2017, "Vaswani et al."},
+    {"attention",        "softmax attention", "v", "k", "-",                 "q",      "-", "T 2 D",   NULL,                          lcsm_attention_mixer,        LCSM_CHANNEL_GLU,   LCSM_BLOCK_NORM_RMS, false, NULL, "heads attention.heads attention.kv_heads attention.head_dim attention.window attention.rotary attention.rope_base attention.rope_scale attention.gate attention.qk_norm", 2017, "Vaswani et al."},
 };
 /* clang-format on */
 const size_t LCSM_METHOD_COUNT = COUNT(LCSM_METHODS);

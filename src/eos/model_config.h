@@ -93,6 +93,9 @@ struct lcsm_model_config {
     ptrdiff_t state_size, rank, conv_width, max_length, rpe_layers;
     double    inner_ratio, value_ratio;
     bool      conv_bias, proj_bias, rotation;
+    ptrdiff_t attention_heads, attention_kv_heads, attention_head_dim, attention_window;
+    double    attention_rotary, attention_rope_base, attention_rope_scale;
+    bool      attention_gate, attention_qk_norm;
     ptrdiff_t eos_token_id;
 
     ptrdiff_t groups, householders, slots;

@@ -57,6 +57,7 @@ typedef struct {
 typedef struct {
     lcsm_rotate_kind kind;
     ptrdiff_t        heads;
+    ptrdiff_t        width; /* features of a head that turn, the first ones; 0: all */
 } lcsm_rotate_attr;
 
 typedef struct {
@@ -68,8 +69,11 @@ typedef struct {
 typedef struct {
     ptrdiff_t heads;
     bool      causal;
-    double    scale; /* of q . k; 0 means 1 / sqrt(K) */
-    ptrdiff_t cache; /* steps that the carried state holds; 0: none is carried */
+    double    scale;    /* of q . k; 0 means 1 / sqrt(K) */
+    ptrdiff_t cache;    /* steps that the carried state holds; 0: none is carried */
+    ptrdiff_t kv_heads; /* of k and v, each for as many heads of q; 0: heads */
+    ptrdiff_t window;   /* a query sees so many steps, its own the last; 0: all. Then the carried
+                         * state keeps the last `cache` steps, at least window - 1 */
 } lcsm_attention_attr;
 
 typedef struct {

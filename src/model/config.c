@@ -81,6 +81,15 @@ static const lcsm_key ROWS[] = {
     REAL("mixer_eps",      mixer_eps,      0, 1,       "0",   "epsilon of the norms inside a mixer; 0 = the method's default"),
     BOOL("conv_bias",      conv_bias,      "true",  "Mamba's convolution has a bias"),
     BOOL("proj_bias",      proj_bias,      "false", "Mamba's input and output projections have a bias"),
+    INT ("attention.heads",      attention_heads,      0, 4096,    "0", "query heads of softmax attention; 0 = heads, or one per 64 channels"),
+    INT ("attention.kv_heads",   attention_kv_heads,   0, 4096,    "0", "key and value heads, each shared by as many query heads; 0 = one per query head"),
+    INT ("attention.head_dim",   attention_head_dim,   0, 1 << 16, "0", "width of a head; 0 = d_model / heads"),
+    INT ("attention.window",     attention_window,     0, 1 << 24, "0", "tokens that a query sees, itself included; bounds the decoding cache; 0 = all, up to max_length"),
+    REAL("attention.rotary",     attention_rotary,     0, 1,       "1", "part of a head that is rotated by position (RoPE); 0 = none"),
+    REAL("attention.rope_base",  attention_rope_base,  1, 1e12,    "10000", "base of the rotation's angles"),
+    REAL("attention.rope_scale", attention_rope_scale, 1e-3, 1e6,  "1", "divide positions by this in the rotation (linear scaling)"),
+    BOOL("attention.gate",       attention_gate,       "false", "multiply the result by sigmoid(W x) before the output projection"),
+    BOOL("attention.qk_norm",    attention_qk_norm,    "false", "RMSNorm over each head of q and k, before the rotation"),
     INT ("eos_token_id",   eos_token_id,   -1, 1 << 24, "-1", "end-of-text token; -1 = the tokenizer's"),
 };
 /* clang-format on */

@@ -43,7 +43,7 @@ TEST(models_of_every_oscillation_code_prove_themselves)
 
 TEST(models_of_several_mixers_prove_themselves)
 {
-    prove("hybrids", 30);
+    prove("hybrids", 35);
 }
 
 TEST(models_of_an_unknown_method_name_the_nearest)

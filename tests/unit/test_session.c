@@ -118,6 +118,37 @@ TEST(session_any_cut_gives_the_same_logits_for_every_method)
     lcsm_context_free(ctx);
 }
 
+/* A window bounds what attention carries: a session reads on past max_length, and its logits are
+ * those of the whole sequence. */
+TEST(session_of_windowed_attention_has_no_longest_length)
+{
+    static float      whole[B * N * V];
+    lcsm_context     *ctx = context();
+    lcsm_model_config cfg;
+    lcsm_model       *m;
+    lcsm_model_config_defaults(&cfg);
+    (void)lcsm_model_config_set(&cfg, "layers_pattern", "gla,attention", NULL);
+    cfg.vocab              = V;
+    cfg.d_model            = 16;
+    cfg.layers             = 4;
+    cfg.max_length         = 8;
+    cfg.attention_window   = 5;
+    cfg.attention_heads    = 4;
+    cfg.attention_kv_heads = 2;
+    assert_int_equal(lcsm_model_create(&m, ctx, &cfg, 3, NULL), LCSM_OK);
+    lcsm_session *s = session_of(m);
+    feed(s, 0, N, whole);
+    lcsm_session_reset(s);
+    for (size_t t = 0; t < N; t++) {
+        feed(s, t, 1, NULL);
+        for (size_t b = 0; b < B; b++)
+            assert_close(lcsm_session_logits(s) + b * V, whole + (b * N + t) * V, V, "a step");
+    }
+    lcsm_session_free(s);
+    lcsm_model_free(m);
+    lcsm_context_free(ctx);
+}
+
 TEST(session_state_continues_in_another_session_bit_for_bit)
 {
     lcsm_context *ctx = context();

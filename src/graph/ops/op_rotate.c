@@ -2,9 +2,10 @@
  * op_rotate.c - rotation of features by position: x (..., T, H K) with angles position * theta.
  *
  * theta is [J], shared by the heads, or [H J]; J is K/2 for pairs and halves, K for doubled
- * features. Carried state: the position of each sequence, counted from where it began. A range of
- * steps is a work item: it makes the sines of a step once for all sequences that stand at the same
- * position.
+ * features. Where only the first `width` features of a head turn, J is width/2, theta is shared,
+ * and the others are copied. Carried state: the position of each sequence, counted from where it
+ * began. A range of steps is a work item: it makes the sines of a step once for all sequences that
+ * stand at the same position.
  */
 #include "graph/ops/pieces.h"
 
@@ -42,11 +43,37 @@ static lcsm_status measure(const lcsm_node *n, bool backward, size_t *bytes, lcs
     return measured(&a, bytes, err);
 }
 
+/* Features of a head, and how many of them turn. */
+static ptrdiff_t features(const lcsm_node *n)
+{
+    const lcsm_rotate_attr *a = n->attr;
+    return n->in[X]->cols / a->heads;
+}
+
+static ptrdiff_t turning(const lcsm_node *n)
+{
+    const lcsm_rotate_attr *a = n->attr;
+    return a->width > 0 ? a->width : features(n);
+}
+
 static ptrdiff_t angles_of_head(const lcsm_node *n)
 {
     const lcsm_rotate_attr *a = n->attr;
-    ptrdiff_t               K = n->in[X]->cols / a->heads;
-    return a->kind == LCSM_ROTATE_DOUBLE ? K : K / 2;
+    return a->kind == LCSM_ROTATE_DOUBLE ? turning(n) : turning(n) / 2;
+}
+
+static lcsm_status check_width(const lcsm_node *n, lcsm_error *err)
+{
+    const lcsm_rotate_attr *a = n->attr;
+    if (a->width == 0) return LCSM_OK;
+    if (a->width < 0 || a->width > features(n) || a->width % 2 != 0)
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT,
+                         "%td features of a head turn; expected an even number, at most %td",
+                         a->width, features(n));
+    if (a->kind == LCSM_ROTATE_DOUBLE || n->in[THETA]->cols != a->width / 2)
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT,
+                         "a part of a head turns by angles that the heads share, and not doubled");
+    return LCSM_OK;
 }
 
 static lcsm_status check(const lcsm_node *n, lcsm_error *err)
@@ -59,9 +86,11 @@ static lcsm_status check(const lcsm_node *n, lcsm_error *err)
         return lcsm_fail(err, LCSM_ERR_ARGUMENT, "x must have the axes T and H K");
     if (a->heads < 1 || x->cols % a->heads != 0)
         return lcsm_fail(err, LCSM_ERR_ARGUMENT, "%td heads do not divide the last axis", a->heads);
-    if (a->kind != LCSM_ROTATE_DOUBLE && x->cols / a->heads % 2 != 0)
+    lcsm_status st = check_width(n, err);
+    if (st != LCSM_OK) return st;
+    if (a->kind != LCSM_ROTATE_DOUBLE && turning(n) % 2 != 0)
         return lcsm_fail(err, LCSM_ERR_ARGUMENT, "a head has %td features; expected an even number",
-                         x->cols / a->heads);
+                         turning(n));
     ptrdiff_t J = angles_of_head(n);
     if (theta->shape.rank != 1 || (theta->cols != J && theta->cols != J * a->heads))
         return lcsm_fail(err, LCSM_ERR_ARGUMENT, "theta must be [%td] or [%td]", J, J * a->heads);
@@ -98,9 +127,35 @@ static R_(lcsm_rotate) turn(const job *j, ptrdiff_t b, ptrdiff_t t, int worker)
     if (b == 0 || position(j, b) != position(j, b - 1))
         kernels_of(j->c)->rotate->table(a->kind, j->angles, (double)here, j->c->in[THETA].data, c,
                                         s);
-    ptrdiff_t J = angles_of_head(j->c->node);
+    ptrdiff_t J = angles_of_head(j->c->node), R = turning(j->c->node);
     return (R_(lcsm_rotate)){
-        a->kind, a->heads, j->c->in[X].cols / a->heads, j->angles == J ? 0 : J, c, s, (double)here};
+        a->kind,     R < features(j->c->node) ? 1 : a->heads, R, j->angles == J ? 0 : J, c, s,
+        (double)here};
+}
+
+/* A row; head by head where only a part of each turns. */
+static void apply(const job *j, const R_(lcsm_rotate) *r, const real *x, real *y)
+{
+    const lcsm_rotate_attr *a = j->c->node->attr;
+    ptrdiff_t               K = features(j->c->node);
+    for (ptrdiff_t h = 0; h < a->heads; h += r->H) {
+        kernels_of(j->c)->rotate->apply(r, x + h * K, y + h * K);
+        for (ptrdiff_t k = r->K; k < K; k++) y[h * K + k] = x[h * K + k];
+    }
+}
+
+static void back(const job *j, const R_(lcsm_rotate) *r, const real *x, const real *g_y, real *g_x,
+                 double *g_theta)
+{
+    const lcsm_rotate_attr *a   = j->c->node->attr;
+    ptrdiff_t               K   = features(j->c->node);
+    bool                    add = j->c->g_in[X].add;
+    for (ptrdiff_t h = 0; h < a->heads; h += r->H) {
+        real *gx = g_x == NULL ? NULL : g_x + h * K;
+        kernels_of(j->c)->rotate->back(r, x + h * K, g_y + h * K, gx, add, g_theta);
+        for (ptrdiff_t k = r->K; k < K && gx != NULL; k++)
+            gx[k] = (add ? gx[k] : 0) + g_y[h * K + k];
+    }
 }
 
 static void forward_steps(void *arg, size_t item, int worker)
@@ -110,8 +165,7 @@ static void forward_steps(void *arg, size_t item, int worker)
     for (ptrdiff_t t = (ptrdiff_t)item * STEPS; t < end; t++)
         for (ptrdiff_t b = 0; b < j->B; b++) {
             R_(lcsm_rotate) r = turn(j, b, t, worker);
-            kernels_of(j->c)->rotate->apply(&r, row_of(&j->c->in[X], b * j->T + t),
-                                            row_of(&j->c->out[0], b * j->T + t));
+            apply(j, &r, row_of(&j->c->in[X], b * j->T + t), row_of(&j->c->out[0], b * j->T + t));
         }
 }
 
@@ -137,9 +191,8 @@ static void backward_steps(void *arg, size_t item, int worker)
         for (ptrdiff_t b = 0; b < j->B; b++) {
             ptrdiff_t       row = b * j->T + t;
             R_(lcsm_rotate) r   = turn(j, b, t, worker);
-            kernels_of(j->c)->rotate->back(&r, row_of(&j->c->in[X], row),
-                                           row_of(&j->c->g_out[0], row), row_if(g_x, row), g_x->add,
-                                           g_theta);
+            back(j, &r, row_of(&j->c->in[X], row), row_of(&j->c->g_out[0], row), row_if(g_x, row),
+                 g_theta);
         }
 }
 
