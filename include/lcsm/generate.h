@@ -92,5 +92,16 @@ LCSM_API lcsm_status lcsm_generate(lcsm_session *s, const lcsm_tokenizer *tok,
                                    const lcsm_generate_options *options, lcsm_text_fn *put,
                                    void *user, lcsm_generate_end *result, lcsm_error *err);
 
+/* The same for every sequence of a session, as lcsm_session_branch makes it: several continuations
+ * of one prompt, which share each pass over the weights. put gets the number of the sequence with
+ * its text; what it returns stops that sequence only. results, of which there is one for each
+ * sequence, may be NULL. The first sequence draws the numbers that it would draw alone. */
+typedef bool lcsm_branch_fn(void *user, size_t branch, const char *text, size_t size);
+
+LCSM_API lcsm_status lcsm_generate_branches(lcsm_session *s, const lcsm_tokenizer *tok,
+                                            const lcsm_generate_options *options,
+                                            lcsm_branch_fn *put, void *user,
+                                            lcsm_generate_end *results, lcsm_error *err);
+
 LCSM_END_DECLS
 #endif

@@ -28,9 +28,11 @@ typedef struct lcsm_session lcsm_session;
 
 /* All zeros but size are the defaults. */
 typedef struct {
-    size_t size;  /* sizeof(lcsm_session_options) */
-    size_t batch; /* sequences side by side; 0: one */
-    size_t chunk; /* tokens of a prompt that are taken at once, at most; 0: 256 */
+    size_t size;   /* sizeof(lcsm_session_options) */
+    size_t batch;  /* sequences side by side; 0: one */
+    size_t chunk;  /* tokens of a prompt that are taken at once, at most; 0: 256 */
+    size_t rewind; /* tokens that the session can go back from the last it has read; 0: none */
+    size_t rewind_bytes; /* memory for that, at most; the less, the more is read again; 0: any */
 } lcsm_session_options;
 
 /* options may be NULL. A bidirectional model cannot run token by token: LCSM_ERR_UNSUPPORTED. */
@@ -41,6 +43,11 @@ LCSM_API void        lcsm_session_free(lcsm_session *s);
 /* A session that continues from the same point, bit-identically and independently: for several
  * continuations of one prompt. */
 LCSM_API lcsm_status lcsm_session_clone(lcsm_session **out, const lcsm_session *s, lcsm_error *err);
+
+/* A session of n sequences, which all continue from where s, of one sequence, is: a prompt is read
+ * once, and n memories are carried beside one set of weights. */
+LCSM_API lcsm_status lcsm_session_branch(lcsm_session **out, const lcsm_session *s, size_t n,
+                                         lcsm_error *err);
 
 LCSM_API const lcsm_model *lcsm_session_model(const lcsm_session *s);
 LCSM_API size_t            lcsm_session_batch(const lcsm_session *s);
@@ -55,6 +62,13 @@ LCSM_API const float *lcsm_session_logits(const lcsm_session *s);
 
 /* How many tokens every sequence has had. */
 LCSM_API uint64_t lcsm_session_position(const lcsm_session *s);
+
+/* Goes back by so many tokens: memory and logits are then bit-identical to those of a session that
+ * never read them. If the place is inside what one call fed, to those of a session whose call ended
+ * there. The option rewind says how far that must be possible, _rewindable how far it is; loading a
+ * state, clone and branch start without a past. */
+LCSM_API lcsm_status lcsm_session_rewind(lcsm_session *s, uint64_t tokens, lcsm_error *err);
+LCSM_API uint64_t    lcsm_session_rewindable(const lcsm_session *s);
 
 /* As new. */
 LCSM_API void lcsm_session_reset(lcsm_session *s);

@@ -27,6 +27,9 @@ static const char HELP[] =
     "  --stop TEXT         stop before this text; may be repeated\n"
     "  --ignore-end        continue after an end-of-text token\n"
     "  --seed N            random seed (default: 0)\n"
+    "  --branch N          N continuations of the prompt, which is read once; each is printed "
+    "when\n"
+    "                      all are done, after a line with its number (default: 1)\n"
     "  --interactive       read prompts from stdin, one per line; the memory is kept between them\n"
     "  --echo              print the prompt too\n"
     "  --load-state FILE   continue from a saved state; the prompt may then be empty\n"
@@ -34,20 +37,30 @@ static const char HELP[] =
     "  --threads N         number of threads (default: one per processor)\n"
     "  --quiet             no statistics on stderr\n"
     "  --json              {\"text\", \"tokens\", \"reason\", \"tokens_per_second\", ...} instead "
-    "of text\n"
+    "of text;\n"
+    "                      with --branch {\"branches\": [{\"text\", \"tokens\", \"reason\"}], "
+    "...}\n"
     "\n"
     "  lcsm generate runs/book --prompt 'It was a dark night'\n"
     "  lcsm generate runs/book --prompt - --n 0 < chapter1.txt | head -c 100000\n"
     "  lcsm generate runs/book --prompt 'Once' --n 50 --save-state s && \\\n"
     "      lcsm generate runs/book --load-state s --n 50\n";
 
+/* Text that is printed at the end. */
+typedef struct {
+    char  *bytes;
+    size_t size, capacity;
+} text;
+
 typedef struct {
     const char           *prompt, *load, *save;
     bool                  json, quiet, interactive, echo;
     lcsm_generate_options generate;
     lcsm_sample_options   sample;
-    char                 *all;
-    size_t                size, capacity;
+    text                  all;
+    int                   branches;
+    text                 *branch; /* the text of each, where there are several */
+    lcsm_generate_end    *ends;
     bool                  broken; /* stdout takes nothing more */
     double                seconds, prompt_seconds;
     uint64_t              tokens;
@@ -65,44 +78,50 @@ static const char *const ENDS[]    = {[LCSM_END_TOKENS]  = "ended: all tokens ge
 
 /* ---- text ------------------------------------------------------------------------------- */
 
-/* Appends to what --json prints at the end. */
-static bool keep(task *t, const char *text, size_t size)
+static bool keep(text *t, const char *more, size_t size)
 {
     if (t->size + size + 1 > t->capacity) {
         size_t capacity = 2 * (t->size + size) + 256;
-        char  *all      = realloc(t->all, capacity);
-        if (all == NULL) {
+        char  *bytes    = realloc(t->bytes, capacity);
+        if (bytes == NULL) {
             fputs("lcsm generate: not enough memory for the text\n", stderr);
             return false;
         }
-        t->all      = all;
+        t->bytes    = bytes;
         t->capacity = capacity;
     }
-    memcpy(t->all + t->size, text, size);
+    memcpy(t->bytes + t->size, more, size);
     t->size += size;
     return true;
 }
 
-static bool put(void *user, const char *text, size_t size)
+static bool put(void *user, const char *more, size_t size)
 {
     task *t = user;
     bool  ok;
-    if (t->json) ok = keep(t, text, size);
-    else ok = fwrite(text, 1, size, stdout) == size && fflush(stdout) == 0;
+    if (t->json) ok = keep(&t->all, more, size);
+    else ok = fwrite(more, 1, size, stdout) == size && fflush(stdout) == 0;
     if (!ok) t->broken = t->json || !cli_write_interrupted();
     return ok && cli_signal() == 0;
 }
 
+static bool put_branch(void *user, size_t which, const char *more, size_t size)
+{
+    task *t = user;
+    if (!keep(&t->branch[which], more, size)) t->broken = true;
+    return !t->broken && cli_signal() == 0;
+}
+
 /* The prompt as text: bytes that are no characters become U+FFFD, as those of tokens do. */
-static bool put_prompt(task *t, const char *text, size_t size)
+static bool put_prompt(task *t, const char *prompt, size_t size)
 {
     enum { PIECE = 256 };
     lcsm_utf8_stream s = {0};
     char             out[3 * PIECE + LCSM_UTF8_REST];
     bool             ok = true;
-    for (size_t n; ok && size > 0; text += n, size -= n) {
+    for (size_t n; ok && size > 0; prompt += n, size -= n) {
         n  = size < PIECE ? size : PIECE;
-        ok = put(t, out, lcsm_utf8_push(&s, text, n, out));
+        ok = put(t, out, lcsm_utf8_push(&s, prompt, n, out));
     }
     return ok && put(t, out, lcsm_utf8_end(&s, out));
 }
@@ -111,33 +130,56 @@ static bool put_prompt(task *t, const char *text, size_t size)
 static char *read_stdin(size_t *size)
 {
     size_t capacity = 1 << 16;
-    char  *text     = malloc(capacity);
+    char  *bytes    = malloc(capacity);
     *size           = 0;
-    while (text != NULL && !feof(stdin) && !ferror(stdin)) {
-        *size += fread(text + *size, 1, capacity - *size - 1, stdin);
+    while (bytes != NULL && !feof(stdin) && !ferror(stdin)) {
+        *size += fread(bytes + *size, 1, capacity - *size - 1, stdin);
         if (*size + 1 < capacity) continue;
-        char *more = realloc(text, capacity *= 2);
-        if (more == NULL) free(text);
-        text = more;
+        char *more = realloc(bytes, capacity *= 2);
+        if (more == NULL) free(bytes);
+        bytes = more;
     }
-    if (text == NULL) fputs("lcsm generate: not enough memory for the prompt\n", stderr);
-    else text[*size] = '\0';
-    return text;
+    if (bytes == NULL) fputs("lcsm generate: not enough memory for the prompt\n", stderr);
+    else bytes[*size] = '\0';
+    return bytes;
 }
 
 /* ---- running ---------------------------------------------------------------------------- */
 
-static lcsm_status run_prompt(lcsm_session *s, const lcsm_tokenizer *tok, task *t, const char *text,
-                              size_t size, lcsm_error *err)
+/* All continuations of what the session has read, together. */
+static lcsm_status run_branches(lcsm_session *s, const lcsm_tokenizer *tok, task *t,
+                                lcsm_generate_end *end, lcsm_error *err)
+{
+    lcsm_session *many = NULL;
+    size_t        n    = (size_t)t->branches;
+    t->branch          = calloc(n, sizeof *t->branch);
+    t->ends            = calloc(n, sizeof *t->ends);
+    if (t->branch == NULL || t->ends == NULL) {
+        *err = (lcsm_error){LCSM_ERR_MEMORY, "not enough memory for the branches"};
+        return err->status;
+    }
+    for (size_t j = 0; j < n; j++) t->ends[j].size = sizeof t->ends[j];
+    lcsm_status st = lcsm_session_branch(&many, s, n, err);
+    if (st == LCSM_OK)
+        st = lcsm_generate_branches(many, tok, &t->generate, put_branch, t, t->ends, err);
+    lcsm_session_free(many);
+    for (size_t j = 0; j < n; j++) end->tokens += t->ends[j].tokens;
+    end->reason = t->ends[0].reason;
+    return st;
+}
+
+static lcsm_status run_prompt(lcsm_session *s, const lcsm_tokenizer *tok, task *t,
+                              const char *prompt, size_t size, lcsm_error *err)
 {
     lcsm_generate_end end   = {.size = sizeof end};
     double            begin = cli_seconds();
-    lcsm_status       st    = lcsm_generate_prompt(s, tok, &t->generate, text, size, err);
+    lcsm_status       st    = lcsm_generate_prompt(s, tok, &t->generate, prompt, size, err);
     if (st != LCSM_OK) return st;
     t->prompt_seconds += cli_seconds() - begin;
     begin = cli_seconds();
-    if (t->echo && !put_prompt(t, text, size)) return LCSM_OK;
-    st = lcsm_generate(s, tok, &t->generate, put, t, &end, err);
+    if (t->echo && !put_prompt(t, prompt, size)) return LCSM_OK;
+    if (t->branches > 1) st = run_branches(s, tok, t, &end, err);
+    else st = lcsm_generate(s, tok, &t->generate, put, t, &end, err);
     t->seconds += cli_seconds() - begin;
     t->tokens += end.tokens;
     t->reason = end.reason;
@@ -166,13 +208,13 @@ static lcsm_status run_text(lcsm_session *s, const lcsm_tokenizer *tok, task *t,
     size_t size = t->prompt != NULL ? strlen(t->prompt) : 0;
     if (t->prompt == NULL || strcmp(t->prompt, "-") != 0)
         return run_prompt(s, tok, t, t->prompt != NULL ? t->prompt : "", size, err);
-    char *text = read_stdin(&size);
-    if (text == NULL) {
+    char *prompt = read_stdin(&size);
+    if (prompt == NULL) {
         *err = (lcsm_error){LCSM_ERR_MEMORY, "not enough memory for the prompt"};
         return err->status;
     }
-    lcsm_status st = run_prompt(s, tok, t, text, size, err);
-    free(text);
+    lcsm_status st = run_prompt(s, tok, t, prompt, size, err);
+    free(prompt);
     return st;
 }
 
@@ -190,12 +232,35 @@ static lcsm_status run(const cli_run *r, task *t, lcsm_error *err)
 
 /* ---- the end ---------------------------------------------------------------------------- */
 
+static json_t *json_of_branches(const task *t)
+{
+    json_t *all = json_array();
+    for (int j = 0; j < t->branches; j++) {
+        const text *b   = &t->branch[j];
+        json_t     *one = json_pack("{s:s%, s:I, s:s}", "text", b->bytes != NULL ? b->bytes : "",
+                                    b->size, "tokens", (json_int_t)t->ends[j].tokens, "reason",
+                                    REASONS[t->ends[j].reason]);
+        if (json_array_append_new(all, one) != 0) break;
+    }
+    return all;
+}
+
+static json_t *json_of(const task *t, double rate)
+{
+    json_t *all  = json_pack("{s:I, s:s, s:f, s:f, s:I}", "tokens", (json_int_t)t->tokens, "reason",
+                             REASONS[t->reason], "tokens_per_second", rate, "prompt_seconds",
+                             t->prompt_seconds, "seed", (json_int_t)t->sample.seed);
+    json_t *what = t->branches > 1
+                     ? json_of_branches(t)
+                     : json_stringn(t->all.bytes != NULL ? t->all.bytes : "", t->all.size);
+    if (json_object_set_new(all, t->branches > 1 ? "branches" : "text", what) == 0) return all;
+    json_decref(all);
+    return NULL;
+}
+
 static int report_json(const task *t, double rate)
 {
-    json_t *all = json_pack("{s:s%, s:I, s:s, s:f, s:f, s:I}", "text", t->all != NULL ? t->all : "",
-                            t->size, "tokens", (json_int_t)t->tokens, "reason", REASONS[t->reason],
-                            "tokens_per_second", rate, "prompt_seconds", t->prompt_seconds, "seed",
-                            (json_int_t)t->sample.seed);
+    json_t *all = json_of(t, rate);
     if (all == NULL) {
         fputs("lcsm generate: not enough memory for the JSON of the text\n", stderr);
         return EXIT_ROOM;
@@ -207,11 +272,22 @@ static int report_json(const task *t, double rate)
     return EXIT_OK;
 }
 
+static void print_branches(const task *t)
+{
+    for (int j = 0; j < t->branches; j++) {
+        const text *b = &t->branch[j];
+        printf("[%d]\n", j + 1);
+        if (b->size > 0) (void)fwrite(b->bytes, 1, b->size, stdout);
+        putchar('\n');
+    }
+}
+
 static int report(const task *t)
 {
     double rate = t->seconds > 0 ? (double)t->tokens / t->seconds : 0;
     if (t->json) return report_json(t, rate);
-    if (isatty(STDOUT_FILENO) != 0 || (!t->interactive && !t->quiet)) cli_end_text();
+    if (t->branches > 1) print_branches(t);
+    else if (isatty(STDOUT_FILENO) != 0 || (!t->interactive && !t->quiet)) cli_end_text();
     if (!t->quiet)
         fprintf(stderr, "%llu tokens, %.0f per second; prompt %.2f s; %s\n",
                 (unsigned long long)t->tokens, rate, t->prompt_seconds, ENDS[t->reason]);
@@ -231,10 +307,24 @@ static int generate(const char *folder, int threads, task *t)
     if (st != LCSM_OK) code = cli_report("generate", &err);
     else if (t->broken) code = EXIT_ROOM; /* main() says so of stdout */
     else code = report(t);
-    free(t->all);
+    for (int j = 0; t->branch != NULL && j < t->branches; j++) free(t->branch[j].bytes);
+    free(t->branch);
+    free(t->ends);
+    free(t->all.bytes);
     cli_run_close(&r);
     if (code == EXIT_OK && cli_signal() != 0) code = 128 + cli_signal();
     return code;
+}
+
+/* What is wrong with a command line, or NULL. */
+static const char *usage(const task *t, int count)
+{
+    if (count != 1) return "expected one run folder: lcsm generate RUN --prompt TEXT";
+    if (t->interactive && t->prompt != NULL) return "--interactive reads its prompts from stdin";
+    if (t->branches == 1) return NULL;
+    if (t->interactive || t->save != NULL)
+        return "--branch makes several texts: use it without --interactive and --save-state";
+    return t->generate.tokens == 0 ? "--branch prints its texts at the end: --n 0 has none" : NULL;
 }
 
 int cmd_generate(int argc, char **argv)
@@ -242,7 +332,8 @@ int cmd_generate(int argc, char **argv)
     bool                 help    = false;
     int                  threads = 0, count = 0, n = 200, top_k = 0, seed = 0;
     static cli_list      stop;
-    task                 t         = {.generate = {.size = sizeof t.generate, .sample = &t.sample},
+    task                 t         = {.branches = 1,
+                                      .generate = {.size = sizeof t.generate, .sample = &t.sample},
                                       .sample = {.size = sizeof t.sample, .temperature = 0.8, .top_p = 0.95}};
     lcsm_sample_options *o         = &t.sample;
     const cli_option     options[] = {
@@ -259,6 +350,7 @@ int cmd_generate(int argc, char **argv)
             {"--stop", CLI_LIST, &stop, 0, 0},
             {"--ignore-end", CLI_FLAG, &t.generate.ignore_end, 0, 0},
             {"--seed", CLI_COUNT, &seed, 0, 2147483647},
+            {"--branch", CLI_COUNT, &t.branches, 1, 65536},
             {"--interactive", CLI_FLAG, &t.interactive, 0, 0},
             {"--echo", CLI_FLAG, &t.echo, 0, 0},
             {"--load-state", CLI_TEXT, &t.load, 0, 0},
@@ -271,16 +363,14 @@ int cmd_generate(int argc, char **argv)
         fputs(HELP, stdout);
         return EXIT_OK;
     }
-    if (count != 1 || (t.interactive && t.prompt != NULL)) {
-        fputs(count != 1
-                  ? "lcsm generate: expected one run folder: lcsm generate RUN --prompt TEXT\n"
-                  : "lcsm generate: --interactive reads its prompts from stdin\n",
-              stderr);
+    t.generate.tokens = (uint64_t)n;
+    const char *wrong = usage(&t, count);
+    if (wrong != NULL) {
+        fprintf(stderr, "lcsm generate: %s\n", wrong);
         return EXIT_USAGE;
     }
     o->top_k              = (size_t)top_k;
     o->seed               = (uint64_t)seed;
-    t.generate.tokens     = (uint64_t)n;
     t.generate.stop       = stop.items;
     t.generate.stop_count = stop.count;
     return generate(argv[1], threads, &t);

@@ -135,3 +135,28 @@ lcsm_status lcsm_state_copy(lcsm_state *dst, const lcsm_state *src, lcsm_error *
            src->data + (size_t)src->current * src->bytes, src->bytes);
     return LCSM_OK;
 }
+
+void lcsm_state_save(const lcsm_state *s, void *buffer)
+{
+    memcpy(buffer, s->data + (size_t)s->current * s->bytes, s->bytes);
+}
+
+void lcsm_state_restore(lcsm_state *s, const void *buffer)
+{
+    memcpy(s->data + (size_t)s->current * s->bytes, buffer, s->bytes);
+}
+
+void lcsm_state_spread(lcsm_state *dst, const lcsm_state *src)
+{
+    for (size_t j = 0; j < dst->count; j++) {
+        const lcsm_state_entry *e     = &dst->list[j];
+        lcsm_shape              row   = e->shape;
+        ptrdiff_t               count = 0;
+        row.dim[0]                    = 1;
+        lcsm_shape_count(&row, &count);
+        size_t bytes = (size_t)count * lcsm_dtype_size(e->dtype);
+        for (ptrdiff_t b = 0; b < e->shape.dim[0]; b++)
+            memcpy((char *)lcsm_state_data(dst, j) + (size_t)b * bytes, lcsm_state_data(src, j),
+                   bytes);
+    }
+}

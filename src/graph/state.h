@@ -42,6 +42,13 @@ void        lcsm_state_clear(lcsm_state *s);                  /* as new */
 void        lcsm_state_clear_row(lcsm_state *s, ptrdiff_t b); /* one sequence of the batch */
 lcsm_status lcsm_state_copy(lcsm_state *dst, const lcsm_state *src, lcsm_error *err);
 
+/* All numbers to a buffer of s->bytes, and back. */
+void lcsm_state_save(const lcsm_state *s, void *buffer);
+void lcsm_state_restore(lcsm_state *s, const void *buffer);
+
+/* The first sequence of src to every sequence of dst, a state of the same definition. */
+void lcsm_state_spread(lcsm_state *dst, const lcsm_state *src);
+
 /* The numbers of an entry. */
 void *lcsm_state_data(const lcsm_state *s, size_t entry);
 

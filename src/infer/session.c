@@ -56,6 +56,37 @@ static lcsm_status reserve(lcsm_session *s, lcsm_error *err)
     return LCSM_OK;
 }
 
+static lcsm_history_view view_of(lcsm_session *s)
+{
+    return (lcsm_history_view){.state        = s->state,
+                               .logits       = s->logits,
+                               .recent       = s->recent,
+                               .logits_bytes = s->batch * s->vocab * sizeof *s->logits,
+                               .recent_bytes = s->batch * LCSM_SESSION_RECENT * sizeof *s->recent};
+}
+
+/* What a session needs to go back, if it is to. */
+static lcsm_status remember_past(lcsm_session *s, lcsm_error *err)
+{
+    lcsm_history_view v = view_of(s);
+    size_t            count;
+    if (s->options.rewind == 0) return LCSM_OK;
+    s->again = lcsm_size_mul(s->batch, LENGTHS[0], &count) ? calloc(count, sizeof *s->again) : NULL;
+    if (s->again == NULL)
+        return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for the tokens of %zu sequences",
+                         s->batch);
+    lcsm_status st = lcsm_history_create(&s->history, &v, s->batch, s->options.rewind,
+                                         s->options.rewind_bytes, LENGTHS[0], err);
+    if (st == LCSM_OK) lcsm_history_restart(&s->history, &v, 0);
+    return st;
+}
+
+void lcsm_session_restart_history(lcsm_session *s)
+{
+    lcsm_history_view v = view_of(s);
+    lcsm_history_restart(&s->history, &v, s->position);
+}
+
 static lcsm_status check_options(const lcsm_model *model, const lcsm_session_options *o,
                                  lcsm_error *err)
 {
@@ -83,13 +114,17 @@ lcsm_status lcsm_session_create(lcsm_session **out, const lcsm_model *model,
         (void)lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for a session");
         return LCSM_ERR_MEMORY;
     }
-    s->model = model;
-    s->batch = o.batch > 0 ? o.batch : 1;
-    s->chunk = o.chunk > 0 ? o.chunk : LENGTHS[0];
-    s->vocab = (size_t)model->cfg.vocab;
+    s->model         = model;
+    s->options       = o;
+    s->options.size  = sizeof s->options;
+    s->options.batch = o.batch > 0 ? o.batch : 1;
+    s->options.chunk = o.chunk > 0 ? o.chunk : LENGTHS[0];
+    s->batch         = s->options.batch;
+    s->vocab         = (size_t)model->cfg.vocab;
     LCSM_TRY(reserve(s, err));
     LCSM_TRY(prepare(s, ONE, false, &one, err));
     LCSM_TRY(lcsm_state_create(&s->state, one->g, err));
+    LCSM_TRY(remember_past(s, err));
     *out = s;
     s    = NULL;
 cleanup:
@@ -107,22 +142,54 @@ void lcsm_session_free(lcsm_session *s)
     lcsm_state_free(s->state);
     free(s->logits);
     free(s->recent);
+    free(s->again);
+    lcsm_history_free(&s->history);
     free(s);
+}
+
+/* Row 0 of every carried state, of the logits and of the recent tokens, to all rows of a session
+ * that has more. */
+static void spread(lcsm_session *to, const lcsm_session *from)
+{
+    lcsm_state_spread(to->state, from->state);
+    for (size_t b = 0; b < to->batch; b++) {
+        memcpy(to->logits + b * to->vocab, from->logits, to->vocab * sizeof *to->logits);
+        memcpy(lcsm_session_recent(to, b, 0), from->recent,
+               LCSM_SESSION_RECENT * sizeof *to->recent);
+    }
+    to->position = from->position;
+}
+
+lcsm_status lcsm_session_branch(lcsm_session **out, const lcsm_session *s, size_t sequences,
+                                lcsm_error *err)
+{
+    lcsm_session_options options = s->options;
+    *out                         = NULL;
+    options.batch                = sequences;
+    if (s->batch != 1 || sequences == 0)
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT,
+                         "%zu branches of a session of %zu sequences; expected 1 or more of 1",
+                         sequences, s->batch);
+    lcsm_status st = lcsm_session_create(out, s->model, &options, err);
+    if (st != LCSM_OK) return st;
+    spread(*out, s);
+    lcsm_session_restart_history(*out);
+    return LCSM_OK;
 }
 
 lcsm_status lcsm_session_clone(lcsm_session **out, const lcsm_session *s, lcsm_error *err)
 {
-    lcsm_session_options options = {.size = sizeof options, .batch = s->batch, .chunk = s->chunk};
-    lcsm_session        *copy    = NULL;
-    lcsm_status          st;
+    lcsm_session *copy = NULL;
+    lcsm_status   st;
     *out = NULL;
-    LCSM_TRY(lcsm_session_create(&copy, s->model, &options, err));
+    LCSM_TRY(lcsm_session_create(&copy, s->model, &s->options, err));
     LCSM_TRY(lcsm_state_copy(copy->state, s->state, err));
     memcpy(copy->logits, s->logits, s->batch * s->vocab * sizeof *s->logits);
     memcpy(copy->recent, s->recent, s->batch * LCSM_SESSION_RECENT * sizeof *s->recent);
     copy->position = s->position;
-    *out           = copy;
-    copy           = NULL;
+    lcsm_session_restart_history(copy);
+    *out = copy;
+    copy = NULL;
 cleanup:
     lcsm_session_free(copy);
     return st;
@@ -147,7 +214,7 @@ static lcsm_status check_tokens(const lcsm_session *s, const int32_t *tokens, si
 static int longest(const lcsm_session *s, size_t n)
 {
     int j = 0;
-    while (j < ONE && (LENGTHS[j] > n || LENGTHS[j] > s->chunk)) j++;
+    while (j < ONE && (LENGTHS[j] > n || LENGTHS[j] > s->options.chunk)) j++;
     return j;
 }
 
@@ -164,28 +231,35 @@ static void hand_out(lcsm_session *s, const lcsm_session_graph *r, size_t n, siz
     }
 }
 
-/* Steps t .. t + T - 1 of the n. */
-static lcsm_status run_piece(lcsm_session *s, const int32_t *tokens, size_t n, size_t t, int length,
-                             float *all, lcsm_error *err)
+/* A piece has been read: its tokens (B, stride) join the recent ones and the history. */
+static void remember(lcsm_session *s, const int32_t *tokens, size_t stride, size_t n, uint8_t kind)
 {
-    size_t              T  = LENGTHS[length];
-    lcsm_session_graph *r  = NULL;
-    lcsm_status         st = LCSM_OK;
-    LCSM_OR_RETURN(prepare(s, length, all != NULL, &r, err));
+    lcsm_history_view v     = view_of(s);
+    size_t            first = n > LCSM_SESSION_RECENT ? n - LCSM_SESSION_RECENT : 0;
+    for (size_t b = 0; b < s->batch; b++)
+        for (size_t t = first; t < n; t++)
+            *lcsm_session_recent(s, b, s->position + t) = tokens[b * stride + t];
+    s->position += n;
+    lcsm_history_add(&s->history, &v, tokens, stride, n, s->position, kind);
+}
+
+enum { KIND_ALL = 8 /* with the number of the length: logits behind every token */ };
+
+/* Steps t .. t + T - 1 of the n, whose graph has the logits of every step or those of the last. */
+static lcsm_status run_piece(lcsm_session *s, const int32_t *tokens, size_t n, size_t t,
+                             uint8_t kind, float *all, lcsm_error *err)
+{
+    int                 length = kind & (KIND_ALL - 1);
+    size_t              T      = LENGTHS[length];
+    lcsm_session_graph *r      = NULL;
+    lcsm_status         st     = LCSM_OK;
+    LCSM_OR_RETURN(prepare(s, length, (kind & KIND_ALL) != 0, &r, err));
     for (size_t b = 0; b < s->batch; b++)
         memcpy((int32_t *)r->io.tokens->data + b * T, tokens + b * n + t, T * sizeof *tokens);
     LCSM_OR_RETURN(lcsm_graph_forward(r->g, &(lcsm_run_options){.state = s->state}, err));
     hand_out(s, r, n, t, all);
+    remember(s, tokens + t, n, T, kind);
     return st;
-}
-
-static void remember(lcsm_session *s, const int32_t *tokens, size_t n)
-{
-    size_t first = n > LCSM_SESSION_RECENT ? n - LCSM_SESSION_RECENT : 0;
-    for (size_t b = 0; b < s->batch; b++)
-        for (size_t t = first; t < n; t++)
-            *lcsm_session_recent(s, b, s->position + t) = tokens[b * n + t];
-    s->position += n;
 }
 
 lcsm_status lcsm_session_feed(lcsm_session *s, const int32_t *tokens, size_t n, float *all,
@@ -195,12 +269,68 @@ lcsm_status lcsm_session_feed(lcsm_session *s, const int32_t *tokens, size_t n, 
     LCSM_OR_RETURN(check_tokens(s, tokens, n, err));
     for (size_t t = 0; t < n;) {
         int length = longest(s, n - t);
-        LCSM_OR_RETURN(run_piece(s, tokens, n, t, length, all, err));
+        LCSM_OR_RETURN(
+            run_piece(s, tokens, n, t, (uint8_t)(length | (all != NULL ? KIND_ALL : 0)), all, err));
         t += LENGTHS[length];
     }
-    remember(s, tokens, n);
     return st;
 }
+
+/* ---- going back ------------------------------------------------------------------------- */
+
+uint64_t lcsm_session_rewindable(const lcsm_session *s)
+{
+    return s->options.rewind > 0 ? s->position - lcsm_history_oldest(&s->history) : 0;
+}
+
+/* Reads the next tokens of the history again, as a piece of this kind. */
+static lcsm_status read_again(lcsm_session *s, uint8_t kind, lcsm_error *err)
+{
+    size_t n = LENGTHS[kind & (KIND_ALL - 1)];
+    lcsm_history_tokens(&s->history, s->position, n, s->again);
+    return run_piece(s, s->again, n, 0, kind, NULL, err);
+}
+
+/* Pieces as they were read the first time, up to the one that holds the target. */
+static lcsm_status read_pieces(lcsm_session *s, uint64_t target, uint8_t *kind, lcsm_error *err)
+{
+    lcsm_status st = LCSM_OK;
+    while (s->position < target) {
+        *kind = lcsm_history_kind(&s->history, s->position);
+        if (LENGTHS[*kind & (KIND_ALL - 1)] > target - s->position) break;
+        LCSM_OR_RETURN(read_again(s, *kind, err));
+    }
+    return st;
+}
+
+/* What is left, as a call that ends at the target cuts it. */
+static lcsm_status read_rest(lcsm_session *s, uint64_t target, uint8_t kind, lcsm_error *err)
+{
+    lcsm_status st = LCSM_OK;
+    while (s->position < target) {
+        int length = longest(s, (size_t)(target - s->position));
+        LCSM_OR_RETURN(read_again(s, (uint8_t)(length | (kind & KIND_ALL)), err));
+    }
+    return st;
+}
+
+lcsm_status lcsm_session_rewind(lcsm_session *s, uint64_t tokens, lcsm_error *err)
+{
+    lcsm_history_view v    = view_of(s);
+    uint8_t           kind = 0;
+    if (tokens > lcsm_session_rewindable(s))
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT,
+                         "cannot go back %llu tokens; expected at most %llu (the option rewind)",
+                         (unsigned long long)tokens,
+                         (unsigned long long)lcsm_session_rewindable(s));
+    if (tokens == 0) return LCSM_OK;
+    uint64_t target = s->position - tokens;
+    s->position     = lcsm_history_restore(&s->history, &v, target);
+    lcsm_status st  = read_pieces(s, target, &kind, err);
+    return st != LCSM_OK ? st : read_rest(s, target, kind, err);
+}
+
+/* ---- facts ------------------------------------------------------------------------------ */
 
 const lcsm_model *lcsm_session_model(const lcsm_session *s)
 {
@@ -226,4 +356,5 @@ void lcsm_session_reset(lcsm_session *s)
 {
     lcsm_state_clear(s->state);
     s->position = 0;
+    lcsm_session_restart_history(s);
 }

@@ -4,6 +4,7 @@
 #include <lcsm/session.h>
 
 #include "graph/graph.h"
+#include "infer/history.h"
 #include "model/model_graph.h"
 
 enum {
@@ -18,15 +19,21 @@ typedef struct {
 } lcsm_session_graph;
 
 struct lcsm_session {
-    const lcsm_model  *model;
-    size_t             batch, chunk, vocab;
-    lcsm_session_graph last[LCSM_SESSION_LENGTHS]; /* logits of the last step */
-    lcsm_session_graph all[LCSM_SESSION_LENGTHS];  /* logits of every step */
-    lcsm_state        *state;
-    uint64_t           position;
-    float             *logits; /* (B, V) */
-    int32_t           *recent; /* (B, LCSM_SESSION_RECENT), token t at t % LCSM_SESSION_RECENT */
+    const lcsm_model    *model;
+    lcsm_session_options options; /* with the defaults in place */
+    size_t               batch, vocab;
+    lcsm_session_graph   last[LCSM_SESSION_LENGTHS]; /* logits of the last step */
+    lcsm_session_graph   all[LCSM_SESSION_LENGTHS];  /* logits of every step */
+    lcsm_state          *state;
+    uint64_t             position;
+    float               *logits; /* (B, V) */
+    int32_t             *recent; /* (B, LCSM_SESSION_RECENT), token t at t % LCSM_SESSION_RECENT */
+    lcsm_history         history;
+    int32_t             *again; /* (B, longest piece): tokens that are read again */
 };
+
+/* The history begins here: what came before cannot be gone back to. */
+void lcsm_session_restart_history(lcsm_session *s);
 
 /* Token t of sequence b, which is one of the last LCSM_SESSION_RECENT. */
 static inline int32_t *lcsm_session_recent(const lcsm_session *s, size_t b, uint64_t t)

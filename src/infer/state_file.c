@@ -266,6 +266,7 @@ static lcsm_status restore(lcsm_session *s, const lcsm_safetensors *f, lcsm_erro
     take(f, &l.list[l.count - 2], s->logits);
     take(f, &l.list[l.count - 1], s->recent);
     s->position = position;
+    lcsm_session_restart_history(s);
 cleanup:
     state_list_free(&l);
     return st;

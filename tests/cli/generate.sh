@@ -31,6 +31,22 @@ stop=$(head -c 12 whole | tail -c 5)
     grep -o '"reason": "stop"'
 printf 'the cat\nsat\n' | "$LCSM" generate run --interactive --n 5 --quiet | wc -l | tr -d ' '
 
+echo "# branches: the prompt is read once, the first is the text of a lone run"
+"$LCSM" generate run --prompt the --n 30 --seed 5 --quiet >alone
+"$LCSM" generate run --prompt the --n 30 --seed 5 --branch 3 --quiet >three
+grep -c '^\[[123]\]$' three
+"$LCSM" generate run --prompt the --n 30 --seed 5 --branch 3 --json >three.json
+python3 - <<'END'
+import json
+j = json.load(open("three.json"))
+texts = [b["text"] for b in j["branches"]]
+print(len(texts), len(set(texts)), j["tokens"], texts[0] == open("alone").read())
+END
+"$LCSM" generate run --prompt the --branch 2 --n 0
+echo "exit $?"
+"$LCSM" generate run --branch 2 --save-state s2
+echo "exit $?"
+
 echo "# a signal ends it with its state saved"
 "$LCSM" generate run --n 0 --prompt the --save-state late --quiet >endless &
 while [ ! -s endless ]; do sleep 0.05; done
