@@ -59,6 +59,9 @@ const lcsm_method LCSM_METHODS[] = {
     {"rg-lru", RNN, "b_t u", "1", "a_t", "1", "x", "D", lcsm_rg_lru_states, lcsm_rg_lru_mixer, LCSM_CHANNEL_GLU, LCSM_BLOCK_NORM_RMS, false, NULL, "heads inner_ratio conv_width conv_bias", 2024, "De et al."},
     {"mingru", RNN, "z_t c", "1", "1 - z_t", "1", "x", "D", lcsm_mingru_states, lcsm_mingru_mixer, LCSM_CHANNEL_GLU, LCSM_BLOCK_NORM_RMS, false, NULL, "inner_ratio conv_width conv_bias log_space", 2024, "Feng et al."},
     {"minlstm", RNN, "i_t c", "1", "f_t", "1", "x", "D", lcsm_minlstm_states, lcsm_minlstm_mixer, LCSM_CHANNEL_GLU, LCSM_BLOCK_NORM_RMS, false, NULL, "inner_ratio conv_width conv_bias log_space", 2024, "Feng et al."},
+    {"rwkv5", RNN, "v", "k", "w 1^T", "r", "x", "k d", lcsm_rwkv5_states, lcsm_rwkv5_mixer, LCSM_CHANNEL_RWKV, LCSM_BLOCK_NORM_LAYER, true, NULL, HEADS " value_ratio output_gate mixer_eps", 2024, "Peng et al."},
+    {"rwkv6", RNN, "v", "k", "w_t 1^T", "r", "x", "k d", lcsm_rwkv6_states, lcsm_rwkv6_mixer, LCSM_CHANNEL_RWKV6, LCSM_BLOCK_NORM_LAYER, true, NULL, HEADS " value_ratio mixer_eps rwkv.mix_rank rwkv.decay_rank", 2024, "Peng et al."},
+    {"rwkv7", RNN, "v", "k", "diag(w_t) - (a c) c^T", "r", "@", "k d", lcsm_rwkv7_states, lcsm_rwkv7_mixer, LCSM_CHANNEL_RWKV7, LCSM_BLOCK_NORM_LAYER, true, NULL, "heads mixer_eps rwkv.decay_rank rwkv.a_rank rwkv.v_rank rwkv.g_rank", 2025, "Peng et al."},
     {"code",             "EOS",  "x",       "by code", "by code",            "by code","x", "k D",     lcsm_code_build,               NULL,                        LCSM_CHANNEL_GLU,   LCSM_BLOCK_NORM_LAYER, false, NULL, "expand phase o_init theta_init o_learned o_trained tau rank", 2024, "Qin et al."},
     {"custom",           "EOS",  "x",       "by keys", "by keys",            "by keys","x", "k D",     lcsm_code_build,               NULL,                        LCSM_CHANNEL_GLU,   LCSM_BLOCK_NORM_LAYER, false, NULL, "expand activation expand.from shrink.from oscillation oscillation.k oscillation.d oscillation.kd phase o_init theta_init o_learned o_trained tau", 0, ""},
     {"attention",        "softmax attention", "v", "k", "-",                 "q",      "-", "T 2 D",   NULL,                          lcsm_attention_mixer,        LCSM_CHANNEL_GLU,   LCSM_BLOCK_NORM_RMS, false, NULL, "heads attention.heads attention.kv_heads attention.head_dim attention.window attention.rotary attention.rope_base attention.rope_scale attention.gate attention.qk_norm", 2017, "Vaswani et al."},
@@ -82,6 +85,19 @@ bool lcsm_method_reads(const lcsm_method *m, const char *key)
         at += word;
     }
     return false;
+}
+
+/* Where y_t is not m_t^T s_t. */
+static const char *const OUTPUTS[][2] = {
+    {"rwkv5", "m_{t-1}^T s_t + (u . s_t e_t) i_t"},
+    {"rwkv6", "m_{t-1}^T s_t + (u . s_t e_t) i_t"},
+};
+
+const char *lcsm_method_output(const lcsm_method *m)
+{
+    for (size_t j = 0; j < COUNT(OUTPUTS); j++)
+        if (strcmp(OUTPUTS[j][0], m->name) == 0) return OUTPUTS[j][1];
+    return "m_t^T s_t";
 }
 
 bool lcsm_method_owns(const char *key)

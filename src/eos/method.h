@@ -35,6 +35,9 @@ const lcsm_method *lcsm_method_find(const char *name); /* NULL: no such method *
 bool lcsm_method_reads(const lcsm_method *m, const char *key);
 bool lcsm_method_owns(const char *key);
 
+/* y_t as a formula. */
+const char *lcsm_method_output(const lcsm_method *m);
+
 /* What would do in the place of a name that is no method's, as the end of a sentence. */
 enum { LCSM_METHOD_HINT = 96 };
 const char *lcsm_method_hint(const char *name, char text[LCSM_METHOD_HINT]);
@@ -53,12 +56,12 @@ lcsm_tensor *lcsm_mixer_build(const lcsm_mixer *m);
     X(linear_attention) X(retnet) X(tnl) X(cosformer) X(lrpe) X(gla) X(gateloop) X(dur) X(gfw)     \
     X(fwp) X(m1) X(m2) X(m3) X(mamba) X(rwkv4_eos) X(hgrn) X(lrn) X(s4d) X(s5_table) X(dss)     \
     X(hgrn2) X(deltanet) X(gated_deltanet) X(kda) X(mamba2) X(falcon_mamba) X(longhorn) X(mingru) X(minlstm)       \
-    X(rg_lru) X(based) X(rebased) X(lightning)
+    X(rg_lru) X(based) X(rebased) X(lightning) X(rwkv5) X(rwkv6) X(rwkv7)
 #define LCSM_MIXER_LIST(X)                                                                         \
     X(linear_attention) X(retnet) X(tnl) X(cosformer) X(lrpe) X(gla) X(gateloop) X(dur) X(gfw)     \
     X(fwp) X(attention) X(mamba) X(rwkv4) X(rwkv4_eos) X(hgrn) X(lrn) X(s4) X(s4d) X(s5) X(dss)    \
     X(tnn) X(hgrn2) X(deltanet) X(gated_deltanet) X(kda) X(deltaproduct) X(mamba2) X(falcon_mamba) X(longhorn) X(mingru) X(minlstm)       \
-    X(rg_lru) X(based) X(rebased) X(lightning) X(gsa)
+    X(rg_lru) X(based) X(rebased) X(lightning) X(gsa) X(rwkv5) X(rwkv6) X(rwkv7)
 #define LCSM_BARE_LIST(X) X(s4) X(s5) X(tnn) X(rwkv4_eos) X(deltaproduct) X(gsa)
 /* clang-format on */
 

@@ -175,7 +175,8 @@ lcsm_operand lcsm_mix_ones(const lcsm_mixer *m, lcsm_tensor *like)
 
 /* ---- both directions -------------------------------------------------------------------- */
 
-/* s . e i, the term of the step itself: the recurrence of an o that forgets everything. */
+/* s . e i, the term of the step itself, which a read before it has by its bonus: the recurrence of
+ * an o that forgets everything. */
 static lcsm_tensor *self_term(const lcsm_mixer *m, const lcsm_states *s)
 {
     lcsm_states only = {.H         = s->H,
@@ -188,6 +189,8 @@ static lcsm_tensor *self_term(const lcsm_mixer *m, const lcsm_states *s)
                         .complex_s = s->complex_s,
                         .scale     = s->scale};
     only.row         = lcsm_static(lcsm_constant(m->g, lcsm_dims(s->H), -1e30), 0);
+    if (s->read_before)
+        only.e.x = lcsm_mul(m->g, s->e.x, lcsm_reshape(m->g, s->bonus.x, lcsm_dims(s->H * s->K)));
     return lcsm_recurrence(m->g, &only, NULL);
 }
 
@@ -220,6 +223,7 @@ static lcsm_tensor *run(const lcsm_mixer *m, lcsm_states_fn *states, bool ones)
     lcsm_mixer back = *m;
     back.x          = lcsm_reverse(m->g, m->x);
     back.side       = NULL;
+    if (m->first != NULL) back.first = m->first + 1;
     if (!lcsm_mix_both_ways(m)) return NULL;
     lcsm_states r = {0};
     if (!states(&back, &r)) return NULL;

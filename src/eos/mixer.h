@@ -27,7 +27,9 @@ typedef struct {
     ptrdiff_t     B, T, D;
     bool          whole; /* every run has whole sequences: nothing is carried */
     int           layer, layers;
-    lcsm_tensor **side; /* NULL, or four places where states leave what the end needs */
+    lcsm_tensor **side;  /* NULL, or four places where states leave what the end needs */
+    lcsm_tensor **first; /* NULL, or what an earlier layer has left for the later ones, NULL until
+                          * one has; a second place is for reversed time */
 } lcsm_mixer;
 
 typedef lcsm_eos_operands lcsm_states;
@@ -81,6 +83,17 @@ lcsm_tensor *lcsm_mix_angles(const lcsm_mixer *m, const char *name, ptrdiff_t n,
 
 /* RWKV's mixing weights [D], with their first values. */
 lcsm_tensor *lcsm_mix_rwkv_mu(const lcsm_mixer *m, const char *name, lcsm_rwkv4_mix mix);
+
+/* ---- RWKV ---- */
+
+/* Heads of 64 channels, if the settings do not say their number. */
+ptrdiff_t lcsm_mix_rwkv_heads(const lcsm_mixer *m);
+/* x of the step before, 0 before the first. */
+lcsm_tensor *lcsm_mix_previous(const lcsm_mixer *m);
+/* LayerNorm of y in heads by ln_x.weight, of these initial values, and ln_x.bias. */
+lcsm_tensor *lcsm_mix_rwkv_norm(const lcsm_mixer *m, lcsm_tensor *y, ptrdiff_t H, lcsm_init weight);
+
+/* ---- more parameters ---- */
 
 /* A frozen parameter [n] of given values. */
 lcsm_tensor *lcsm_mix_constant(const lcsm_mixer *m, const char *name, lcsm_shape shape,

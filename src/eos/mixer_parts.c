@@ -30,6 +30,29 @@ lcsm_tensor *lcsm_mix_unit(const lcsm_mixer *m, lcsm_tensor *x, ptrdiff_t heads,
     return lcsm_head_norm(m->g, &a, x, NULL, NULL);
 }
 
+/* ---- RWKV ------------------------------------------------------------------------------- */
+
+ptrdiff_t lcsm_mix_rwkv_heads(const lcsm_mixer *m)
+{
+    enum { CHANNELS = 64 };
+    return lcsm_mix_heads(m, m->D % CHANNELS == 0 ? m->D / CHANNELS : m->D % 4 == 0 ? 4 : 1);
+}
+
+lcsm_tensor *lcsm_mix_previous(const lcsm_mixer *m)
+{
+    lcsm_shift_attr a = {0};
+    return lcsm_token_shift(m->g, &a, m->x, lcsm_constant(m->g, lcsm_dims(m->D), 0), m->reset);
+}
+
+lcsm_tensor *lcsm_mix_rwkv_norm(const lcsm_mixer *m, lcsm_tensor *y, ptrdiff_t H, lcsm_init weight)
+{
+    if (y == NULL) return NULL;
+    lcsm_norm_attr a = {.kind = LCSM_NORM_LAYER, .eps = lcsm_mix_eps(m, 64e-5), .heads = H};
+    lcsm_tensor   *w = lcsm_mix_param(m, "ln_x.weight", lcsm_dims(y->cols), weight, 0);
+    lcsm_tensor   *b = lcsm_mix_param(m, "ln_x.bias", lcsm_dims(y->cols), lcsm_init_constant(0), 0);
+    return lcsm_head_norm(m->g, &a, y, w, b);
+}
+
 /* ---- convolutions ----------------------------------------------------------------------- */
 
 lcsm_tensor *lcsm_mix_conv(const lcsm_mixer *m, lcsm_tensor *x, const char *name, bool bias,

@@ -35,6 +35,8 @@ typedef enum {
     LCSM_CHANNEL_SGLU,
     LCSM_CHANNEL_FFN,
     LCSM_CHANNEL_RWKV,
+    LCSM_CHANNEL_RWKV6,
+    LCSM_CHANNEL_RWKV7,
     LCSM_CHANNEL_NONE
 } lcsm_channel;
 typedef enum {
@@ -99,6 +101,7 @@ struct lcsm_model_config {
     ptrdiff_t eos_token_id;
 
     ptrdiff_t groups, householders, slots;
+    ptrdiff_t rwkv_mix_rank, rwkv_decay_rank, rwkv_a_rank, rwkv_v_rank, rwkv_g_rank;
     double    beta_max, gate_bound, dt_min, dt_max, mixer_eps;
     int       output_gate; /* lcsm_output_gate */
     bool      forget_gate, log_space;

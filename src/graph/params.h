@@ -24,13 +24,15 @@ typedef enum {
     LCSM_INIT_FILL,     /* by a function */
 } lcsm_init_kind;
 
+struct lcsm_init;
+/* Writes `count` values. A NaN says that memory is short. */
+typedef void lcsm_fill_fn(double *values, const lcsm_shape *shape, size_t count,
+                          const struct lcsm_init *init, uint64_t seed, uint32_t purpose);
+
 typedef struct lcsm_init {
     lcsm_init_kind kind;
     double         a, b, c;
-    /* LCSM_INIT_FILL: writes `count` values; a, b, c are its own. A NaN says that memory is short.
-     */
-    void (*fill)(double *values, const lcsm_shape *shape, size_t count,
-                 const struct lcsm_init *init, uint64_t seed, uint32_t purpose);
+    lcsm_fill_fn  *fill; /* of LCSM_INIT_FILL; a, b, c are its own */
 } lcsm_init;
 
 static inline lcsm_init lcsm_init_constant(double a)

@@ -25,7 +25,7 @@ lcsm_tensor *lcsm_lab_columns(lcsm_lab *lab, lcsm_tensor *x, ptrdiff_t first, pt
 
 /* The recurrence itself (core_*); methods, codes and channel mixers by their own builders. */
 lcsm_lab_builder lcsm_lab_core, lcsm_lab_method, lcsm_lab_code, lcsm_lab_channel_mix,
-    lcsm_lab_glu_layer;
+    lcsm_lab_channel_mix_since, lcsm_lab_glu_layer;
 
 /* Whole mixers with the names of other libraries: config.layer, or the case's name, says which. */
 bool             lcsm_lab_is_mixer(const lcsm_oracle_case *c);

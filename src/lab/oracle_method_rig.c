@@ -45,7 +45,8 @@ void lcsm_rig_open(lcsm_rig *r, lcsm_lab *lab, const char *method, const char *s
                                     ? 0
                                     : (int)lcsm_lab_number(lab, "layer", 0),
                         .layers = (int)lcsm_lab_number(lab, "layers", 1),
-                        .side   = r->side};
+                        .side   = r->side,
+                        .first  = r->first};
 }
 
 static void set_input(lcsm_rig *r, lcsm_tensor *x, ptrdiff_t D)

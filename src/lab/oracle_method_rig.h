@@ -18,6 +18,7 @@ typedef struct {
     lcsm_states        s;    /* of lcsm_rig_recurrence */
     lcsm_tensor       *last; /* its memory after the last step */
     lcsm_tensor       *side[4];
+    lcsm_tensor       *first[2]; /* what an earlier layer has left */
 } lcsm_rig;
 
 /* Settings as "key=value key=value"; method may be "code". */

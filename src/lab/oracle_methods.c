@@ -460,6 +460,18 @@ void lcsm_lab_channel_mix(lcsm_lab *lab)
             "mix_k=mix_k mix_r=mix_r Wk=key.weight Wr=receptance.weight Wv=value.weight", "Wk");
 }
 
+/* Of RWKV-5, 6 and 7, by the names of their files. */
+void lcsm_lab_channel_mix_since(lcsm_lab *lab)
+{
+    lcsm_channel kind = lcsm_lab_has(lab, "time_mix_k") ? LCSM_CHANNEL_RWKV
+                      : lcsm_lab_has(lab, "time_maa_k") ? LCSM_CHANNEL_RWKV6
+                                                        : LCSM_CHANNEL_RWKV7;
+    channel(lab, kind,
+            "time_mix_k=mix_k time_mix_r=mix_r time_maa_k=x_k time_maa_r=x_r x_k=x_k "
+            "key.weight=key.weight receptance.weight=receptance.weight value.weight=value.weight",
+            "key.weight");
+}
+
 void lcsm_lab_glu_layer(lcsm_lab *lab)
 {
     bool silu = strcmp(lcsm_lab_text(lab, "act", "silu"), "silu") == 0;

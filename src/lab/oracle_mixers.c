@@ -172,11 +172,48 @@ static void lightning_parts(lcsm_rig *r)
          (const char *[]){"q.weight", "k.weight", "v.weight", NULL});
 }
 
+/* ---- RWKV ---- */
+
+static void rwkv(lcsm_rig *r)
+{
+    r->cfg.mixer_eps = lcsm_lab_number(r->lab, "ln_x_eps", 64e-5);
+}
+
+static void rwkv6(lcsm_rig *r)
+{
+    rwkv(r);
+    r->cfg.rwkv_mix_rank   = lcsm_lab_dim(r->lab, "time_maa_w2", 1);
+    r->cfg.rwkv_decay_rank = lcsm_lab_dim(r->lab, "time_decay_w1", 1);
+}
+
+static void rwkv7(lcsm_rig *r)
+{
+    rwkv(r);
+    r->cfg.rwkv_decay_rank = lcsm_lab_dim(r->lab, "w1", 1);
+    r->cfg.rwkv_a_rank     = lcsm_lab_dim(r->lab, "a1", 1);
+    r->cfg.rwkv_g_rank     = lcsm_lab_dim(r->lab, "g1", 1);
+}
+
+/* A layer that has the values of an earlier one. */
+static void rwkv7_later(lcsm_rig *r)
+{
+    rwkv7(r);
+    r->cfg.rwkv_v_rank = lcsm_lab_dim(r->lab, "v1", 1);
+    r->first[0]        = lcsm_lab_seq(r->lab, "v_first");
+}
+
 /* ---- the table ---- */
 
 #define QKV                                                                                        \
     "q_proj.weight=q.weight k_proj.weight=k.weight v_proj.weight=v.weight "                        \
     "o_proj.weight=out.weight "
+#define RWKV                                                                                       \
+    "receptance.weight=receptance.weight key.weight=key.weight value.weight=value.weight "         \
+    "gate.weight=gate.weight output.weight=output.weight time_decay=time_decay "                   \
+    "time_faaaa=time_faaaa ln_x.weight=ln_x.weight ln_x.bias=ln_x.bias "
+#define RWKV7                                                                                      \
+    RWKV "x_r=x_r x_w=x_w x_k=x_k x_v=x_v x_a=x_a x_g=x_g w0=w0 ~w1=w1.weight ~w2=w2.weight "      \
+         "a0=a0 ~a1=a1.weight ~a2=a2.weight ~g1=g1.weight ~g2=g2.weight k_k=k_k k_a=k_a r_k=r_k "
 #define MAMBA                                                                                      \
     "in_proj.weight=in_proj.weight conv1d.weight=conv1d.weight conv1d.bias=conv1d.bias D=D "       \
     "out_proj.weight=out_proj.weight "
@@ -198,6 +235,10 @@ static const mixer_row ROWS[] = {
     {"falcon_mamba*", "falcon-mamba", mamba, MAMBA "x_proj.weight=x_proj.weight dt_proj.weight=dt_proj.weight dt_proj.bias=dt_proj.bias ~A_log=A_log", NULL, false},
     {"longhorn*", "longhorn", mamba, MAMBA "x_proj.weight=x_proj.weight dt_head.weight=dt_head.weight dt_head.bias=dt_head.bias", NULL, false},
     {"griffin*", "rg-lru", griffin, "linear_y.weight=gate.weight linear_y.bias=gate.bias linear_x.weight=x.weight linear_x.bias=x.bias conv_1d.weight=conv1d.weight conv_1d.bias=conv1d.bias rg_lru.recurrent_param=lambda ~rg_lru.input_gate_weight=input_gate.weight rg_lru.input_gate_bias=input_gate.bias ~rg_lru.recurrent_gate_weight=recurrent_gate.weight rg_lru.recurrent_gate_bias=recurrent_gate.bias linear_out.weight=out.weight linear_out.bias=out.bias", NULL, false},
+    {"rwkv5_time_mix", "rwkv5", rwkv, RWKV "time_mix_k=time_mix_k time_mix_v=time_mix_v time_mix_r=time_mix_r time_mix_g=time_mix_g", NULL, false},
+    {"rwkv6_time_mix", "rwkv6", rwkv6, RWKV "time_maa_x=time_maa_x time_maa_w=time_maa_w time_maa_k=time_maa_k time_maa_v=time_maa_v time_maa_r=time_maa_r time_maa_g=time_maa_g ~time_maa_w1=time_maa_w1.weight ~time_maa_w2=time_maa_w2 ~time_decay_w1=time_decay_w1.weight ~time_decay_w2=time_decay_w2.weight", NULL, false},
+    {"rwkv7_time_mix_later", "rwkv7", rwkv7_later, RWKV7 "v0=v0 ~v1=v1.weight ~v2=v2.weight", NULL, false},
+    {"rwkv7_time_mix*", "rwkv7", rwkv7, RWKV7, NULL, false},
     {"lightning*", "lightning", lightning, "output_gate.weight=gate.weight norm.weight=norm.weight out_proj.weight=out.weight", lightning_parts, false},
     {"gsa*", "gsa", attention, QKV "f_proj.weight=forget.weight g_norm.weight=norm.weight", NULL, false},
     {"based*", "based", attention, QKV, NULL, false},

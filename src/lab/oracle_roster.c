@@ -65,6 +65,7 @@ static const lcsm_oracle_row ROWS[] = {
     {"", "rwkv4_simplified*", "w k v r", lcsm_lab_method, EOS},
     {"", "rwkv4_time_mix*", "x mix_k mix_v mix_r decay first", lcsm_lab_method, NO_EOS},
     {"", "rwkv4_channel_mix*", "x mix_k mix_r Wk Wr Wv", lcsm_lab_channel_mix, NO_EOS},
+    {"", "rwkv[567]_channel_mix*", "x key.weight value.weight", lcsm_lab_channel_mix_since, NO_EOS},
     {"", "selective_scan*", "u dt_raw dt_bias A_log B C D z", lcsm_lab_selective_scan, EOS},
     {"", "mamba_mixer*", "x W_in conv_w conv_b W_x W_dt A_log D", lcsm_lab_method, EOS},
     {"", "s4_dense_*", "u A B C D log_dt", lcsm_lab_method, EOS},

@@ -125,6 +125,9 @@ static const struct {
     {"eos", "full_phase", "angle of o, per row and channel"},
     {"eos", "dense", "o as a matrix"},
     {"eos", "erase", "b: o = I - e b^T"},
+    {"eos", "a", "a: o = gate + a b^T"},
+    {"eos", "b", "b: o = gate + a b^T"},
+    {"eos", "bonus", "u: weight of the step itself"},
     {"eos", "m0", "initial memory"},
     {"cscan", "x", "input, already expanded (complex pairs)"},
     {"cscan", "log", "log of o, per channel"},
@@ -281,8 +284,8 @@ static void method_equations(lcsm_strbuf *text, const char *name)
         lcsm_strbuf_add(text, "y_t = sum_j softmax_j(q_t . k_j / sqrt(d)) v_j over all j <= t\n");
         return;
     }
-    lcsm_strbuf_printf(text, "m_t = o_t %sm_{t-1} + e_t i_t^T\ny_t = m_t^T s_t\n",
-                       m->psi[0] == '@' ? "" : "* ");
+    lcsm_strbuf_printf(text, "m_t = o_t %sm_{t-1} + e_t i_t^T\ny_t = %s\n",
+                       m->psi[0] == '@' ? "" : "* ", lcsm_method_output(m));
     lcsm_strbuf_printf(text, "i_t = %s,  e_t = %s,  o_t = %s,  s_t = %s\n", m->input, m->expand,
                        m->oscillation, m->shrink);
 }

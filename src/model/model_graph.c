@@ -18,6 +18,7 @@ typedef struct {
     lcsm_tensor             *reset;
     lcsm_tensor             *places; /* NULL, or (B, labels): where targets are */
     bool                     whole;
+    lcsm_tensor             *first[2]; /* of lcsm_mixer */
     int                      layer, layers;
 } builder;
 
@@ -110,16 +111,57 @@ static lcsm_tensor *shifted(const lcsm_mixer *m, const char *name)
     return lcsm_token_shift(m->g, &a, m->x, mu, m->reset);
 }
 
-/* sigmoid(W xr) * W relu(W xk)^2. */
-static lcsm_tensor *rwkv_channel(const lcsm_mixer *m)
+/* W relu(W x)^2, of weights up to bound / sqrt(D) at first. */
+static lcsm_tensor *squared(const lcsm_mixer *m, lcsm_tensor *x, double bound)
+{
+    ptrdiff_t hidden = lcsm_mix_or(m->cfg->hidden, 4 * m->D);
+    bound /= sqrt((double)m->D);
+    lcsm_tensor *k =
+        lcsm_mix_project_init(m, x, "key", hidden, false, lcsm_init_uniform(-bound, bound));
+    return lcsm_mix_project_init(m, lcsm_activate(m->g, LCSM_ACT_RELU2, k), "value", m->D, false,
+                                 lcsm_init_constant(0));
+}
+
+/* sigmoid(W x) * v. */
+static lcsm_tensor *received(const lcsm_mixer *m, lcsm_tensor *x, lcsm_tensor *v)
 {
     lcsm_init    zero = lcsm_init_constant(0);
-    lcsm_tensor *k    = lcsm_mix_project(m, shifted(m, "mix_k"), "key",
-                                         lcsm_mix_or(m->cfg->hidden, 4 * m->D), false);
-    lcsm_tensor *v = lcsm_mix_project_init(m, lcsm_activate(m->g, LCSM_ACT_RELU2, k), "value", m->D,
-                                           false, zero);
-    lcsm_tensor *r = lcsm_mix_project_init(m, shifted(m, "mix_r"), "receptance", m->D, false, zero);
+    lcsm_tensor *r    = lcsm_mix_project_init(m, x, "receptance", m->D, false, zero);
     return lcsm_glu(m->g, LCSM_ACT_SIGMOID, r, v);
+}
+
+static lcsm_tensor *rwkv_channel(const lcsm_mixer *m)
+{
+    lcsm_tensor *v = squared(m, shifted(m, "mix_k"), 1);
+    return received(m, shifted(m, "mix_r"), v);
+}
+
+/* 1 - (c / D)^power: a is the power. */
+LCSM_FILL(fill_mix)
+{
+    for (size_t c = 0; c < count; c++) v[c] = 1 - pow((double)c / (double)count, init->a);
+}
+
+static lcsm_tensor *by_past(const lcsm_mixer *m, lcsm_tensor *past, const char *name, double power)
+{
+    lcsm_init init = {.kind = LCSM_INIT_FILL, .a = power, .fill = fill_mix};
+    return lcsm_lerp(m->g, m->x, past,
+                     lcsm_mix_param(m, name, lcsm_dims(m->D), init, LCSM_PARAM_NO_DECAY));
+}
+
+/* In these the mixing weights are those of the past. */
+static lcsm_tensor *rwkv6_channel(const lcsm_mixer *m)
+{
+    double       rest = 1 - (double)m->layer / (double)m->layers;
+    lcsm_tensor *past = lcsm_mix_previous(m);
+    lcsm_tensor *v    = squared(m, by_past(m, past, "x_k", rest), 1);
+    return received(m, by_past(m, past, "x_r", rest), v);
+}
+
+static lcsm_tensor *rwkv7_channel(const lcsm_mixer *m)
+{
+    double rest = 1 - (double)m->layer / (double)m->layers;
+    return squared(m, by_past(m, lcsm_mix_previous(m), "x_k", pow(rest, 4)), 0.5);
 }
 
 lcsm_tensor *lcsm_channel_build(const lcsm_mixer *m, lcsm_channel kind)
@@ -128,6 +170,8 @@ lcsm_tensor *lcsm_channel_build(const lcsm_mixer *m, lcsm_channel kind)
     case LCSM_CHANNEL_SGLU: return glu(m, LCSM_ACT_NONE);
     case LCSM_CHANNEL_FFN: return feed_forward(m);
     case LCSM_CHANNEL_RWKV: return rwkv_channel(m);
+    case LCSM_CHANNEL_RWKV6: return rwkv6_channel(m);
+    case LCSM_CHANNEL_RWKV7: return rwkv7_channel(m);
     default: return glu(m, LCSM_ACT_SILU);
     }
 }
@@ -140,13 +184,14 @@ static lcsm_tensor *channel(const builder *b, lcsm_channel kind, lcsm_tensor *x)
 
 /* ---- blocks ----------------------------------------------------------------------------- */
 
-static lcsm_tensor *mix(const builder *b, lcsm_tensor *x)
+static lcsm_tensor *mix(builder *b, lcsm_tensor *x)
 {
     static const char *const scope[LCSM_LAYER_MIXERS] = {"mixer", "mixer2"};
     lcsm_mixer               m                        = mixer_of(b, x);
     lcsm_model_config        cfg;
     lcsm_tensor             *sum = NULL;
     m.cfg                        = &cfg;
+    m.first                      = b->first;
     for (int j = 0; j < LCSM_LAYER_MIXERS && lcsm_pattern_layer(&cfg, b->cfg, b->layer, j); j++) {
         lcsm_scope_push(b->g, "%s", scope[j]);
         lcsm_tensor *y = lcsm_mixer_build(&m);
@@ -163,7 +208,7 @@ static lcsm_tensor *branch(const builder *b, lcsm_tensor *x, lcsm_tensor *y)
     return lcsm_add(b->g, x, y);
 }
 
-static lcsm_tensor *lm_block(const builder *b, lcsm_tensor *x)
+static lcsm_tensor *lm_block(builder *b, lcsm_tensor *x)
 {
     lcsm_channel kind = lcsm_model_config_channel(&b->own);
     x                 = branch(b, x, mix(b, norm(b, "norm1", x)));
@@ -182,7 +227,7 @@ static lcsm_tensor *labelled(const builder *b, lcsm_tensor *x)
 }
 
 /* r is the residual stream, *h the branch that the next layer adds. */
-static lcsm_tensor *mqar_block(const builder *b, lcsm_tensor *r, lcsm_tensor **h)
+static lcsm_tensor *mqar_block(builder *b, lcsm_tensor *r, lcsm_tensor **h)
 {
     if (*h != NULL) r = lcsm_add(b->g, r, *h);
     lcsm_tensor *y = mix(b, norm(b, "norm1", r));

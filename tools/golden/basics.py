@@ -174,13 +174,16 @@ def pairs(x):
 
 
 class States:
-    """i (B, T, H, D); e, s and erase (B, T or 1, H, K, D or 1); o likewise, with B or 1.
+    """i (B, T, H, D); e, s, erase, a and b (B, T or 1, H, K, D or 1); o likewise, with B or 1.
 
-    m_t = o_t m_{t-1} - e_t (erase_t^T m_{t-1}) + e_t i_t^T,    y_t = scale Re(m_t^T s_t)
+    m_t = o_t m_{t-1} + a_t (b_t^T m_{t-1}) + e_t i_t^T,        y_t = scale Re(m_t^T s_t)
+
+    erase: a = -e and b = erase. bonus (H, K, 1): y_t = scale (m_{t-1}^T s_t + (sum bonus s_t e_t) i_t).
     """
 
-    def __init__(self, i, e, s, o=REAL(1), erase=None, scale=REAL(1)):
-        self.i, self.e, self.s, self.o, self.erase, self.scale = i, e, s, o, erase, scale
+    def __init__(self, i, e, s, o=REAL(1), erase=None, scale=REAL(1), a=None, b=None, bonus=None):
+        self.i, self.e, self.s, self.o, self.scale, self.bonus = i, e, s, o, scale, bonus
+        self.a, self.b = (a, b) if erase is None else (-e, erase)
 
 
 def at(x, t):
@@ -191,18 +194,17 @@ def recurrence(z):
     """The recurrence of the paper, one step after the other: (B, T, H, D)."""
     m, out = REAL(0), []
     for t in range(z.i.shape[1]):
-        e = at(z.e, t)
-        write = z.i[:, t][:, :, None, :]
-        if z.erase is not None:
-            write = write - (at(z.erase, t) * m).sum(-2, keepdims=True)
-        m = at(z.o, t) * m + e * write
-        out.append((at(z.s, t) * m).sum(-2))
+        past, write = m, at(z.e, t) * z.i[:, t][:, :, None, :]
+        m = at(z.o, t) * past + write
+        if z.a is not None:
+            m = m + at(z.a, t) * (at(z.b, t) * past).sum(-2, keepdims=True)
+        out.append((at(z.s, t) * (m if z.bonus is None else past + z.bonus * write)).sum(-2))
     return z.scale * np.real(np.stack(out, axis=1))
 
 
 def alone(z):
     """What the step itself adds: (s . e) i."""
-    weight = (z.s * z.e).sum(-2)
+    weight = (z.s * z.e * (1 if z.bonus is None else z.bonus)).sum(-2)
     return z.scale * np.real(weight * z.i)
 
 

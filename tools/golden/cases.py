@@ -17,8 +17,22 @@ FAMILY = (
     "longhorn", "gsa", "lightning", "based", "rebased", "rg-lru", "mingru", "minlstm",
 )  # fmt: skip
 
+RWKV = ("rwkv5", "rwkv6", "rwkv7")
+RWKV_VARIANTS = (
+    ("rwkv5", {"output_gate": "none", "value_ratio": 2, "layers": 1}),
+    ("rwkv6", {"expand": 2, "mixer_eps": 0.01, "rwkv.mix_rank": 2, "rwkv.decay_rank": 3}),
+    ("rwkv7", {"layers": 3, "heads": 3, "rwkv.v_rank": 2, "rwkv.a_rank": 2, "rwkv.decay_rank": 3, "rwkv.g_rank": 4}),
+    ("gla", {"channel_mixer": "rwkv6", "hidden": 5}),
+    ("gla", {"channel_mixer": "rwkv7", "hidden": 5}),
+)
+
 # Keys are turned in pairs, and softmax attention turns the model's own width.
-EVEN = {"retnet": {"expand": 4}, "attention": {"d_model": 8}}
+EVEN = {
+    "retnet": {"expand": 4},
+    "attention": {"d_model": 8},
+    "rwkv6": {"rwkv.mix_rank": 2, "rwkv.decay_rank": 3},
+    "rwkv7": {"rwkv.decay_rank": 2, "rwkv.a_rank": 3, "rwkv.v_rank": 2, "rwkv.g_rank": 4},
+}
 
 # Settings that are not the default, each tried in both flavours.
 VARIANTS = (
@@ -195,6 +209,10 @@ FILES = {
     "family": (
         "the methods since 2024, one direction and both, and their settings",
         [*methods(False, FAMILY), *methods(True, FAMILY), *variants(FAMILY_VARIANTS)],
+    ),
+    "rwkv": (
+        "RWKV-5 to 7, one direction and both, and their settings",
+        [*methods(False, RWKV), *methods(True, RWKV), *variants(RWKV_VARIANTS)],
     ),
     "codes": ("models by code", list(codes())),
     "custom": ("custom models", list(custom())),

@@ -2,18 +2,18 @@
 
 import numpy as np
 
-from golden import attention, cells, codes, family, memories, spaces
+from golden import attention, cells, codes, family, memories, rwkv, spaces
 from golden.basics import *  # noqa: F403
 
-MIXERS = {**attention.METHODS, **cells.METHODS, **codes.METHODS, **memories.METHODS, **spaces.METHODS, **family.METHODS}
+MIXERS = {**attention.METHODS, **cells.METHODS, **codes.METHODS, **memories.METHODS, **spaces.METHODS, **family.METHODS, **rwkv.METHODS}
 
 # What the native block of a method has besides its mixer: channel mixer and norm. All others have
 # a GLU and LayerNorms.
-CHANNELS = {"tnl": "sglu", "mamba": "none", "mamba2": "none", "falcon-mamba": "none", "longhorn": "none", "rwkv4": "rwkv", "rwkv4-eos": "rwkv"}
+CHANNELS = {"tnl": "sglu", "mamba": "none", "mamba2": "none", "falcon-mamba": "none", "longhorn": "none", "rwkv4": "rwkv", "rwkv4-eos": "rwkv", "rwkv5": "rwkv", "rwkv6": "rwkv6", "rwkv7": "rwkv7"}
 NORMS = dict.fromkeys(("retnet", "mamba", "gla", "gateloop", "attention"), "rms")
 NORMS.update(dict.fromkeys(family.METHODS, "rms"))
 NORMS.update(dict.fromkeys(("tnl", "tnn"), "simple"))
-EMBED_NORM = ("rwkv4", "rwkv4-eos")
+EMBED_NORM = ("rwkv4", "rwkv4-eos", *rwkv.METHODS)
 
 DEFAULTS = {
     "method": "", "code": "", "flavour": "native", "wiring": "lm", "vocab": 7, "d_model": 6,
@@ -28,16 +28,18 @@ DEFAULTS = {
     "max_length": 16, "inner_ratio": 0, "rpe_layers": 6, "value_ratio": 1, "conv_bias": True,
     "proj_bias": False, "rotation": True, "groups": 0, "householders": 2, "slots": 0, "beta_max": 1,
     "gate_bound": 0, "dt_min": 0, "dt_max": 0, "output_gate": "auto", "forget_gate": True,
-    "log_space": False, "mixer_eps": 0,
+    "log_space": False, "mixer_eps": 0, "rwkv.mix_rank": 0, "rwkv.decay_rank": 0, "rwkv.a_rank": 0,
+    "rwkv.v_rank": 0, "rwkv.g_rank": 0,
 }  # fmt: skip
 
 
 class Config(dict):
-    """The settings of a model; layer is the block that is being computed."""
+    """The settings of a model; layer is the block that is being computed, first what it finds
+    of an earlier one."""
 
     def __init__(self, given):
         assert set(given) <= set(DEFAULTS), set(given) - set(DEFAULTS)
-        super().__init__(DEFAULTS, layer=0, **given)
+        super().__init__(DEFAULTS, layer=0, first={}, **given)
 
     def __getattr__(self, key):
         return self[key]
@@ -76,14 +78,14 @@ def ffn(p, cfg, x):
     return p.linear(gelu(p.linear(x, "w1", cfg.hidden or 4 * cfg.d_model, True)), "w2", cfg.d_model, True)
 
 
-def rwkv(p, cfg, x):
+def rwkv4(p, cfg, x):
     init = cells.mixes(cfg, cfg.d_model)["channel"]
     k = p.linear(cells.shifted(p, x, "mix_k", init), "key", cfg.hidden or 4 * cfg.d_model)
     r = p.linear(cells.shifted(p, x, "mix_r", init), "receptance", cfg.d_model)
     return sigmoid(r) * p.linear(relu(k) ** 2, "value", cfg.d_model)
 
 
-CHANNEL_MIXERS = {"glu": glu, "sglu": sglu, "ffn": ffn, "rwkv": rwkv}
+CHANNEL_MIXERS = {"glu": glu, "sglu": sglu, "ffn": ffn, "rwkv": rwkv4, **rwkv.CHANNELS}
 
 
 def channel_mixer(cfg):
@@ -131,7 +133,7 @@ def logits(p, cfg, tokens):
     table = p("embedding.weight", V, D, scale=1.7 / float(D) ** 0.5)
     scale = cfg.embed_scale or (np.sqrt(REAL(D)) if cfg.wiring == "lm" else 1)
     x = scale * table[tokens]
-    cfg["layer"] = 0
+    cfg["layer"], cfg["first"] = 0, {}
     if cfg.name in EMBED_NORM and cfg.flavour == "native":
         x = norm(p, cfg, "norm0", x, cfg.norm_eps)
     if cfg.wiring == "mqar":
