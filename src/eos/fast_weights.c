@@ -74,10 +74,11 @@ lcsm_tensor *lcsm_gfw_mixer(const lcsm_mixer *m)
 
 /* ---- the delta rule --------------------------------------------------------------------- */
 
-/* Keys that sum to 1, or of length 1, in each head. */
-static lcsm_tensor *normed(const lcsm_mixer *m, lcsm_tensor *x, ptrdiff_t H, lcsm_norm_kind kind)
+/* Keys that sum to 1, or of length 1, in each head; eps is for those that may be all zero. */
+static lcsm_tensor *normed(const lcsm_mixer *m, lcsm_tensor *x, ptrdiff_t H, lcsm_norm_kind kind,
+                           double eps)
 {
-    lcsm_norm_attr a = {.kind = kind, .eps = kind == LCSM_NORM_L2 ? 1e-12 : 0, .heads = H};
+    lcsm_norm_attr a = {.kind = kind, .eps = eps, .heads = H};
     return lcsm_head_norm(m->g, &a, x, NULL, NULL);
 }
 
@@ -94,10 +95,10 @@ static lcsm_tensor *dpfp(const lcsm_mixer *m, lcsm_tensor *x, ptrdiff_t H)
 static lcsm_tensor *feature(const lcsm_mixer *m, lcsm_tensor *x, ptrdiff_t H)
 {
     if (m->cfg->feature == LCSM_FEATURE_L2)
-        return normed(m, lcsm_activate(m->g, LCSM_ACT_SILU, x), H, LCSM_NORM_L2);
-    if (m->cfg->feature == LCSM_FEATURE_DPFP) x = dpfp(m, x, H);
-    else x = lcsm_activate(m->g, LCSM_ACT_ELU1, x);
-    return normed(m, x, H, LCSM_NORM_SUM);
+        return normed(m, lcsm_activate(m->g, LCSM_ACT_SILU, x), H, LCSM_NORM_L2, 1e-12);
+    if (m->cfg->feature == LCSM_FEATURE_DPFP)
+        return normed(m, dpfp(m, x, H), H, LCSM_NORM_SUM, 1e-6);
+    return normed(m, lcsm_activate(m->g, LCSM_ACT_ELU1, x), H, LCSM_NORM_SUM, 0);
 }
 
 /* beta k with one write strength beta = sigmoid(W x) for each head. */
@@ -133,7 +134,7 @@ lcsm_tensor *lcsm_fwp_mixer(const lcsm_mixer *m)
 bool lcsm_m1_states(const lcsm_mixer *m, lcsm_states *s)
 {
     if (!key_value_query(m, s)) return false;
-    if (!m->cfg->raw) s->e.x = normed(m, s->e.x, s->H, LCSM_NORM_L2);
+    if (!m->cfg->raw) s->e.x = normed(m, s->e.x, s->H, LCSM_NORM_L2, 1e-12);
     s->erase = s->e;
     return s->e.x != NULL;
 }
@@ -144,8 +145,8 @@ bool lcsm_m2_states(const lcsm_mixer *m, lcsm_states *s)
     if (!key_value_query(m, s)) return false;
     lcsm_tensor *b = lcsm_mix_project(m, m->x, "b", s->H * s->K, false);
     if (!m->cfg->raw) {
-        b      = normed(m, lcsm_activate(m->g, LCSM_ACT_ELU1, b), s->H, LCSM_NORM_SUM);
-        s->e.x = normed(m, lcsm_activate(m->g, LCSM_ACT_ELU1, s->e.x), s->H, LCSM_NORM_SUM);
+        b      = normed(m, lcsm_activate(m->g, LCSM_ACT_ELU1, b), s->H, LCSM_NORM_SUM, 0);
+        s->e.x = normed(m, lcsm_activate(m->g, LCSM_ACT_ELU1, s->e.x), s->H, LCSM_NORM_SUM, 0);
         s->e.x = strengthened(m, s->e.x, s->H);
     }
     s->erase = lcsm_per_token_k(b);

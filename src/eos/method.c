@@ -14,6 +14,7 @@
 #define RNN  "linear RNN"
 
 #define HEADS "heads expand"
+#define KDA   "heads expand value_ratio conv_width beta_max mixer_eps groups gate_bound"
 #define DELTA "heads expand value_ratio conv_width beta_max output_gate mixer_eps"
 
 /* Methods (paper: method table). x marks a product of each element, @ a product of matrices. */
@@ -47,8 +48,11 @@ const lcsm_method LCSM_METHODS[] = {
     {"hgrn2",            LA,     "v",       "1 - f_t", "f_t 1^T",            "silu(q)","x", "k d",     lcsm_hgrn2_states,             lcsm_hgrn2_mixer,            LCSM_CHANNEL_GLU,   LCSM_BLOCK_NORM_RMS, false, NULL, "heads mixer_eps", 2024, "Qin et al."},
     {"deltanet",         FW,     "v",       "beta k",  "I - beta k k^T",     "q",      "@", "k d",     lcsm_deltanet_states,          lcsm_deltanet_mixer,         LCSM_CHANNEL_GLU,   LCSM_BLOCK_NORM_RMS, false, NULL, DELTA, 2024, "Yang et al."},
     {"gated-deltanet",   FW,     "v",       "beta k",  "g (I - beta k k^T)", "q",      "@", "k d",     lcsm_gated_deltanet_states,    lcsm_gated_deltanet_mixer,   LCSM_CHANNEL_GLU,   LCSM_BLOCK_NORM_RMS, false, NULL, DELTA " groups", 2024, "Yang et al."},
-    {"kda",              FW,     "v",       "beta k",  "(I - e k^T) diag(g)","q",      "@", "k d",     lcsm_kda_states,               lcsm_kda_mixer,              LCSM_CHANNEL_GLU,   LCSM_BLOCK_NORM_RMS, false, NULL, "heads expand value_ratio conv_width beta_max mixer_eps groups gate_bound", 2025, "Kimi Team"},
+    {"kda",              FW,     "v",       "beta k",  "(I - e k^T) diag(g)","q",      "@", "k d",     lcsm_kda_states,               lcsm_kda_mixer,              LCSM_CHANNEL_GLU,   LCSM_BLOCK_NORM_RMS, false, NULL, KDA, 2025, "Kimi Team"},
     {"deltaproduct",     FW,     "v_j",     "b_j k_j", "g prod(I - e_j k_j^T)","q",    "@", "k d",     NULL,                          lcsm_deltaproduct_mixer,     LCSM_CHANNEL_GLU,   LCSM_BLOCK_NORM_RMS, false, lcsm_deltaproduct_bare, DELTA " householders forget_gate", 2025, "Siems et al."},
+    {"complex-kda",      FW,     "v",       "beta k",  "(I - e k^T) diag(g)","q",      "@", "k d",     lcsm_complex_kda_states,       lcsm_complex_kda_mixer,      LCSM_CHANNEL_GLU,   LCSM_BLOCK_NORM_RMS, false, NULL, KDA, 2026, "OpenEuroLLM"},
+    {"gated-deltanet-2", FW,     "w v",     "k",       "(I - k (b k)^T) diag(g)","q",  "@", "k d",     lcsm_gated_deltanet_2_states,  lcsm_gated_deltanet_2_mixer, LCSM_CHANNEL_GLU,   LCSM_BLOCK_NORM_RMS, false, NULL, KDA, 2026, "Hatamizadeh et al."},
+    {"comba",            FW,     "v",       "beta k",  "g I - c e k^T",      "q",      "@", "k d",     lcsm_comba_states,             lcsm_comba_mixer,            LCSM_CHANNEL_GLU,   LCSM_BLOCK_NORM_RMS, false, NULL, DELTA " groups", 2025, "Hu et al."},
     {"mamba2", SSM, "dt x", "B_t", "exp(dt_t A_h)", "C_t", "x", "N 2D", lcsm_mamba2_states, lcsm_mamba2_mixer, LCSM_CHANNEL_NONE, LCSM_BLOCK_NORM_RMS, false, NULL, "heads groups state_size conv_width conv_bias proj_bias inner_ratio dt_min dt_max mixer_eps", 2024, "Dao and Gu"},
     {"falcon-mamba", SSM, "dt u", "B_t", "exp(dt_t A)", "C_t", "x", "N 2D", lcsm_falcon_mamba_states, lcsm_falcon_mamba_mixer, LCSM_CHANNEL_NONE, LCSM_BLOCK_NORM_RMS, false, NULL, "rank state_size conv_width conv_bias proj_bias inner_ratio mixer_eps", 2024, "Zuo et al."},
     {"longhorn", SSM, "step x", "k_t", "1 - step_t k_t^2", "q_t", "x", "N 2D", lcsm_longhorn_states, lcsm_longhorn_mixer, LCSM_CHANNEL_NONE, LCSM_BLOCK_NORM_RMS, false, NULL, "rank state_size conv_width conv_bias proj_bias inner_ratio", 2024, "Liu et al."},

@@ -129,6 +129,8 @@ lcsm_tensor *lcsm_mix_conv(const lcsm_mixer *m, lcsm_tensor *x, const char *name
 /* The bias [n] of a softplus that gives steps from 1e-3 to 1e-1; A_log [H], rates from 1 to 16. */
 lcsm_tensor *lcsm_mix_dt_bias(const lcsm_mixer *m, const char *name, ptrdiff_t n);
 lcsm_tensor *lcsm_mix_rates(const lcsm_mixer *m, ptrdiff_t H);
+/* |x|, whose gradient at 0 is 0. */
+lcsm_tensor *lcsm_mix_abs(const lcsm_mixer *m, lcsm_tensor *x);
 /* x [n] as [n times], each number so many times. */
 lcsm_tensor *lcsm_mix_spread(const lcsm_mixer *m, lcsm_tensor *x, ptrdiff_t times);
 /* -exp(A_log) softplus(z + dt_bias), the log gate of Mamba-2's kind: z (B, T, H n), A_log [H],

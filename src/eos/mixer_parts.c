@@ -100,6 +100,12 @@ lcsm_tensor *lcsm_mix_rates(const lcsm_mixer *m, ptrdiff_t H)
     return lcsm_mix_param(m, "A_log", lcsm_dims(H), init, LCSM_PARAM_NO_DECAY);
 }
 
+lcsm_tensor *lcsm_mix_abs(const lcsm_mixer *m, lcsm_tensor *x)
+{
+    return lcsm_add(m->g, lcsm_activate(m->g, LCSM_ACT_RELU, x),
+                    lcsm_activate(m->g, LCSM_ACT_RELU, lcsm_scale(m->g, x, -1)));
+}
+
 lcsm_tensor *lcsm_mix_spread(const lcsm_mixer *m, lcsm_tensor *x, ptrdiff_t times)
 {
     if (x == NULL || times == 1) return x;

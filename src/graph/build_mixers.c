@@ -103,6 +103,11 @@ lcsm_tensor *lcsm_divide(lcsm_graph *g, lcsm_tensor *x, lcsm_tensor *den, double
     return first_of(lcsm_graph_add(g, LCSM_OP_divide, &(lcsm_divide_attr){eps, clamp}, in, 2));
 }
 
+lcsm_tensor *lcsm_running_signs(lcsm_graph *g, lcsm_tensor *x)
+{
+    return first_of(lcsm_graph_add(g, LCSM_OP_signs, NULL, &x, 1));
+}
+
 lcsm_tensor *lcsm_scale_rows(lcsm_graph *g, lcsm_tensor *x, lcsm_tensor *s)
 {
     lcsm_tensor *in[] = {x, s};

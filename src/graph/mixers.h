@@ -71,6 +71,8 @@ lcsm_tensor *lcsm_constant(lcsm_graph *g, lcsm_shape shape, double value);
 lcsm_tensor *lcsm_affine(lcsm_graph *g, lcsm_tensor *x, double a, double b);
 /* x / (den + eps), or x / max(den, eps) if clamp; den as x or (..., 1). */
 lcsm_tensor *lcsm_divide(lcsm_graph *g, lcsm_tensor *x, lcsm_tensor *den, double eps, bool clamp);
+/* The running product of the signs of x (..., T, C), 1 and -1; it has no gradient. */
+lcsm_tensor *lcsm_running_signs(lcsm_graph *g, lcsm_tensor *x);
 /* s x with s (..., 1). */
 lcsm_tensor *lcsm_scale_rows(lcsm_graph *g, lcsm_tensor *x, lcsm_tensor *s);
 /* Every head so many times: (..., G, C) -> (..., G times, C). */

@@ -17,6 +17,15 @@ FAMILY = (
     "longhorn", "gsa", "lightning", "based", "rebased", "rg-lru", "mingru", "minlstm",
 )  # fmt: skip
 
+# Those of 2025 and 2026.
+LATER = ("gated-deltanet-2", "complex-kda", "comba")
+LATER_VARIANTS = (
+    ("gated-deltanet-2", {"groups": 1, "beta_max": 2, "gate_bound": 5}),
+    ("gated-deltanet-2", {"conv_width": 0, "value_ratio": 2, "mixer_eps": 0.01}),
+    ("complex-kda", {"beta_max": 2, "gate_bound": 3, "groups": 1}),
+    ("comba", {"groups": 1, "output_gate": "silu", "beta_max": 2}),
+)
+
 RWKV = ("rwkv5", "rwkv6", "rwkv7")
 RWKV_VARIANTS = (
     ("rwkv5", {"output_gate": "none", "value_ratio": 2, "layers": 1}),
@@ -61,6 +70,7 @@ VARIANTS = (
     ("hgrn", {"complex": False}),
     ("hgrn", {"layers": 3}),
     ("fwp", {"feature": "dpfp", "expand": 4}),
+    ("fwp", {"feature": "dpfp", "expand": 1}),  # all features are 0
     ("fwp", {"feature": "l2"}),
     ("m1", {"raw": True}),
     ("m2", {"raw": True}),
@@ -209,6 +219,10 @@ FILES = {
     "family": (
         "the methods since 2024, one direction and both, and their settings",
         [*methods(False, FAMILY), *methods(True, FAMILY), *variants(FAMILY_VARIANTS)],
+    ),
+    "later": (
+        "the methods of 2025 and 2026, one direction and both, and their settings",
+        [*methods(False, LATER), *methods(True, LATER), *variants(LATER_VARIANTS)],
     ),
     "rwkv": (
         "RWKV-5 to 7, one direction and both, and their settings",

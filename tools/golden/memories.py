@@ -43,8 +43,8 @@ def gfw(p, cfg, x):
     return end(p, cfg, run(cfg, x, states), cfg.flavour == "bare")
 
 
-def sum_one(x):
-    return x / x.sum(-2, keepdims=True)
+def sum_one(x, eps=0):
+    return x / (x.sum(-2, keepdims=True) + REAL(eps))
 
 
 def length_one(x):
@@ -60,7 +60,7 @@ def dpfp(x):
 FEATURES = {
     "auto": lambda x: sum_one(1 + elu(x)),
     "elu1": lambda x: sum_one(1 + elu(x)),
-    "dpfp": lambda x: sum_one(dpfp(x)),
+    "dpfp": lambda x: sum_one(dpfp(x), 1e-6),
     "l2": lambda x: length_one(silu(x)),
 }
 

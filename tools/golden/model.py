@@ -2,16 +2,16 @@
 
 import numpy as np
 
-from golden import attention, cells, codes, family, memories, rwkv, spaces
+from golden import attention, cells, codes, family, later, memories, rwkv, spaces
 from golden.basics import *  # noqa: F403
 
-MIXERS = {**attention.METHODS, **cells.METHODS, **codes.METHODS, **memories.METHODS, **spaces.METHODS, **family.METHODS, **rwkv.METHODS}
+MIXERS = {**attention.METHODS, **cells.METHODS, **codes.METHODS, **memories.METHODS, **spaces.METHODS, **family.METHODS, **rwkv.METHODS, **later.METHODS}
 
 # What the native block of a method has besides its mixer: channel mixer and norm. All others have
 # a GLU and LayerNorms.
 CHANNELS = {"tnl": "sglu", "mamba": "none", "mamba2": "none", "falcon-mamba": "none", "longhorn": "none", "rwkv4": "rwkv", "rwkv4-eos": "rwkv", "rwkv5": "rwkv", "rwkv6": "rwkv6", "rwkv7": "rwkv7"}
 NORMS = dict.fromkeys(("retnet", "mamba", "gla", "gateloop", "attention"), "rms")
-NORMS.update(dict.fromkeys(family.METHODS, "rms"))
+NORMS.update(dict.fromkeys((*family.METHODS, *later.METHODS), "rms"))
 NORMS.update(dict.fromkeys(("tnl", "tnn"), "simple"))
 EMBED_NORM = ("rwkv4", "rwkv4-eos", *rwkv.METHODS)
 
