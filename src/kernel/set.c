@@ -1,6 +1,7 @@
 /* set.c - the table of the vector kernels of one variant. */
 #include "kernel/cpu.h"
 #include "kernel/eos/chunk/eos_chunk.h"
+#include "kernel/eos/chunk/eos_rank.h"
 #include "kernel/eos/conv/eos_conv.h"
 #include "kernel/eos/scan/eos_scan.h"
 #include "kernel/kernels.h"
@@ -23,6 +24,7 @@ const R_(lcsm_kernels) K_(lcsm_kernels) = {
     .name        = SET_NAME,
     .needs       = SET_NEEDS,
     .eos_chunk   = &K_(lcsm_eos_chunk),
+    .eos_rank    = &K_(lcsm_eos_rank),
     .gemm        = &K_(lcsm_gemm_products),
     .ew          = &K_(lcsm_ew),
     .drop        = &K_(lcsm_drop_words),

@@ -9,6 +9,7 @@ const R_(lcsm_kernels) K_(lcsm_kernels) = {
     .needs         = 0,
     .eos_recurrent = &K_(lcsm_eos_recurrent),
     .eos_chunk     = &K_(lcsm_eos_recurrent),
+    .eos_rank      = &K_(lcsm_eos_recurrent),
     .eos_scan      = &K_(lcsm_eos_recurrent),
     .eos_conv      = &K_(lcsm_eos_recurrent),
     .gemm          = &K_(lcsm_gemm_products),

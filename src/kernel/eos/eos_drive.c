@@ -84,7 +84,7 @@ static const form *form_of(const lcsm_eos_plan *p, const R_(lcsm_kernels) *k)
 {
     switch (p->form) {
     case LCSM_FORM_CHUNKED:
-    case LCSM_FORM_DELTA: return k->eos_chunk;
+    case LCSM_FORM_DELTA: return lcsm_eos_is_ranked(p) ? k->eos_rank : k->eos_chunk;
     case LCSM_FORM_SCAN: return k->eos_scan;
     case LCSM_FORM_CONVOLUTION: return k->eos_conv;
     default: return k->eos_recurrent;

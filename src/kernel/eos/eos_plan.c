@@ -348,17 +348,12 @@ static lcsm_status check_reads(lcsm_eos_plan *p, lcsm_error *err)
 
 /* ---- the form --------------------------------------------------------------------------- */
 
-/* What only the definition knows. */
-static bool only_recurrent(const lcsm_eos_plan *p)
-{
-    return has(p, EOS_a) || p->read_before || p->complex_y || p->operand[EOS_i].is_complex;
-}
-
 static bool separable(const lcsm_eos_plan *p)
 {
     return !has(p, EOS_full) && !has(p, EOS_full_phase) && !has(p, EOS_col_phase)
         && !has(p, EOS_dense) && p->gen == LCSM_GEN_NONE && !lcsm_eos_has(p, EOS_e, D)
-        && !lcsm_eos_has(p, EOS_s, D);
+        && !lcsm_eos_has(p, EOS_s, D) && !(lcsm_eos_is_ranked(p) && has(p, EOS_col))
+        && !(has(p, EOS_erase) && has(p, EOS_bonus));
 }
 
 static bool all_static(const lcsm_eos_plan *p)
@@ -370,9 +365,13 @@ static bool all_static(const lcsm_eos_plan *p)
 
 static bool serves(const lcsm_eos_plan *p, lcsm_eos_form form)
 {
-    if (only_recurrent(p) && form != LCSM_FORM_RECURRENT) return false;
-    if (p->reads > 0 && form == LCSM_FORM_CHUNKED && p->is_complex) return false;
-    if (p->reads > 0 && form != LCSM_FORM_CHUNKED && form != LCSM_FORM_RECURRENT) return false;
+    bool chunks = form == LCSM_FORM_CHUNKED || form == LCSM_FORM_DELTA,
+         ranked = lcsm_eos_is_ranked(p);
+    if (ranked && !chunks && form != LCSM_FORM_RECURRENT) return false;
+    if (p->reads > 0 && form == LCSM_FORM_CHUNKED && p->is_complex && !ranked) return false;
+    if (p->reads > 0 && form != LCSM_FORM_RECURRENT
+        && !(chunks && (ranked || form == LCSM_FORM_CHUNKED)))
+        return false;
     switch (form) {
     case LCSM_FORM_RECURRENT: return true;
     case LCSM_FORM_CHUNKED: return separable(p) && !has(p, EOS_erase);
@@ -398,15 +397,21 @@ static void choose_form(lcsm_eos_plan *p)
         lcsm_eos_form form;
         const char   *reason;
     } choices[] = {
-        {has(p, EOS_a), LCSM_FORM_RECURRENT, "free a and b: step by step, without vectors"},
-        {only_recurrent(p), LCSM_FORM_RECURRENT,
-         "read before the step, or complex i or y: step by step, without vectors"},
+        {has(p, EOS_a) && separable(p), LCSM_FORM_CHUNKED,
+         "free a and b: matrix products over chunks, with a triangular solve"},
+        {has(p, EOS_a), LCSM_FORM_RECURRENT,
+         "free a and b with an o that is not a row: step by step, without vectors"},
+        {lcsm_eos_is_ranked(p) && !separable(p), LCSM_FORM_RECURRENT,
+         "read before the step, or complex i or y, with an o that is not a row: step by step, "
+         "without vectors"},
         {p->reads > 0 && !serves(p, LCSM_FORM_CHUNKED), LCSM_FORM_RECURRENT,
          "only some steps are read, and o is not an outer product, or is complex"},
         {p->reads > 0, LCSM_FORM_CHUNKED, "only some steps are read: matrix products over chunks"},
         {has(p, EOS_dense), LCSM_FORM_RECURRENT, "a dense K x K product has no faster form"},
         {serves(p, LCSM_FORM_DELTA), LCSM_FORM_DELTA, "the delta rule, as matrix products"},
         {has(p, EOS_erase), LCSM_FORM_RECURRENT, "erase with an o that is not an outer product"},
+        {lcsm_eos_is_ranked(p), LCSM_FORM_CHUNKED,
+         "read before the step, or complex i or y: matrix products over chunks"},
         {p->T <= 4, LCSM_FORM_SCAN, "too few steps for matrix products"},
         {convolution_pays(p), LCSM_FORM_CONVOLUTION, "all states static and K large"},
         {p->K < 8, LCSM_FORM_SCAN, "too few memory rows for matrix products"},

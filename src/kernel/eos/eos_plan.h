@@ -52,6 +52,13 @@ static inline bool lcsm_eos_has(const lcsm_eos_plan *p, int operand, unsigned ax
     return (p->operand[operand].axes & axis) != 0;
 }
 
+/* Whether a chunk has more readers and writers of a step than s, e and erase. */
+static inline bool lcsm_eos_is_ranked(const lcsm_eos_plan *p)
+{
+    return p->operand[EOS_a].present || p->read_before || p->complex_y
+        || p->operand[EOS_i].is_complex || (p->operand[EOS_erase].present && p->is_complex);
+}
+
 /* The operand's head that head h reads. */
 static inline ptrdiff_t lcsm_eos_head(const lcsm_eos_plan *p, const lcsm_eos_layout *l, ptrdiff_t h)
 {

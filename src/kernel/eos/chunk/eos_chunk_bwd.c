@@ -12,10 +12,6 @@
  * A step's decay is crossed by what flows from M or from an earlier step to a later reader or to
  * the chunk's end. Its gradient is the sum over these flows (eos_chunk_grad.c), in which a step
  * that reads itself has no part: P is kept without its diagonal here.
- *
- * Cells are walked from the last to the first. The tape has the memory at a cell's start; if the
- * cell is several chunks, their starts are recomputed in groups, so that only about 2 sqrt(C)
- * memories are held.
  */
 #include "kernel/eos/chunk/eos_chunk_bwd.h"
 
@@ -27,29 +23,12 @@ typedef R_(lcsm_eos_seq_grads) grads;
 #define STRONG ((real)-1.5)
 typedef lcsm_chunk_back back;
 
-/* Starts of chunks and the memories there. */
 typedef struct {
-    ptrdiff_t  count;
-    ptrdiff_t *t;
-    real      *M;
-} starts;
-
-typedef struct {
-    back      b;
-    ptrdiff_t group; /* chunks of a group */
-    starts    groups, chunks;
-    size_t    memory; /* reals of M */
+    back            b;
+    lcsm_chunk_walk walk;
 } pass;
 
 /* ---- scratch ---------------------------------------------------------------------------- */
-
-static starts take_starts(pieces *a, ptrdiff_t n, size_t memory)
-{
-    ptrdiff_t reals = (ptrdiff_t)(sizeof(ptrdiff_t) / sizeof(real)) * n;
-    starts    s     = {.t = (ptrdiff_t *)(void *)lcsm_chunk_take(a, 1, reals)};
-    s.M             = lcsm_chunk_take(a, n, (ptrdiff_t)memory);
-    return s;
-}
 
 static void take_reader(lcsm_chunk_reader *r, const lcsm_chunk *c, pieces *a)
 {
@@ -86,24 +65,24 @@ static void take_back(back *b, pieces *a)
     for (int j = 0; j < b->readers; j++) take_reader(&b->read[j], c, a);
 }
 
+static void chunk(void *arg, const real *tape);
+static void advance(void *arg);
+
 /* What head h keeps from one cell to the next, then what all heads share. */
 static void pass_open(pass *f, const seq *x, ptrdiff_t C, pieces *a)
 {
     for (ptrdiff_t h = 0; h < x->heads; h++) {
         lcsm_chunk *c = &f[h].b.c;
         f[h]          = (pass){.b = {.c = K_(lcsm_chunk_open)(x + h, C, true, a)}};
-        f[h].memory   = (size_t)c->size.panels * lcsm_chunk_panel_size(c);
-        f[h].b.G      = lcsm_chunk_take(a, 1, (ptrdiff_t)f[h].memory);
+        f[h].b.G      = lcsm_chunk_take(a, c->size.panels * c->size.R, EOS_PANEL);
     }
     size_t kept = a->used;
     for (ptrdiff_t h = 0; h < x->heads; h++) {
         lcsm_chunk *c = &f[h].b.c;
         a->used       = kept;
         K_(lcsm_chunk_share)(c, a);
-        for (f[h].group = 1; f[h].group * f[h].group < c->size.C; f[h].group++) {}
-        f[h].groups = take_starts(a, (c->size.C + f[h].group - 1) / f[h].group, f[h].memory);
-        f[h].chunks = take_starts(a, f[h].group, f[h].memory);
-        c->op.M     = lcsm_chunk_take(a, 1, (ptrdiff_t)f[h].memory);
+        f[h].walk = K_(lcsm_chunk_walk_open)(c, &f[h], chunk, advance, a);
+        c->op.M   = lcsm_chunk_take(a, c->size.panels * c->size.R, EOS_PANEL);
         take_back(&f[h].b, a);
     }
 }
@@ -232,10 +211,8 @@ static void columns(back *b, ptrdiff_t p)
     K_(lcsm_chunk_grad_cols)(b, p, X);
 }
 
-/* to (Rp, Cp) = a times B (Dp, Cp), `lanes` of them; a in panels, `panel` apart, with rows `row`
- * apart. */
-static void rows_by_columns(const lcsm_chunk *c, const real *a, ptrdiff_t panel, ptrdiff_t row,
-                            const real *B, ptrdiff_t lanes, real *to)
+void K_(lcsm_chunk_by_columns)(const lcsm_chunk *c, const real *a, ptrdiff_t panel, ptrdiff_t row,
+                               const real *B, ptrdiff_t lanes, real *to)
 {
     for (ptrdiff_t lane = 0; lane < lanes; lane += TILE_COLS) {
         lcsm_product p = {.a       = a,
@@ -265,7 +242,8 @@ static void reader_grad(back *b, lcsm_chunk_reader *r)
                            .b_block = c->size.C * EOS_PANEL};
     if (c->now.at == NULL) K_(lcsm_dots_lower)(c->now.n, &p, r->g_p, c->size.Cp, r->g_diag);
     else K_(lcsm_dots_until)(c->now.rn, c->now.at, &p, r->g_p, c->size.Cp, c->now.n, r->g_diag);
-    if (!c->now.blank) rows_by_columns(c, b->M, b->M_panel, b->M_row, r->zT, c->now.rn, r->g_q_M);
+    if (!c->now.blank)
+        K_(lcsm_chunk_by_columns)(c, b->M, b->M_panel, b->M_row, r->zT, c->now.rn, r->g_q_M);
     for (ptrdiff_t lane = 0; lane < c->size.R; lane += TILE_COLS) {
         int          vecs = lcsm_tile_vecs(c->size.R - lane);
         lcsm_product to_q = {.a     = r->g_p,
@@ -307,12 +285,6 @@ static void memory_grad(back *b, ptrdiff_t panel)
     K_(lcsm_chunk_tiles)(c, c->size.R, TILE_VECS, q, b->readers, &t);
 }
 
-static void pack(const lcsm_chunk *c, const real *m, real *M)
-{
-    for (ptrdiff_t p = 0; p < c->size.panels; p++)
-        K_(lcsm_chunk_pack)(c, p, m, M + p * c->size.R * EOS_PANEL);
-}
-
 /* Whether the tape can be read as it lies: no reset, no decay before the first step, whole panels,
  * and nothing that multiplies by M from the left. */
 static bool tape_serves(const back *b)
@@ -332,7 +304,7 @@ static void start_from(pass *f, const real *tape)
         b->M_row   = c->size.D;
         return;
     }
-    if (tape != NULL && !c->now.blank) pack(c, tape, c->op.M);
+    if (tape != NULL && !c->now.blank) K_(lcsm_chunk_pack_all)(c, tape, c->op.M);
     K_(lcsm_chunk_enter)(c, c->op.M);
     b->M       = c->op.M;
     b->M_panel = c->size.R * EOS_PANEL;
@@ -341,8 +313,9 @@ static void start_from(pass *f, const real *tape)
 
 /* The chunk that has just begun: gradients, and G from its end to before its first step. `tape`
  * has the memory before the chunk, or it is NULL and c->op.M has. */
-static void chunk(pass *f, const real *tape)
+static void chunk(void *arg, const real *tape)
 {
+    pass       *f = arg;
     back       *b = &f->b;
     lcsm_chunk *c = &b->c;
     b->exact      = b->g->col.p != NULL
@@ -351,25 +324,24 @@ static void chunk(pass *f, const real *tape)
     K_(lcsm_chunk_operands)(c, b->exact ? b->diag : NULL);
     for (ptrdiff_t p = 0; p < c->size.panels; p++) columns(b, p);
     b->from_M = c->now.blank || lcsm_chunk_finds_M(c) ? 0 : (double)(c->now.n + 1) / 2;
-    if (!c->now.final)
-        rows_by_columns(c, b->G, c->size.R * EOS_PANEL, EOS_PANEL, b->VT, c->now.n, b->g_E_end);
+    if (!c->now.final) K_(lcsm_chunk_by_columns)
+    (c, b->G, c->size.R * EOS_PANEL, EOS_PANEL, b->VT, c->now.n, b->g_E_end);
     for (int j = 0; j < b->readers; j++) reader_grad(b, &b->read[j]);
     K_(lcsm_chunk_grad_rows)(b);
 
     if (c->now.t == 0 && c->x->first) return;
     if (c->now.empty) {
-        memset(b->G, 0, f->memory * sizeof(real));
+        memset(b->G, 0, f->walk.memory * sizeof(real));
         return;
     }
     for (ptrdiff_t p = 0; p < c->size.panels; p++) memory_grad(b, p);
     if (c->now.scaled) K_(lcsm_chunk_scale_first)(c, b->G);
 }
 
-/* ---- cells ------------------------------------------------------------------------------ */
-
 /* The memory at the end of the chunk that has just begun. */
-static void advance(pass *f)
+static void advance(void *arg)
 {
+    pass       *f = arg;
     lcsm_chunk *c = &f->b.c;
     K_(lcsm_chunk_enter)(c, c->op.M);
     K_(lcsm_chunk_operands)(c, NULL);
@@ -378,48 +350,6 @@ static void advance(pass *f)
         K_(lcsm_chunk_input)(c, p, f->b.V, NULL, 0, NULL);
         if (c->op.N != NULL) K_(lcsm_delta_solve)(c, M, f->b.V);
         K_(lcsm_chunk_advance)(c, p, f->b.V, M);
-    }
-}
-
-static void keep(const pass *f, starts *s, ptrdiff_t t, const real *M)
-{
-    s->t[s->count] = t;
-    memcpy(s->M + (size_t)s->count * f->memory, M, f->memory * sizeof(real));
-    s->count++;
-}
-
-/* From t to `end`, at most `limit` chunks, keeping every `every`-th start. c->op.M moves along. */
-static void walk(pass *f, starts *s, ptrdiff_t t, ptrdiff_t end, ptrdiff_t every, ptrdiff_t limit)
-{
-    lcsm_chunk *c = &f->b.c;
-    s->count      = 0;
-    for (ptrdiff_t j = 0; t < end && j < limit; j++, t += c->now.n) {
-        if (j % every == 0) keep(f, s, t, c->op.M);
-        K_(lcsm_chunk_begin)(c, t, end);
-        advance(f);
-    }
-}
-
-static void cell(pass *f, ptrdiff_t t0, ptrdiff_t t1, const real *tape)
-{
-    lcsm_chunk *c = &f->b.c;
-    real       *M = c->op.M;
-    K_(lcsm_chunk_begin)(c, t0, t1);
-    if (c->now.n == t1 - t0) {
-        chunk(f, tape);
-        return;
-    }
-    if (!c->now.blank) pack(c, tape, M);
-    walk(f, &f->groups, t0, t1, f->group, c->size.C);
-    for (ptrdiff_t g = f->groups.count - 1; g >= 0; g--) {
-        memcpy(M, f->groups.M + (size_t)g * f->memory, f->memory * sizeof(real));
-        walk(f, &f->chunks, f->groups.t[g], t1, 1, f->group);
-        for (ptrdiff_t j = f->chunks.count - 1; j >= 0; j--) {
-            c->op.M = f->chunks.M + (size_t)j * f->memory;
-            K_(lcsm_chunk_begin)(c, f->chunks.t[j], t1);
-            chunk(f, NULL);
-        }
-        c->op.M = M;
     }
 }
 
@@ -457,7 +387,7 @@ void K_(lcsm_chunk_bwd)(const seq *x, ptrdiff_t C, const real *y, ptrdiff_t y_t,
         b->g_y   = g_y + h * x->y_head;
         b->g_y_t = g_y_t;
         b->g     = g + h;
-        if (!x->final) pack(&b->c, g_m + (size_t)h * n, b->G);
+        if (!x->final) K_(lcsm_chunk_pack_all)(&b->c, g_m + (size_t)h * n, b->G);
     }
     for (ptrdiff_t j = (x->T + C - 1) / C - 1; j >= 0; j--) {
         ptrdiff_t  t = j * C, end = t + C < x->T ? t + C : x->T;
@@ -466,7 +396,7 @@ void K_(lcsm_chunk_bwd)(const seq *x, ptrdiff_t C, const real *y, ptrdiff_t y_t,
             const real *at = tape + h * x->tape_head + (size_t)j * n;
             f[h].b.c.ahead = &next;
             ahead(&f[h], x, g, h, t, at - n, &next);
-            cell(&f[h], t, end, at);
+            K_(lcsm_chunk_cell)(&f[h].walk, t, end, at);
         }
     }
     for (ptrdiff_t h = 0; h < x->heads && !x->first; h++)

@@ -4,6 +4,7 @@
 #ifndef LCSM_KERNEL_EOS_CHUNK_BWD_H
 #define LCSM_KERNEL_EOS_CHUNK_BWD_H
 #include "kernel/eos/chunk/eos_chunk.h"
+#include "kernel/eos/chunk/eos_chunk_walk.h"
 
 /* What reads the memory: q with the gradient Z of its outputs, and with erase also N with that
  * of its outputs N M + L U, which is the gradient X of U. */
@@ -45,6 +46,11 @@ static inline bool lcsm_chunk_finds_M(const lcsm_chunk *c)
 {
     return !c->now.blank && (c->now.t == 0 || c->now.n == 1);
 }
+
+/* to (Rp, Cp) = a times B (Dp, Cp), `lanes` of them; a in panels, `panel` apart, with rows `row`
+ * apart. */
+void K_(lcsm_chunk_by_columns)(const lcsm_chunk *c, const real *a, ptrdiff_t panel, ptrdiff_t row,
+                               const real *B, ptrdiff_t lanes, real *to);
 
 /* G of one panel: from the gradient of M' to that of M + K^T U, and the flows from M to there. */
 void K_(lcsm_chunk_grad_end)(lcsm_chunk_back *b, ptrdiff_t panel, real *G);

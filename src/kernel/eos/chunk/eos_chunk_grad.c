@@ -26,71 +26,22 @@
  * comes next.
  */
 #include "kernel/eos/chunk/eos_chunk_bwd.h"
+#include "kernel/eos/chunk/eos_chunk_out.h"
 #include "kernel/vecpair.h"
 
 typedef R_(lcsm_out)     out;
 typedef R_(lcsm_eos_seq) seq;
 typedef lcsm_chunk_back  back;
 
-/* ---- adding to the gradients ------------------------------------------------------------ */
-
-VEC_INLINE void add(real *p, vec v, bool set)
-{
-    vstore(p, set ? v : vload(p) + v);
-}
-
-/* p[j] += a[j] or, to set it, p[j] = a[j], n lanes at a stride; at stride 0 their sum. */
-VEC_INLINE void add_lanes(real *p, ptrdiff_t stride, ptrdiff_t n, vec a, bool set)
-{
-    if (stride == 1 && n >= VW) {
-        add(p, a, set);
-    } else if (stride == 1) {
-        vstore_n(p, set ? a : vload_n(p, n) + a, n);
-    } else {
-        for (ptrdiff_t j = 0; j < n && j < VW; j++)
-            p[j * stride] = a[j] + (set && (stride != 0 || j == 0) ? 0 : p[j * stride]);
-    }
-}
-
 /* The rows of an operand that belong to the chunk. */
-typedef struct {
-    ptrdiff_t first, count;
-} span;
-
-static span steps_of(const lcsm_chunk *c)
+static lcsm_out_span steps_of(const lcsm_chunk *c)
 {
-    return (span){c->now.t, c->now.n};
+    return (lcsm_out_span){c->now.t, c->now.n};
 }
 
-static span reads_of(const lcsm_chunk *c)
+static lcsm_out_span reads_of(const lcsm_chunk *c)
 {
-    return (span){c->now.r, c->now.unread ? 0 : c->now.rn};
-}
-
-/* The sum over rows of one vector of lanes, n of which exist, to sums at a stride. */
-static void sum_strip(double *to, ptrdiff_t stride, ptrdiff_t rows, ptrdiff_t n, const real *a,
-                      ptrdiff_t ar)
-{
-    double sum[VW] = {0};
-    for (ptrdiff_t r = 0; r < rows; r++)
-        for (int j = 0; j < VW; j++) sum[j] += (double)a[r * ar + j];
-    for (ptrdiff_t j = 0; j < n && j < VW; j++) to[j * stride] += sum[j];
-}
-
-/* out[first + r] += a[r] for the rows of a span, one vector of lanes (n of them exist), rows of a
- * ar reals apart. Rows are summed where out has none. */
-static void add_strip(const out *o, ptrdiff_t offset, ptrdiff_t stride, span rows, ptrdiff_t n,
-                      const real *a, ptrdiff_t ar)
-{
-    real *p = o->p + offset + rows.first * o->t;
-    if (o->sum != NULL) {
-        sum_strip(o->sum + offset, stride, rows.count, n, a, ar);
-    } else if (stride == 1 && n >= VW) {
-        for (ptrdiff_t r = 0; r < rows.count; r++) add(p + r * o->t, vload(a + r * ar), o->set);
-    } else {
-        for (ptrdiff_t r = 0; r < rows.count; r++)
-            add_lanes(p + r * o->t, stride, n, vload(a + r * ar), o->set);
-    }
+    return (lcsm_out_span){c->now.r, c->now.unread ? 0 : c->now.rn};
 }
 
 /* ---- rows ------------------------------------------------------------------------------- */
@@ -126,7 +77,8 @@ typedef struct {
     double   *sum; /* in place of p, or NULL */
 } target;
 
-static target target_of(const back *b, const out *o, span rows, const lanes *l, real *strip)
+static target target_of(const back *b, const out *o, lcsm_out_span rows, const lanes *l,
+                        real *strip)
 {
     if (o->p != NULL && o->t != 0 && o->k == 1 && l->n >= VW && rows.count > 0)
         return (target){o->p + rows.first * o->t + l->k, o->t, o->set, NULL};
@@ -135,12 +87,12 @@ static target target_of(const back *b, const out *o, span rows, const lanes *l, 
 }
 
 /* Adds what a strip has gathered. A scalar's goes on from one vector of lanes to the next. */
-static void add_target(const back *b, const out *o, span rows, const lanes *l, const target *to,
-                       const real *strip)
+static void add_target(const back *b, const out *o, lcsm_out_span rows, const lanes *l,
+                       const target *to, const real *strip)
 {
     bool last = l->k + VW >= b->c.size.K;
     if (o->p == NULL || to->p != strip || (o->k == 0 && !last)) return;
-    add_strip(o, l->k * o->k, o->k, rows, o->k == 0 ? VW : l->n, strip, VW);
+    lcsm_out_strip(o, l->k * o->k, o->k, rows, o->k == 0 ? VW : l->n, strip, VW);
 }
 
 /* The flows across decays, from the last step to the first. */
@@ -167,21 +119,21 @@ VEC_INLINE vec crossing_at(crossing *f, ptrdiff_t r, vec steps, vec from_M, vec 
 /* One vector of lanes of a real memory. reads: not every step is read. */
 VEC_INLINE void real_lanes(back *b, const lanes *l, bool decays, bool logs, bool erase, bool reads)
 {
-    const lcsm_chunk *c  = &b->c;
-    const ptrdiff_t   Rp = c->size.Rp, Kp = c->size.Kp, k = l->k, steps = c->now.n;
-    const real       *q_ = l->q, *e_ = l->e, *in_ = l->g_e, *up_ = l->up, *down_ = l->down;
-    const real       *gq_ = b->read[0].g_q + k, *diag = b->read[0].g_diag;
-    const real       *nb_ = erase ? c->op.N + k : NULL, *gn_ = erase ? b->read[1].g_q + k : NULL;
-    const real       *qM_ = b->strip[Q_M], *end_ = b->strip[END], *nM_ = b->strip[N_M];
-    real             *pre_ = b->strip[PREFIX];
-    const span        all = steps_of(c), read = reads_of(c);
-    const target      log   = target_of(b, &b->g->row, all, l, b->strip[LOG]);
-    const target      s     = target_of(b, &b->g->s, read, l, b->strip[S]);
-    const target      g     = target_of(b, &b->g->e, all, l, b->strip[E]);
-    target            n     = {0};
-    const real        scale = c->x->scale;
-    crossing          sum   = {.steps = steps, .still = b->g->row.sum != NULL};
-    ptrdiff_t         last  = c->now.rn - 1; /* the last reader that is left */
+    const lcsm_chunk   *c  = &b->c;
+    const ptrdiff_t     Rp = c->size.Rp, Kp = c->size.Kp, k = l->k, steps = c->now.n;
+    const real         *q_ = l->q, *e_ = l->e, *in_ = l->g_e, *up_ = l->up, *down_ = l->down;
+    const real         *gq_ = b->read[0].g_q + k, *diag = b->read[0].g_diag;
+    const real         *nb_ = erase ? c->op.N + k : NULL, *gn_ = erase ? b->read[1].g_q + k : NULL;
+    const real         *qM_ = b->strip[Q_M], *end_ = b->strip[END], *nM_ = b->strip[N_M];
+    real               *pre_ = b->strip[PREFIX];
+    const lcsm_out_span all = steps_of(c), read = reads_of(c);
+    const target        log   = target_of(b, &b->g->row, all, l, b->strip[LOG]);
+    const target        s     = target_of(b, &b->g->s, read, l, b->strip[S]);
+    const target        g     = target_of(b, &b->g->e, all, l, b->strip[E]);
+    target              n     = {0};
+    const real          scale = c->x->scale;
+    crossing            sum   = {.steps = steps, .still = b->g->row.sum != NULL};
+    ptrdiff_t           last  = c->now.rn - 1; /* the last reader that is left */
     if (erase) n = target_of(b, &b->g->erase, all, l, b->strip[S_IM]);
     sum.carry = l->carry[0];
     if (logs && !sum.still) {
@@ -207,21 +159,22 @@ VEC_INLINE void real_lanes(back *b, const lanes *l, bool decays, bool logs, bool
             steps_ += q * g_q;
             from_M = q * g_M;
             own    = q * diag[j];
-            add(s.p + j * s.t, (g_q + g_M + e * diag[j]) * up, s.set);
+            lcsm_out_add(s.p + j * s.t, (g_q + g_M + e * diag[j]) * up, s.set);
         }
         if (erase) {
             vec g_n = vload(gn_ + r * Rp), g_M = vload(nM_ + r * VW), nb = vload(nb_ + r * Rp);
             steps_ += nb * g_n;
             from_M += nb * g_M;
             g_n += g_M;
-            add(n.p + r * n.t, decays ? -vload(up_ + r * Kp) * g_n : -g_n, n.set);
+            lcsm_out_add(n.p + r * n.t, decays ? -vload(up_ + r * Kp) * g_n : -g_n, n.set);
         }
         if (logs) {
             vec flow = crossing_at(&sum, r, steps_, from_M, e * end);
-            add(log.p + r * log.t, sum.still ? flow : flow + vload(pre_ + r * VW), log.set);
+            lcsm_out_add(log.p + r * log.t, sum.still ? flow : flow + vload(pre_ + r * VW),
+                         log.set);
         }
         g_e += end + own;
-        add(g.p + r * g.t, decays ? g_e * vload(down_ + r * Kp) : g_e, g.set);
+        lcsm_out_add(g.p + r * g.t, decays ? g_e * vload(down_ + r * Kp) : g_e, g.set);
     }
     if (logs) add_target(b, &b->g->row, all, l, &log, b->strip[LOG]);
     add_target(b, &b->g->s, read, l, &s, b->strip[S]);
@@ -258,8 +211,8 @@ static void complex_lanes(back *b, const lanes *l)
     for (ptrdiff_t r = 0; r < c->now.n; r++) {
         pair e   = cload(l->e + r * Rp, Kp);
         pair end = {vload(b->strip[END] + r * VW), vload(b->strip[END_IM] + r * VW)};
-        if (!sum.still) add(b->strip[LOG] + r * VW, vnarrow(before), false);
-        if (!turn.still) add(b->strip[PHASE] + r * VW, vnarrow(turned), false);
+        if (!sum.still) lcsm_out_add(b->strip[LOG] + r * VW, vnarrow(before), false);
+        if (!turn.still) lcsm_out_add(b->strip[PHASE] + r * VW, vnarrow(turned), false);
         before += vwiden(dot(e, end));
         turned += vwiden(cross(e, end));
     }
@@ -275,9 +228,11 @@ static void complex_lanes(back *b, const lanes *l)
         }
         pair g_M = {vload(b->strip[Q_M] + at), vload(b->strip[Q_M_IM] + at)};
         pair end = {vload(b->strip[END] + at), vload(b->strip[END_IM] + at)};
-        add(b->strip[LOG] + at,
-            crossing_at(&sum, r, dot(q, g_q) - dot(e, g_e), dot(q, g_M), dot(e, end)), false);
-        add(b->strip[PHASE] + at,
+        lcsm_out_add(b->strip[LOG] + at,
+                     crossing_at(&sum, r, dot(q, g_q) - dot(e, g_e), dot(q, g_M), dot(e, end)),
+                     false);
+        lcsm_out_add(
+            b->strip[PHASE] + at,
             crossing_at(&turn, r, -cross(q, g_q) - cross(e, g_e), -cross(q, g_M), cross(e, end)),
             false);
         g_q.re += g_M.re;
@@ -319,8 +274,8 @@ static void complex_rows(back *b, const lanes *l)
     for (size_t j = 0; j < sizeof adds / sizeof *adds; j++) {
         const out *o = adds[j].o;
         if (o->p == NULL || !adds[j].have) continue;
-        add_strip(o, l->k * o->k + adds[j].offset, o->k, steps_of(c), o->k == 0 ? VW : l->n,
-                  b->strip[adds[j].strip], VW);
+        lcsm_out_strip(o, l->k * o->k + adds[j].offset, o->k, steps_of(c), o->k == 0 ? VW : l->n,
+                       b->strip[adds[j].strip], VW);
     }
 }
 
@@ -435,8 +390,8 @@ VEC_INLINE void mild_lanes(const back *b, ptrdiff_t panel, ptrdiff_t j, ptrdiff_
             if (here) flow += lcsm_lanes(y_r + at, 1, n) * lcsm_lanes(g_r + at, 1, n);
             if (still) total[v] += vwiden(flow) * ((double)r - middle);
             if (!still || first) sum[v] += vwiden(flow);
-            if (!still) add_lanes(to.p + r * to.t + at, 1, n, vnarrow(sum[v]), to.set);
-            if (to_i.p != NULL) add_lanes(to_i.p + r * to_i.t + at, 1, n, g_v, to_i.set);
+            if (!still) lcsm_out_lanes(to.p + r * to.t + at, 1, n, vnarrow(sum[v]), to.set);
+            if (to_i.p != NULL) lcsm_out_lanes(to_i.p + r * to_i.t + at, 1, n, g_v, to_i.set);
         }
     }
     SIDE(v, vecs) if (still) column_close(b, &sum[v], &total[v], n, to.sum + v * VW);
@@ -452,7 +407,7 @@ VEC_INLINE void input_lanes(const back *b, ptrdiff_t j, ptrdiff_t vecs, ptrdiff_
         {
             vec g_v = vload(X + r * EOS_PANEL + j + v * VW);
             if (down != NULL) g_v *= vload(down + r * cr + v * VW);
-            add_lanes(to.p + r * to.t + v * VW, 1, n, g_v, to.set);
+            lcsm_out_lanes(to.p + r * to.t + v * VW, 1, n, g_v, to.set);
         }
 }
 
@@ -477,7 +432,7 @@ VEC_INLINE void cols_lanes(back *b, ptrdiff_t panel, ptrdiff_t j, ptrdiff_t vecs
         double *sum = o->sum == NULL ? NULL : o->sum + d + v * VW;
         exact_lanes(b, j + v * VW, n, U, sum);
         if (sum == NULL)
-            add_strip(o, d + v * VW, 1, steps_of(c), n, b->flow + j + v * VW, EOS_PANEL);
+            lcsm_out_strip(o, d + v * VW, 1, steps_of(c), n, b->flow + j + v * VW, EOS_PANEL);
     }
     if (to_i.p != NULL) input_lanes(b, j, vecs, n, X, to_i);
 }
