@@ -74,6 +74,13 @@ lcsm_status lcsm_eos_case_run_f64(const lcsm_context *ctx, const lcsm_eos_proble
 /* The loss of a forward pass: sum(g_y y) + sum(g_m_T m_T). */
 double lcsm_eos_loss(const lcsm_eos_problem *p, const lcsm_eos_result *r);
 
+/* Whether operand j is a static gate, or what one is generated from. */
+bool lcsm_eos_is_static_factor(const lcsm_eos_problem *p, int j);
+
+/* The problem p with its static factors by token. */
+lcsm_status lcsm_eos_problem_spread(lcsm_eos_problem *out, const lcsm_eos_case *c,
+                                    const lcsm_eos_problem *p, lcsm_error *err);
+
 /* For every static factor the largest value of the running sum that is its gradient, 0 for the
  * other operands. */
 lcsm_status lcsm_eos_term_sizes(const lcsm_context *ctx, const lcsm_eos_case *c,

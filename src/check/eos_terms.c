@@ -13,21 +13,20 @@
 #include "base/error.h"
 #include "check/eos_case.h"
 
-static bool is_static_factor(const lcsm_eos_problem *p, int j)
+bool lcsm_eos_is_static_factor(const lcsm_eos_problem *p, int j)
 {
     return j >= EOS_row && j < EOS_erase && p->size[j] > 0
         && !lcsm_eos_has(&p->plan, j, LCSM_AXIS_T);
 }
 
-/* The problem p with its static factors by token. */
-static lcsm_status spread(lcsm_eos_problem *out, const lcsm_eos_case *c, const lcsm_eos_problem *p,
-                          lcsm_error *err)
+lcsm_status lcsm_eos_problem_spread(lcsm_eos_problem *out, const lcsm_eos_case *c,
+                                    const lcsm_eos_problem *p, lcsm_error *err)
 {
     const lcsm_eos_plan *plan  = &p->plan;
     lcsm_eos_sizes       n     = {plan->B, plan->T, plan->H, plan->K, plan->D};
     lcsm_eos_case        token = *c;
     for (int j = 0; j < EOS_OPERANDS; j++)
-        if (is_static_factor(p, j)) token.axes[j] |= LCSM_AXIS_T;
+        if (lcsm_eos_is_static_factor(p, j)) token.axes[j] |= LCSM_AXIS_T;
     lcsm_status st = lcsm_eos_problem_make(out, &token, n,
                                            &(lcsm_eos_setting){.carry   = p->m0 != NULL,
                                                                .reset   = p->reset != NULL,
@@ -69,14 +68,14 @@ lcsm_status lcsm_eos_term_sizes(const lcsm_context *ctx, const lcsm_eos_case *c,
     bool             any   = false;
     for (int j = 0; j < EOS_OPERANDS; j++) {
         size[j] = 0;
-        any     = any || is_static_factor(p, j);
+        any     = any || lcsm_eos_is_static_factor(p, j);
     }
     if (!any || p->y_size == 0) return LCSM_OK;
-    LCSM_TRY(spread(&token, c, p, err));
+    LCSM_TRY(lcsm_eos_problem_spread(&token, c, p, err));
     LCSM_TRY(lcsm_eos_result_make(&r, &token, err));
     LCSM_TRY(lcsm_eos_case_run_f64(ctx, &token, LCSM_FORM_RECURRENT, 0, true, &r, err));
     for (int j = 0; j < EOS_OPERANDS; j++)
-        if (is_static_factor(p, j))
+        if (lcsm_eos_is_static_factor(p, j))
             size[j] = largest(r.grad[j], p->size[j], token.size[j] / p->size[j]);
 cleanup:
     lcsm_eos_problem_free(&token);

@@ -447,13 +447,20 @@ static bool one_chunk_pays(const lcsm_eos_plan *p, ptrdiff_t chunk)
         && (p->T - chunk) * (p->K + p->D) * p->T < 4 * p->K * p->D * (p->T - chunk);
 }
 
-enum { USUAL_CHUNK = 32 };
+/* With few rows or columns the rounding of a chunk's flows is not averaged over them, and in the
+ * gradient of a decay it counts in proportion to the chunk's length (docs/numerics.md). */
+enum { USUAL_CHUNK = 32, SHORT_CHUNK = 8, FEW = 8 };
+
+static ptrdiff_t usual_chunk(const lcsm_eos_plan *p)
+{
+    if (p->K < FEW || p->D < FEW) return SHORT_CHUNK;
+    return one_chunk_pays(p, USUAL_CHUNK) ? p->T : USUAL_CHUNK;
+}
 
 static void choose_chunk(lcsm_eos_plan *p, ptrdiff_t wanted)
 {
-    ptrdiff_t chunk = wanted > 0 ? wanted : USUAL_CHUNK;
-    if (wanted == 0 && one_chunk_pays(p, chunk)) chunk = p->T;
-    p->chunk = chunk < p->T ? chunk : (p->T > 0 ? p->T : 1);
+    ptrdiff_t chunk = wanted > 0 ? wanted : usual_chunk(p);
+    p->chunk        = chunk < p->T ? chunk : (p->T > 0 ? p->T : 1);
 }
 
 static bool any_static(const lcsm_eos_plan *p)

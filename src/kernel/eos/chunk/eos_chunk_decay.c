@@ -169,14 +169,22 @@ static bool within(lcsm_chunk *c, ptrdiff_t t, ptrdiff_t from, ptrdiff_t to, boo
         <= limit;
 }
 
+/* Whether a sum over rows or columns averages over few of them. */
+static bool few(const lcsm_chunk *c)
+{
+    return c->size.K < 8 || c->size.D < 8;
+}
+
 /* How many of the n steps from t stay within the limit: all of them, as a rule. Where no log is
  * positive, sums are farthest from 0 after the last step. What the delta rule erases is, in the
- * frame, a difference of numbers exp(A) times as large as it: where A rises, chunks are short. */
+ * frame, a difference of numbers exp(A) times as large as it: where A rises, or nothing averages
+ * the rounding, chunks are short. */
 static ptrdiff_t measure(lcsm_chunk *c, ptrdiff_t t, ptrdiff_t n, bool skip)
 {
     real limit = EOS_CHUNK_LIMIT;
     bool all   = within(c, t, 0, n, skip, limit);
-    if (c->op.row.most > 0 || c->op.col.most > 0) limit = c->op.N == NULL ? limit / 2 : 1;
+    if (c->op.N != NULL && few(c)) limit = 1;
+    else if (c->op.row.most > 0 || c->op.col.most > 0) limit = c->op.N == NULL ? limit / 2 : 1;
     else if (all) return n;
     for (ptrdiff_t r = 0; r < n; r++)
         if (!within(c, t, r, r + 1, skip, limit)) return r;
