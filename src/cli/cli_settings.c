@@ -92,6 +92,26 @@ static int check_one_model(const cli_settings *s, const char *command)
     return EXIT_OK;
 }
 
+/* A key as its flag. */
+static const char *flag_of(const char *key, char flag[TEXT])
+{
+    (void)snprintf(flag, TEXT, "--%s", key);
+    for (char *c = flag; *c != '\0'; c++)
+        if (*c == '_') *c = '-';
+    return flag;
+}
+
+/* The message of a setting begins with its key, which the user has written as a flag. */
+static int report_flag(const char *command, const char *key, const lcsm_error *err)
+{
+    lcsm_error said = *err;
+    size_t     n    = strlen(key);
+    char       flag[TEXT];
+    if (strncmp(err->text, key, n) == 0 && err->text[n] == ' ')
+        (void)snprintf(said.text, sizeof said.text, "%s%.170s", flag_of(key, flag), err->text + n);
+    return cli_report(command, &said);
+}
+
 int cli_settings_apply(const cli_settings *s, const char *command, const cli_config *c)
 {
     for (size_t j = 0; j < s->count; j++) {
@@ -101,7 +121,7 @@ int cli_settings_apply(const cli_settings *s, const char *command, const cli_con
         lcsm_status st = lcsm_model_config_find(key, NULL)
                            ? lcsm_model_config_set(c->model, key, value, &err)
                            : lcsm_train_config_set(c->train, key, value, &err);
-        if (st != LCSM_OK) return cli_report(command, &err);
+        if (st != LCSM_OK) return report_flag(command, key, &err);
     }
     return check_one_model(s, command);
 }
@@ -148,24 +168,25 @@ const char *cli_idle_size(const lcsm_model_config *model, const lcsm_model_confi
 static int refuse_model(const char *command, const lcsm_model_config *model,
                         const lcsm_model_config *base)
 {
-    char              name[TEXT];
+    char              name[TEXT], flag[TEXT];
     lcsm_setting_info info = {.size = sizeof info};
     if (!find_idle(model, base, false, &info)) return EXIT_OK;
-    fprintf(stderr, "lcsm %s: %s is unused in %s %s; it applies to %s\n", command, info.name,
-            cli_model_kind(model), cli_model_name(model, name), info.readers);
+    fprintf(stderr, "lcsm %s: %s is unused in %s %s; it applies to %s\n", command,
+            flag_of(info.name, flag), cli_model_kind(model), cli_model_name(model, name),
+            info.readers);
     return EXIT_USAGE;
 }
 
 static int refuse_train(const char *command, const lcsm_train_config *train,
                         const lcsm_train_config *base)
 {
-    char              task[TEXT] = "";
+    char              task[TEXT] = "", flag[TEXT];
     lcsm_setting_info info       = {.size = sizeof info};
     (void)lcsm_train_config_get(train, "task", task, TEXT, NULL);
     for (size_t j = 0; lcsm_train_config_key(j, &info); j++) {
         if (!train_idles(info.name, train, base)) continue;
         fprintf(stderr, "lcsm %s: %s is unused in the task %s; it applies to the task %s\n",
-                command, info.name, task, info.readers);
+                command, flag_of(info.name, flag), task, info.readers);
         return EXIT_USAGE;
     }
     return EXIT_OK;
@@ -195,11 +216,10 @@ void cli_print_keys(bool key(size_t index, lcsm_setting_info *out))
     static const char *const value[] = {"N", "X", "", "TEXT", "WORD"};
     lcsm_setting_info        info    = {.size = sizeof info};
     for (size_t j = 0; key(j, &info); j++) {
-        char flag[TEXT];
-        (void)snprintf(flag, sizeof flag, "--%s %s", info.name, value[info.type]);
-        for (char *c = flag; *c != '\0'; c++)
-            if (*c == '_') *c = '-';
-        printf("  %-26s %s", flag, info.help);
+        char flag[TEXT], with_value[TEXT + 8];
+        (void)snprintf(with_value, sizeof with_value, "%s %s", flag_of(info.name, flag),
+                       value[info.type]);
+        printf("  %-26s %s", with_value, info.help);
         if (*info.choices != '\0') printf(": %s", info.choices);
         printf(*info.standard != '\0' ? " (%s)\n" : "\n", info.standard);
     }

@@ -47,7 +47,7 @@ enum { WIDTH = 68 }; /* of the columns about decays */
 static void print_layer(size_t j, const json_t *layer)
 {
     const char *why = json_string_value(json_object_get(layer, "no_half_life"));
-    printf("%5zu", j + 1);
+    printf("%5zu", j);
     if (why != NULL) {
         printf("  no half-lives: %-*s", WIDTH - (int)strlen("  no half-lives: "), why);
     } else {

@@ -54,6 +54,64 @@ static const char HELP[] =
     "  lcsm tokenizer encode \"Hi\" | lcsm tokenizer decode\n"
     "  lcsm tokenizer encode --tokenizer encoder.json --merges vocab.bpe - < text.txt\n";
 
+#define USES_TOKENIZER                                                                             \
+    "\n"                                                                                           \
+    "  --tokenizer FILE   tokenizer.json, or its folder (default: the ids are bytes)\n"            \
+    "  --merges FILE      GPT-2's vocab.bpe; --tokenizer is then the encoder.json beside it\n"
+
+static const char HELP_TRAIN[] =
+    "lcsm tokenizer train - train a byte-level BPE tokenizer on text\n"
+    "\n"
+    "usage: lcsm tokenizer train FILE|FOLDER... [--vocab N] [--out FILE] [--eos TEXT]\n"
+    "                            [--min-count N] [--quiet] [--json]\n"
+    "\n"
+    "Counts words, then repeatedly merges the most frequent pair of tokens (of equally frequent\n"
+    "pairs the one with the smallest ids): the same text always gives the same tokenizer.\n"
+    "\n"
+    "  --vocab N          vocabulary size, including the 256 bytes and the end-of-text token\n"
+    "                     (default: 8192)\n"
+    "  --out FILE         file for the trained tokenizer (default: tokenizer.json)\n"
+    "  --eos TEXT         end-of-text token, id 0; \"\" = none (default: <|endoftext|>)\n"
+    "  --min-count N      merge only pairs that occur at least N times (default: 2)\n"
+    "  --quiet            no progress output\n"
+    "  --json             {vocab, merges, seconds, out}\n"
+    "\n"
+    "  lcsm tokenizer train corpus.txt.gz --vocab 8192 --out tokenizer.json\n";
+
+static const char HELP_ENCODE[] =
+    "lcsm tokenizer encode - text to ids\n"
+    "\n"
+    "usage: lcsm tokenizer encode [--tokenizer FILE] [--merges FILE] [--special] [--template]\n"
+    "                             [--invalid refuse|skip] [--json] [TEXT|-]\n"
+    "\n"
+    "Text is read from stdin if none is given, or for -.\n" USES_TOKENIZER
+    "  --special          turn special tokens in the text into their ids\n"
+    "  --template         add what the tokenizer puts around a text, e.g. <s>\n"
+    "  --invalid skip     skip bytes that the vocabulary has no token for, and print how many\n"
+    "                     (default: refuse, an error with the byte and its offset)\n"
+    "  --json             {ids, count, skipped}\n"
+    "\n"
+    "  lcsm tokenizer encode --tokenizer tokenizer.json \"Hello world\"\n"
+    "  lcsm tokenizer encode --tokenizer encoder.json --merges vocab.bpe - < text.txt\n";
+
+static const char HELP_DECODE[] =
+    "lcsm tokenizer decode - ids to text\n"
+    "\n"
+    "usage: lcsm tokenizer decode [--tokenizer FILE] [--merges FILE] [--json] [ID...|-]\n"
+    "\n"
+    "Ids are read from stdin if none are given, or for -.\n" USES_TOKENIZER
+    "  --json             {text}\n"
+    "\n"
+    "  lcsm tokenizer encode \"Hi\" | lcsm tokenizer decode\n";
+
+static const char HELP_INFO[] =
+    "lcsm tokenizer info - vocabulary, merges and settings of a tokenizer\n"
+    "\n"
+    "usage: lcsm tokenizer info [--tokenizer FILE] [--merges FILE] [--json]\n" USES_TOKENIZER
+    "  --json             {kind, vocab, tokens, merges, added, special, eos, ...}\n"
+    "\n"
+    "  lcsm tokenizer info --tokenizer tokenizer.json\n";
+
 typedef struct {
     const char *tokenizer, *merges, *out, *eos, *invalid;
     int         vocab, min_count;
@@ -335,8 +393,13 @@ static int info(int count, char **words, const settings *s, const char *command)
 
 /* ---- the command ------------------------------------------------------------------------ */
 
-static int run(int argc, char **argv,
-               int (*what)(int count, char **words, const settings *s, const char *command))
+typedef struct {
+    const char *name, *help;
+    char        title[24];
+    int (*run)(int count, char **words, const settings *s, const char *command);
+} part;
+
+static int run(int argc, char **argv, const part *p)
 {
     settings         s         = {.vocab = 8192, .min_count = 2};
     int              words     = 0;
@@ -357,7 +420,7 @@ static int run(int argc, char **argv,
     };
     if (!cli_parse(argc, argv, options, &words)) return EXIT_USAGE;
     if (s.help) {
-        fputs(HELP, stdout);
+        fputs(p->help, stdout);
         return EXIT_OK;
     }
     if (s.merges != NULL && s.tokenizer == NULL) {
@@ -365,16 +428,16 @@ static int run(int argc, char **argv,
                 argv[0]);
         return EXIT_USAGE;
     }
-    return what(words, argv + 1, &s, argv[0]);
+    return p->run(words, argv + 1, &s, argv[0]);
 }
 
 int cmd_tokenizer(int argc, char **argv)
 {
-    static char title[4][24]         = {"tokenizer train", "tokenizer encode", "tokenizer decode",
-                                        "tokenizer info"};
+    static part              parts[] = {{"train", HELP_TRAIN, "tokenizer train", train},
+                                        {"encode", HELP_ENCODE, "tokenizer encode", encode},
+                                        {"decode", HELP_DECODE, "tokenizer decode", decode},
+                                        {"info", HELP_INFO, "tokenizer info", info}};
     static const char *const names[] = {"train", "encode", "decode", "info", NULL};
-    static int (*const parts[])(int, char **, const settings *, const char *) = {train, encode,
-                                                                                 decode, info};
     if (argc < 2) {
         fputs("lcsm tokenizer: expected train, encode, decode or info; see lcsm tokenizer --help\n",
               stderr);
@@ -386,8 +449,8 @@ int cmd_tokenizer(int argc, char **argv)
     }
     for (int j = 0; names[j] != NULL; j++) {
         if (strcmp(argv[1], names[j]) != 0) continue;
-        argv[1] = title[j];
-        return run(argc - 1, argv + 1, parts[j]);
+        argv[1] = parts[j].title;
+        return run(argc - 1, argv + 1, &parts[j]);
     }
     return cli_unknown("tokenizer", "subcommand", argv[1], names);
 }

@@ -131,7 +131,7 @@ static lcsm_status draw_decays(lcsm_doc *d, const lcsm_decays *a, const char *la
         goto cleanup;
     }
     for (size_t j = 0; j < a->layers; j++) {
-        (void)snprintf(names[j], sizeof names[j], "layer %zu", j + 1);
+        (void)snprintf(names[j], sizeof names[j], "layer %zu", j);
         rows[j] = names[j];
     }
     fill_map(values, a, columns);

@@ -40,7 +40,7 @@ static void put_layers(lcsm_doc *d, const json_t *layers)
     lcsm_table_column(&t, "layer", LCSM_RIGHT);
     for (size_t c = 0; c < COUNT(COLUMNS); c++) lcsm_table_column(&t, COLUMNS[c].head, LCSM_RIGHT);
     for (size_t j = 0; j < json_array_size(layers); j++) {
-        lcsm_table_cell(&t, "%zu", j + 1);
+        lcsm_table_cell(&t, "%zu", j);
         put_layer(&t, json_array_get(layers, j));
     }
     lcsm_doc_table(d, &t,
@@ -80,7 +80,7 @@ static void put_norms(lcsm_doc *d, const json_t *root, const char *file)
     for (size_t j = 0; j < json_array_size(layers) && count < MOST; j++) {
         const json_t *list = json_object_get(json_array_get(layers, j), "state_norms");
         if (!take_list(&series[count], &memory[count], list, NULL, every)) continue;
-        (void)snprintf(names[count], sizeof names[count], "layer %zu", j + 1);
+        (void)snprintf(names[count], sizeof names[count], "layer %zu", j);
         series[count].label = names[count];
         count++;
     }

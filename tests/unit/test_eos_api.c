@@ -1,4 +1,5 @@
 /* The public operator: bad descriptors and arguments are refused, in words; small truths. */
+#include <float.h>
 #include <lcsm/eos.h>
 #include <math.h>
 #include <stdlib.h>
@@ -258,7 +259,8 @@ TEST(eos_only_the_reads_come_out)
     x.read = read;
     assert_int_equal(lcsm_eos_forward(op, &x, a.y, NULL, NULL, ws, NULL), LCSM_OK);
     static const float want[] = {6, 18, 3, 0, 1}; /* three rows of the memory */
-    for (int j = 0; j < 4 * 8; j++) assert_true(a.y[j] == want[j / 8]);
+    for (int j = 0; j < 4 * 8; j++) /* some sets of kernels divide by decays: a few roundings */
+        assert_float_equal(a.y[j], want[j / 8], 18 * 4 * FLT_EPSILON);
     assert_true(a.y[4 * 8] == 1);
     free(ws);
     lcsm_eos_free(op);

@@ -1,7 +1,7 @@
 /* graph/ops/column.h - what the ops with one number for each row share. */
 #ifndef LCSM_GRAPH_OPS_COLUMN_H
 #define LCSM_GRAPH_OPS_COLUMN_H
-#include "graph/ops/pieces.h"
+#include "graph/ops/op_pieces.h"
 
 /* Whether s has the axes of x with a last one of 1. */
 static inline bool is_column(const lcsm_tensor *s, const lcsm_tensor *x)

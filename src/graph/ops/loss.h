@@ -9,7 +9,7 @@
  */
 #ifndef LCSM_GRAPH_OPS_LOSS_H
 #define LCSM_GRAPH_OPS_LOSS_H
-#include "graph/ops/pieces.h"
+#include "graph/ops/op_pieces.h"
 
 enum { LOSS_MEAN, LOSS_ROWS, LOSS_RIGHT };
 

@@ -1,5 +1,5 @@
 /* op_activation.c - y = scale f(x), f a row of the activation table. */
-#include "graph/ops/pieces.h"
+#include "graph/ops/op_pieces.h"
 
 static lcsm_status shape(lcsm_node *n, lcsm_error *err)
 {

@@ -1,5 +1,5 @@
 /* op_affine.c - y = a x + b with numbers a and b, as in 1 - x. */
-#include "graph/ops/pieces.h"
+#include "graph/ops/op_pieces.h"
 
 static lcsm_status shape(lcsm_node *n, lcsm_error *err)
 {

@@ -7,7 +7,7 @@
  * all steps so far, or of the last that a window needs, how many there are, and where the current
  * sequence begins among them.
  */
-#include "graph/ops/pieces.h"
+#include "graph/ops/op_pieces.h"
 
 enum { Q, K, V, RESET };
 enum { KEYS, VALUES, LENGTH, START };

@@ -13,7 +13,7 @@
  * equations may be badly conditioned.
  */
 #include "base/linalg.h"
-#include "graph/ops/pieces.h"
+#include "graph/ops/op_pieces.h"
 
 enum { A, B, LOG_DT };
 enum { A_BAR, B_BAR };

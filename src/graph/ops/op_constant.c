@@ -1,5 +1,5 @@
 /* op_constant.c - a tensor that holds one number everywhere. It has no inputs and no gradient. */
-#include "graph/ops/pieces.h"
+#include "graph/ops/op_pieces.h"
 
 static lcsm_status shape(lcsm_node *n, lcsm_error *err)
 {

@@ -16,7 +16,7 @@
  * Everything is computed in double: the parameters are few, and gradients cancel for small z.
  */
 #include "base/cplx.h"
-#include "graph/ops/pieces.h"
+#include "graph/ops/op_pieces.h"
 
 enum { RE, IM, LOG_DT, COEF };
 enum { LOG, PHASE, OUT };

@@ -6,7 +6,7 @@
  *
  * where roll(r, i)[j] = r[j - i], indices modulo 2 k.
  */
-#include "graph/ops/pieces.h"
+#include "graph/ops/op_pieces.h"
 
 static lcsm_status shape(lcsm_node *n, lcsm_error *err)
 {

@@ -4,7 +4,7 @@
  * Whether element j is kept is a function of (seed, node, j), so backward and a second forward
  * make the same choice without a mask in memory.
  */
-#include "graph/ops/pieces.h"
+#include "graph/ops/op_pieces.h"
 
 static lcsm_status shape(lcsm_node *n, lcsm_error *err)
 {

@@ -1,5 +1,5 @@
 /* op_glu.c - y = f(a) b, f a row of the activation table. */
-#include "graph/ops/pieces.h"
+#include "graph/ops/op_pieces.h"
 
 enum { A, B };
 

@@ -1,6 +1,6 @@
 /* op_halves.c - pairs (re, im) side by side become all real parts, then all imaginary ones: the
  * last axis (x_0, x_1, x_2, ...) as (x_0, x_2, ..., x_1, x_3, ...). */
-#include "graph/ops/pieces.h"
+#include "graph/ops/op_pieces.h"
 
 static lcsm_status shape(lcsm_node *n, lcsm_error *err)
 {

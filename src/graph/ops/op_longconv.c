@@ -6,7 +6,7 @@
  * it, in forward, of some sequences if the channels alone do not keep all threads busy. Nothing is
  * carried: a state would be as long as the sequence.
  */
-#include "graph/ops/pieces.h"
+#include "graph/ops/op_pieces.h"
 
 enum { U, KERNEL };
 enum { TILE = 64 };

@@ -6,7 +6,7 @@
  * Backward: g_p_m = sum_{l >= m} g_y_l for m >= 1 and 0 for m = 0, then g_gamma = p (g_p - p .
  * g_p).
  */
-#include "graph/ops/pieces.h"
+#include "graph/ops/op_pieces.h"
 
 static lcsm_status shape(lcsm_node *n, lcsm_error *err)
 {

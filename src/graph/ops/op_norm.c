@@ -1,5 +1,5 @@
 /* op_norm.c - normalisation of the last axis, whole or in heads, with an optional affine map. */
-#include "graph/ops/pieces.h"
+#include "graph/ops/op_pieces.h"
 
 enum { X, W, B };
 

@@ -5,7 +5,7 @@
  *
  * without the first two where linear is 0: F = 1 + d + d (d + 1) / 2, or d (d + 1) / 2.
  */
-#include "graph/ops/pieces.h"
+#include "graph/ops/op_pieces.h"
 
 static lcsm_status shape(lcsm_node *n, lcsm_error *err)
 {

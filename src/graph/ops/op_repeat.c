@@ -1,6 +1,6 @@
 /* op_repeat.c - every row so many times, one after the other: heads of keys or values that several
  * heads share, x (..., G, C) -> (..., G times, C). */
-#include "graph/ops/pieces.h"
+#include "graph/ops/op_pieces.h"
 
 static ptrdiff_t times_of(const lcsm_node *n)
 {

@@ -7,7 +7,7 @@
  * began. A range of steps is a work item: it makes the sines of a step once for all sequences that
  * stand at the same position.
  */
-#include "graph/ops/pieces.h"
+#include "graph/ops/op_pieces.h"
 
 enum { X, THETA };
 enum { STEPS = 16 };

@@ -4,7 +4,7 @@
  * memory for n lags. Work items are channels, in double.
  */
 #include "base/toeplitz.h"
-#include "graph/ops/pieces.h"
+#include "graph/ops/op_pieces.h"
 
 enum { LOG, PHASE, E };
 

@@ -7,7 +7,7 @@
  */
 #ifndef LCSM_GRAPH_OPS_SEQUENCE_H
 #define LCSM_GRAPH_OPS_SEQUENCE_H
-#include "graph/ops/pieces.h"
+#include "graph/ops/op_pieces.h"
 
 enum { SEQUENCE_STEPS = 128 };
 

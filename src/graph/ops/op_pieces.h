@@ -1,6 +1,6 @@
-/* graph/ops/pieces.h - scratch and saved memory of an op, and rows of its matrices. */
-#ifndef LCSM_GRAPH_OPS_PIECES_H
-#define LCSM_GRAPH_OPS_PIECES_H
+/* graph/ops/op_pieces.h - scratch and saved memory of an op, and rows of its matrices. */
+#ifndef LCSM_GRAPH_OPS_OP_PIECES_H
+#define LCSM_GRAPH_OPS_OP_PIECES_H
 #include "graph/ops/reduce.h"
 #include "kernel/scratch.h"
 
