@@ -1,8 +1,8 @@
 /*
  * lcsm/import.h - run folders from models that others released.
  *
- * Reads Mamba (Hugging Face folders, those of fla and of the original package) and RWKV-4 (Hugging
- * Face folders, and rwkv.cpp files without quantisation). Nothing is guessed: an architecture that
+ * Reads folders of transformers and of fla, of the original Mamba, and rwkv.cpp files without
+ * quantisation; `lcsm import --help` lists the models. Nothing is guessed: an architecture that
  * is not known, a setting that changes the arithmetic in a way that we do not have, a tensor that
  * is missing, left over or of another shape are errors that name it.
  *

@@ -25,9 +25,8 @@ static bool bare(const lcsm_mixer *m)
 static sizes sizes_of(const lcsm_mixer *m)
 {
     ptrdiff_t H = lcsm_mix_heads(m, m->D % 4 == 0 ? 4 : 1), G = lcsm_mix_or(m->cfg->groups, H);
-    ptrdiff_t width = (ptrdiff_t)((double)m->D * m->cfg->value_ratio + 0.5);
-    sizes     z     = {.H = H, .G = G, .D = lcsm_mix_split(m, "value width", width, H)};
-    z.K             = lcsm_mix_expand(m, m->D / H > 0 ? m->D / H : 1);
+    sizes z = {.H = H, .G = G, .D = lcsm_mix_split(m, "value width", lcsm_mix_value_width(m), H)};
+    z.K     = lcsm_mix_expand(m, m->D / H > 0 ? m->D / H : 1);
     if (H % G != 0)
         lcsm_graph_fail(m->g, LCSM_ERR_CONFIG, "%td heads are not divisible by %td groups", H, G);
     return z;

@@ -21,23 +21,24 @@ bool lcsm_gla_states(const lcsm_mixer *m, lcsm_states *s)
     ptrdiff_t    H = heads(m), half = m->D / 2 / H > 0 ? m->D / 2 / H : 1;
     ptrdiff_t    K = lcsm_mix_expand(m, half), rank = lcsm_mix_or(m->cfg->rank, 16);
     lcsm_tensor *q = project(m, "q", H * K), *k = project(m, "k", H * K);
-    lcsm_tensor *v = lcsm_mix_project(m, m->x, "v", m->D, false);
-    lcsm_tensor *z = lcsm_mix_project(m, project(m, "gate_down", rank), "gate_up", H * K, true);
-    *s             = (lcsm_states){.H     = H,
-                                   .K     = K,
-                                   .D     = lcsm_mix_split(m, "d_model", m->D, H),
-                                   .i     = lcsm_per_token_d(v),
-                                   .e     = lcsm_per_token_k(k),
-                                   .s     = lcsm_per_token_k(q),
-                                   .row   = lcsm_per_token_k(lcsm_gate(m->g, z, m->cfg->tau)),
-                                   .scale = 1 / sqrt((double)K)};
+    ptrdiff_t    Dv = lcsm_mix_value_width(m);
+    lcsm_tensor *v  = lcsm_mix_project(m, m->x, "v", Dv, false);
+    lcsm_tensor *z  = lcsm_mix_project(m, project(m, "gate_down", rank), "gate_up", H * K, true);
+    *s              = (lcsm_states){.H     = H,
+                                    .K     = K,
+                                    .D     = lcsm_mix_value_head(m, H),
+                                    .i     = lcsm_per_token_d(v),
+                                    .e     = lcsm_per_token_k(k),
+                                    .s     = lcsm_per_token_k(q),
+                                    .row   = lcsm_per_token_k(lcsm_gate(m->g, z, m->cfg->tau)),
+                                    .scale = 1 / sqrt((double)K)};
     return s->row.x != NULL;
 }
 
 lcsm_tensor *lcsm_gla_mixer(const lcsm_mixer *m)
 {
-    lcsm_norm_attr norm = {.kind = LCSM_NORM_RMS, .eps = 1e-5, .heads = heads(m)};
-    lcsm_tensor   *gate = lcsm_mix_project(m, m->x, "gate", m->D, false);
+    lcsm_norm_attr norm = {.kind = LCSM_NORM_RMS, .eps = lcsm_mix_eps(m, 1e-5), .heads = heads(m)};
+    lcsm_tensor   *gate = lcsm_mix_project(m, m->x, "gate", lcsm_mix_value_width(m), false);
     return lcsm_mix_gated_end(m, lcsm_mix_recurrence(m, lcsm_gla_states), gate, &norm, true);
 }
 

@@ -142,19 +142,9 @@ bool lcsm_rg_lru_states(const lcsm_mixer *m, lcsm_states *s)
     return channels(m, log_a, lcsm_mul(m->g, write_scale(m, log_a), lcsm_mul(m->g, g, u)), s);
 }
 
-/* x Phi(x) by its tanh approximation, x sigmoid(2 sqrt(2 / pi) (x + 0.044715 x^3)), times y. */
-static lcsm_tensor *gelu_gate(const lcsm_mixer *m, lcsm_tensor *x, lcsm_tensor *y)
-{
-    const double c = 2 * 0.79788456080286535588;
-    lcsm_tensor *slope =
-        lcsm_affine(m->g, lcsm_activate(m->g, LCSM_ACT_SQUARE, x), 0.044715 * c, c);
-    lcsm_tensor *share = lcsm_mul(m->g, x, slope);
-    return lcsm_glu(m->g, LCSM_ACT_SIGMOID, share, lcsm_mul(m->g, x, y));
-}
-
 lcsm_tensor *lcsm_rg_lru_mixer(const lcsm_mixer *m)
 {
     lcsm_tensor *gate = lcsm_mix_project(m, m->x, "gate", lcsm_mix_inner(m, 1), true);
     lcsm_tensor *y    = lcsm_mix_recurrence(m, lcsm_rg_lru_states);
-    return lcsm_mix_project(m, gelu_gate(m, gate, y), "out", m->D, true);
+    return lcsm_mix_project(m, lcsm_mix_geglu(m, gate, y), "out", m->D, true);
 }

@@ -23,8 +23,13 @@ ptrdiff_t lcsm_mix_expand(const lcsm_mixer *m, ptrdiff_t standard)
 ptrdiff_t lcsm_mix_inner(const lcsm_mixer *m, double standard)
 {
     double    ratio = m->cfg->inner_ratio > 0 ? m->cfg->inner_ratio : standard;
-    ptrdiff_t width = (ptrdiff_t)((double)m->D * ratio);
+    ptrdiff_t width = (ptrdiff_t)((double)m->D * ratio + 1e-9);
     return width > 0 ? width : 1;
+}
+
+ptrdiff_t lcsm_mix_value_width(const lcsm_mixer *m)
+{
+    return (ptrdiff_t)((double)m->D * m->cfg->value_ratio + 0.5);
 }
 
 ptrdiff_t lcsm_mix_even(const lcsm_mixer *m, const char *what, ptrdiff_t n)
@@ -51,6 +56,12 @@ ptrdiff_t lcsm_mix_split(const lcsm_mixer *m, const char *what, ptrdiff_t width,
                     "%s %td is not divisible by %td heads; use %td heads, for example", what, width,
                     heads, nearest_heads(width, heads));
     return 1;
+}
+
+ptrdiff_t lcsm_mix_value_head(const lcsm_mixer *m, ptrdiff_t heads)
+{
+    const char *what = m->cfg->value_ratio == 1 ? "d_model" : "value width";
+    return lcsm_mix_split(m, what, lcsm_mix_value_width(m), heads);
 }
 
 double lcsm_mix_eps(const lcsm_mixer *m, double standard)

@@ -46,6 +46,9 @@ ptrdiff_t lcsm_mix_heads(const lcsm_mixer *m, ptrdiff_t standard);
 ptrdiff_t lcsm_mix_expand(const lcsm_mixer *m, ptrdiff_t standard); /* k of a head */
 ptrdiff_t lcsm_mix_or(ptrdiff_t value, ptrdiff_t standard);         /* standard if value is 0 */
 ptrdiff_t lcsm_mix_inner(const lcsm_mixer *m, double standard);     /* inner_ratio D */
+ptrdiff_t lcsm_mix_value_width(const lcsm_mixer *m);                /* value_ratio D */
+/* The same in each of the heads, which must divide it. */
+ptrdiff_t lcsm_mix_value_head(const lcsm_mixer *m, ptrdiff_t heads);
 /* The same number, which must be even: halves of it are stored, or it is turned in pairs. */
 ptrdiff_t lcsm_mix_even(const lcsm_mixer *m, const char *what, ptrdiff_t n);
 /* width / heads; the graph fails if that leaves a rest. */
@@ -119,6 +122,8 @@ lcsm_tensor *lcsm_mix_gelu(const lcsm_mixer *m, lcsm_tensor *y);
 lcsm_tensor *lcsm_mix_by_head(const lcsm_mixer *m, lcsm_tensor *x, lcsm_tensor *s);
 /* x (B, T, G n) as (B, T, H n): consecutive heads share one of G. */
 lcsm_tensor *lcsm_mix_shared(const lcsm_mixer *m, lcsm_tensor *x, ptrdiff_t G, ptrdiff_t H);
+/* gelu(x) y, by the tanh approximation of gelu. */
+lcsm_tensor *lcsm_mix_geglu(const lcsm_mixer *m, lcsm_tensor *x, lcsm_tensor *y);
 /* Each of `heads` groups of x with length 1. */
 lcsm_tensor *lcsm_mix_unit(const lcsm_mixer *m, lcsm_tensor *x, ptrdiff_t heads, double eps);
 

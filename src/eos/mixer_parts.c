@@ -53,6 +53,18 @@ lcsm_tensor *lcsm_mix_rwkv_norm(const lcsm_mixer *m, lcsm_tensor *y, ptrdiff_t H
     return lcsm_head_norm(m->g, &a, y, w, b);
 }
 
+/* ---- activations ------------------------------------------------------------------------ */
+
+/* x Phi(x) by its tanh approximation, x sigmoid(2 sqrt(2 / pi) (x + 0.044715 x^3)), times y. */
+lcsm_tensor *lcsm_mix_geglu(const lcsm_mixer *m, lcsm_tensor *x, lcsm_tensor *y)
+{
+    const double c = 2 * 0.79788456080286535588;
+    lcsm_tensor *slope =
+        lcsm_affine(m->g, lcsm_activate(m->g, LCSM_ACT_SQUARE, x), 0.044715 * c, c);
+    lcsm_tensor *share = lcsm_mul(m->g, x, slope);
+    return lcsm_glu(m->g, LCSM_ACT_SIGMOID, share, lcsm_mul(m->g, x, y));
+}
+
 /* ---- convolutions ----------------------------------------------------------------------- */
 
 lcsm_tensor *lcsm_mix_conv(const lcsm_mixer *m, lcsm_tensor *x, const char *name, bool bias,

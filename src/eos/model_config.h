@@ -37,7 +37,8 @@ typedef enum {
     LCSM_CHANNEL_RWKV,
     LCSM_CHANNEL_RWKV6,
     LCSM_CHANNEL_RWKV7,
-    LCSM_CHANNEL_NONE
+    LCSM_CHANNEL_NONE,
+    LCSM_CHANNEL_GEGLU
 } lcsm_channel;
 typedef enum {
     LCSM_BLOCK_NORM_AUTO,
@@ -49,7 +50,10 @@ typedef enum {
     LCSM_FEATURE_AUTO,
     LCSM_FEATURE_ELU1,
     LCSM_FEATURE_DPFP,
-    LCSM_FEATURE_L2
+    LCSM_FEATURE_L2,
+    LCSM_FEATURE_PRODUCT,
+    LCSM_FEATURE_NONE,
+    LCSM_FEATURE_RELU
 } lcsm_feature;
 typedef enum { LCSM_S4_DIAGONAL, LCSM_S4_DPLR, LCSM_S4_DENSE } lcsm_s4_kind;
 typedef enum { LCSM_S4_LEGS, LCSM_S4_LIN, LCSM_S4_INV, LCSM_S4_REAL } lcsm_s4_init;
@@ -86,18 +90,18 @@ struct lcsm_model_config {
     int       channel_mixer, norm;
     ptrdiff_t hidden;
     double    norm_eps, final_norm_eps;
-    bool      tied;
-    double    embed_scale, dropout;
+    bool      tied, channel_bias;
+    double    embed_scale, soft_cap, dropout;
     bool      bidirectional;
 
     bool      denominator, is_complex, raw, complement;
     int       feature, s4_kind, s4_init, dss_kind, disc;
     ptrdiff_t state_size, rank, conv_width, max_length, rpe_layers;
     double    inner_ratio, value_ratio;
-    bool      conv_bias, proj_bias, rotation;
+    bool      conv_bias, proj_bias, rotation, norm_weight, head_norm;
     ptrdiff_t attention_heads, attention_kv_heads, attention_head_dim, attention_window;
     double    attention_rotary, attention_rope_base, attention_rope_scale;
-    bool      attention_gate, attention_qk_norm;
+    bool      attention_gate, attention_qk_norm, attention_bias, attention_out_bias;
     ptrdiff_t eos_token_id;
 
     ptrdiff_t groups, householders, slots;

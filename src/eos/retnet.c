@@ -28,11 +28,6 @@ static lcsm_init narrow(const lcsm_mixer *m, ptrdiff_t out)
     return lcsm_mix_xavier(m->D, out, exp2(-2.5));
 }
 
-static ptrdiff_t value_width(const lcsm_mixer *m)
-{
-    return (ptrdiff_t)((double)m->D * m->cfg->value_ratio);
-}
-
 /* Turned by its position, in pairs; as it is where the model has no rotation, as in the paper's
  * table. */
 static lcsm_tensor *turned(const lcsm_mixer *m, lcsm_tensor *x, ptrdiff_t H, ptrdiff_t K)
@@ -46,7 +41,7 @@ static lcsm_tensor *turned(const lcsm_mixer *m, lcsm_tensor *x, ptrdiff_t H, ptr
 /* q, k turned by their position, k / sqrt(K). */
 bool lcsm_retnet_states(const lcsm_mixer *m, lcsm_states *s)
 {
-    ptrdiff_t H = lcsm_mix_heads(m, 4), Dv = value_width(m);
+    ptrdiff_t H = lcsm_mix_heads(m, 4), Dv = lcsm_mix_value_width(m);
     ptrdiff_t K = lcsm_mix_expand(m, lcsm_mix_split(m, "d_model", m->D, H));
     if (m->cfg->rotation) K = lcsm_mix_even(m, "the key width of a head (rotated in pairs)", K);
     lcsm_init    decays = {.kind = LCSM_INIT_FILL, .fill = fill_retnet};
@@ -67,10 +62,12 @@ bool lcsm_retnet_states(const lcsm_mixer *m, lcsm_states *s)
 
 lcsm_tensor *lcsm_retnet_mixer(const lcsm_mixer *m)
 {
-    ptrdiff_t      Dv   = value_width(m);
-    lcsm_norm_attr norm = {.kind = LCSM_NORM_RMS, .eps = 1e-6, .heads = lcsm_mix_heads(m, 4)};
-    lcsm_tensor   *gate = lcsm_mix_project_init(m, m->x, "gate", Dv, false, narrow(m, Dv));
-    return lcsm_mix_gated_end(m, lcsm_mix_recurrence(m, lcsm_retnet_states), gate, &norm, false);
+    ptrdiff_t      Dv   = lcsm_mix_value_width(m);
+    lcsm_norm_attr norm = {
+        .kind = LCSM_NORM_RMS, .eps = lcsm_mix_eps(m, 1e-6), .heads = lcsm_mix_heads(m, 4)};
+    lcsm_tensor *gate = lcsm_mix_project_init(m, m->x, "gate", Dv, false, narrow(m, Dv));
+    return lcsm_mix_gated_end(m, lcsm_mix_recurrence(m, lcsm_retnet_states), gate, &norm,
+                              m->cfg->norm_weight);
 }
 
 /* silu(q), silu(k); the first layer also has learned angles (LRPE). */

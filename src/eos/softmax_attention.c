@@ -76,20 +76,20 @@ static lcsm_tensor *turned(const lcsm_mixer *m, const sizes *s, lcsm_tensor *x, 
 
 lcsm_tensor *lcsm_attention_mixer(const lcsm_mixer *m)
 {
-    sizes               s = sizes_of(m);
-    lcsm_attention_attr a = {.heads    = s.H,
-                             .kv_heads = s.G,
-                             .causal   = !m->cfg->bidirectional,
-                             .window   = m->cfg->attention_window,
-                             .cache    = cache_of(m)};
-    lcsm_tensor        *q = lcsm_mix_project(m, m->x, "q", s.H * s.K, false);
-    lcsm_tensor        *k = lcsm_mix_project(m, m->x, "k", s.G * s.K, false);
-    lcsm_tensor        *v = lcsm_mix_project(m, m->x, "v", s.G * s.K, false);
-    q                     = turned(m, &s, normed(m, q, "q_norm.weight", s.H), s.H);
-    k                     = turned(m, &s, normed(m, k, "k_norm.weight", s.G), s.G);
-    lcsm_tensor *y        = lcsm_softmax_attention(m->g, &a, q, k, v, m->reset);
+    bool                bias = m->cfg->attention_bias;
+    sizes               s    = sizes_of(m);
+    lcsm_attention_attr a    = {.heads    = s.H,
+                                .kv_heads = s.G,
+                                .causal   = !m->cfg->bidirectional,
+                                .window   = m->cfg->attention_window,
+                                .cache    = cache_of(m)};
+    lcsm_tensor        *q    = lcsm_mix_project(m, m->x, "q", s.H * s.K, bias);
+    lcsm_tensor        *k    = lcsm_mix_project(m, m->x, "k", s.G * s.K, bias);
+    lcsm_tensor        *v    = lcsm_mix_project(m, m->x, "v", s.G * s.K, bias);
+    q                        = turned(m, &s, normed(m, q, "q_norm.weight", s.H), s.H);
+    k                        = turned(m, &s, normed(m, k, "k_norm.weight", s.G), s.G);
+    lcsm_tensor *y           = lcsm_softmax_attention(m->g, &a, q, k, v, m->reset);
     if (m->cfg->attention_gate)
-        y = lcsm_glu(m->g, LCSM_ACT_SIGMOID, lcsm_mix_project(m, m->x, "gate", s.H * s.K, false),
-                     y);
-    return lcsm_mix_project(m, y, "out", m->D, false);
+        y = lcsm_glu(m->g, LCSM_ACT_SIGMOID, lcsm_mix_project(m, m->x, "gate", s.H * s.K, bias), y);
+    return lcsm_mix_project(m, y, "out", m->D, m->cfg->attention_out_bias);
 }

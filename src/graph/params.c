@@ -161,6 +161,11 @@ static lcsm_status fill(lcsm_params *p, const lcsm_param *q, lcsm_error *err)
                   : lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory to fill %s", q->name);
 }
 
+lcsm_status lcsm_params_fill(lcsm_params *p, int row, lcsm_error *err)
+{
+    return fill(p, &p->list[row], err);
+}
+
 lcsm_status lcsm_params_reserve(lcsm_params *p, bool grads, lcsm_error *err)
 {
     lcsm_status st     = LCSM_OK;

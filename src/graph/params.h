@@ -91,6 +91,9 @@ int lcsm_params_find(const lcsm_params *p, const char *name);
  * What is there already stays. */
 lcsm_status lcsm_params_reserve(lcsm_params *p, bool grads, lcsm_error *err);
 
+/* The initial values of one row, in a list with values: for what does not come from elsewhere. */
+lcsm_status lcsm_params_fill(lcsm_params *p, int row, lcsm_error *err);
+
 /* All parameters and the trained ones among them, in elements, without gaps. */
 size_t lcsm_params_total(const lcsm_params *p);
 size_t lcsm_params_trained(const lcsm_params *p);

@@ -42,20 +42,22 @@ static const lcsm_key ROWS[] = {
     WORD("theta_init",     theta_init,     "powers", "powers|even", "angles of a complex code: 10000^(-2a/d_model), or pi (a + 1/2)/K"),
     BOOL("o_learned",      o_learned,      "true", "learn a static o; false = fixed ALiBi decays"),
     BOOL("o_trained",      o_trained,      "true", "train what makes o; false = its initial values stay, without gradient, decay or step"),
-    WORD("channel_mixer",  channel_mixer,  "auto", "auto|glu|sglu|ffn|rwkv|rwkv6|rwkv7|none", "second half of a block"),
+    WORD("channel_mixer",  channel_mixer,  "auto", "auto|glu|sglu|ffn|rwkv|rwkv6|rwkv7|none|geglu", "second half of a block"),
     INT ("hidden",         hidden,         0, 1 << 20, "0",   "width of the channel mixer; 0 = default (GLU: 4/3 d_model)"),
+    BOOL("channel_bias",   channel_bias,   "false", "the channel mixers glu and geglu have biases"),
     WORD("norm",           norm,           "auto", "auto|layer|rms|simple", "normalisation of the blocks"),
     REAL("norm_eps",       norm_eps,       0, 1,       "0",   "epsilon of the norms; 0 = the norm's default"),
     REAL("final_norm_eps", final_norm_eps, 0, 1,       "0",   "epsilon of the final norm; 0 = norm_eps"),
     BOOL("tied",           tied,           "true", "tie input and output embeddings"),
     REAL("embed_scale",    embed_scale,    0, 1e6,     "0",   "scale of the input embedding; 0 = sqrt(d_model) in lm, 1 in mqar"),
+    REAL("soft_cap",       soft_cap,       0, 1e6,     "0",   "logits are c tanh(logits / c); 0 = off"),
     REAL("dropout",        dropout,        0, 0.99,    "0",   "dropout rate on embedding and branches"),
     BOOL("bidirectional",  bidirectional,  "false", "run in both directions of time"),
     BOOL("denominator",    denominator,    "true", "divide by the sum of scores (linear attention, cosFormer)"),
     BOOL("complex",        is_complex,        "true", "complex version of HGRN"),
     BOOL("raw",            raw,            "false", "m1, m2, m3 exactly as in the paper's table"),
     BOOL("complement",     complement,     "false", "gates 1 - g h^T and g h^T (gated fast weights)"),
-    WORD("feature",        feature,        "auto", "auto|elu1|dpfp|l2", "feature map of fast weights"),
+    WORD("feature",        feature,        "auto", "auto|elu1|dpfp|l2|product|none|relu", "feature map of fast weights (elu1, dpfp, l2) and of linear attention (elu1, product, none, relu)"),
     WORD("s4_kind",        s4_kind,        "dplr", "diagonal|dplr|dense", "structure of S4's matrix"),
     WORD("s4_init",        s4_init,        "legs", "legs|lin|inv|real", "initial values of S4D's matrix"),
     WORD("dss_kind",       dss_kind,       "exp",  "exp|softmax", "DSS's kernel"),
@@ -67,6 +69,8 @@ static const lcsm_key ROWS[] = {
     REAL("inner_ratio",    inner_ratio,    0, 16,      "0",   "inner width / d_model of Mamba and TNN; 0 = 2 and 3"),
     INT ("rpe_layers",     rpe_layers,     0, 64,      "6",   "layers of TNN's position network"),
     REAL("value_ratio",    value_ratio,    0.125, 16,  "1",   "value width / d_model"),
+    BOOL("norm_weight",    norm_weight,    "false", "RetNet's norm of each head has weights"),
+    BOOL("head_norm",      head_norm,      "false", "linear attention without biases, with q / sqrt(K) and RMSNorm of each head"),
     BOOL("rotation",       rotation,       "true", "rotate q and k of RetNet by position; false = as in the paper's table"),
     INT ("groups",         groups,         0, 4096,    "0",   "heads of B and C (Mamba-2) or of q and k (gated DeltaNet, KDA); 0 = 1 and heads"),
     INT ("householders",   householders,   1, 16,      "2",   "delta-rule steps per token of DeltaProduct"),
@@ -95,6 +99,8 @@ static const lcsm_key ROWS[] = {
     REAL("attention.rope_scale", attention_rope_scale, 1e-3, 1e6,  "1", "divide positions by this in the rotation (linear scaling)"),
     BOOL("attention.gate",       attention_gate,       "false", "multiply the result by sigmoid(W x) before the output projection"),
     BOOL("attention.qk_norm",    attention_qk_norm,    "false", "RMSNorm over each head of q and k, before the rotation"),
+    BOOL("attention.bias",       attention_bias,       "false", "the projections to q, k, v and the gate have biases"),
+    BOOL("attention.out_bias",   attention_out_bias,   "false", "the output projection has a bias"),
     INT ("eos_token_id",   eos_token_id,   -1, 1 << 24, "-1", "end-of-text token; -1 = the tokenizer's"),
 };
 /* clang-format on */
@@ -188,6 +194,18 @@ static bool has_channel_mixer(const lcsm_model_config *cfg)
     return some_mixer(cfg, NULL, layer_has_channel_mixer);
 }
 
+static bool layer_has_glu(const lcsm_model_config *layer, const void *user)
+{
+    (void)user;
+    lcsm_channel kind = lcsm_model_config_channel(layer);
+    return kind == LCSM_CHANNEL_GLU || kind == LCSM_CHANNEL_GEGLU;
+}
+
+static bool has_glu(const lcsm_model_config *cfg)
+{
+    return some_mixer(cfg, NULL, layer_has_glu);
+}
+
 static bool may_have_channel_mixer(const lcsm_model_config *cfg)
 {
     return cfg->wiring != LCSM_WIRING_MQAR;
@@ -201,6 +219,7 @@ static const struct {
     {"channel_mixer", "the wirings lm and mqar-plain", may_have_channel_mixer},
     {"hidden", "models with a channel_mixer (by default not mamba, and not the wiring mqar)",
      has_channel_mixer},
+    {"channel_bias", "models with the channel_mixer glu or geglu", has_glu},
 };
 
 static size_t other(const char *key)

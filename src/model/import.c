@@ -1,7 +1,6 @@
-/* import.c - which importer, the tensors by their rules, and the run folder. */
+/* import.c - from a folder or file, by the row of its release, to a run folder. */
 #include "model/import.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,18 +10,11 @@
 #include "base/folder.h"
 #include "base/sized.h"
 #include "format/run_folder.h"
-#include "model/model_graph.h"
+#include "format/rwkv_bin.h"
+#include "format/weights.h"
 #include "model/model_weights.h"
 
-/* ---- which importer --------------------------------------------------------------------- */
-
-static const struct {
-    const char     *architecture, *model_type;
-    lcsm_import_fn *import;
-} ARCHITECTURES[] = {
-    {"MambaForCausalLM", "mamba", lcsm_import_mamba},
-    {"RwkvForCausalLM", "rwkv", lcsm_import_rwkv4},
-};
+/* ---- which release ----------------------------------------------------------------------- */
 
 /* Settings that would change the arithmetic. */
 static const struct {
@@ -61,12 +53,38 @@ static bool is_original_mamba(const json_t *config)
     return json_object_get(config, "n_layer") != NULL && json_object_get(config, "d_model") != NULL;
 }
 
-static lcsm_status choose(lcsm_import_fn **out, const lcsm_import_source *src, lcsm_error *err)
+/* Whether the config has one of these keys, "one|two". */
+static bool has_key(const json_t *config, const char *keys)
+{
+    char name[64];
+    for (const char *at = keys; *at != '\0'; at += strcspn(at, "|"), at += *at == '|') {
+        (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(at, "|"), at);
+        if (json_object_get(config, name) != NULL) return true;
+    }
+    return false;
+}
+
+/* The row of an architecture, or of a model_type where that is NULL. */
+static const lcsm_release *find_release(const lcsm_import_source *src, const char *architecture,
+                                        const char *type)
+{
+    for (size_t j = 0; j < LCSM_RELEASE_COUNT; j++) {
+        const lcsm_release *r = &LCSM_RELEASES[j];
+        if (strcmp(architecture != NULL ? r->architecture : r->model_type,
+                   architecture != NULL ? architecture : type)
+            != 0)
+            continue;
+        if (r->has == NULL || has_key(src->config, r->has)) return r;
+    }
+    return NULL;
+}
+
+static lcsm_status choose(const lcsm_release **out, const lcsm_import_source *src, lcsm_error *err)
 {
     const char *architecture, *type = NULL;
     json_t     *model_type = json_object_get(src->config, "model_type");
     lcsm_status st         = read_architecture(&architecture, src, err);
-    *out                   = lcsm_import_mamba_original; /* its config names nothing */
+    *out                   = &LCSM_RELEASE_MAMBA_ORIGINAL; /* its config names nothing */
     if (st != LCSM_OK) return st;
     if (model_type != NULL && (type = json_string_value(model_type)) == NULL)
         return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: model_type is not a string", src->place);
@@ -74,46 +92,17 @@ static lcsm_status choose(lcsm_import_fn **out, const lcsm_import_source *src, l
         if (is_original_mamba(src->config)) return LCSM_OK;
         return lcsm_import_unsupported(src->place, NULL, NULL, err);
     }
-    for (size_t j = 0; j < COUNT(ARCHITECTURES); j++) {
-        if (strcmp(architecture != NULL ? ARCHITECTURES[j].architecture
-                                        : ARCHITECTURES[j].model_type,
-                   architecture != NULL ? architecture : type)
-            != 0)
-            continue;
-        if (type != NULL && strcmp(ARCHITECTURES[j].model_type, type) != 0)
-            return lcsm_import_unsupported(src->place, "model_type", type, err);
-        *out = ARCHITECTURES[j].import;
-        return LCSM_OK;
-    }
-    return lcsm_import_unsupported(src->place, architecture != NULL ? "architecture" : "model_type",
-                                   architecture != NULL ? architecture : type, err);
-}
-
-/* ---- what importers share --------------------------------------------------------------- */
-
-static bool listed(const char *const *names, const char *name)
-{
-    for (; *names != NULL; names++)
-        if (strcmp(*names, name) == 0) return true;
-    return false;
-}
-
-lcsm_status lcsm_import_keys(const lcsm_import_source *src, json_t *object, const lcsm_keys *keys,
-                             const char *const *ignored, void *settings, lcsm_error *err)
-{
-    const char *name;
-    json_t     *value;
-    lcsm_keys_defaults(keys, settings);
-    lcsm_status st = lcsm_keys_pick(keys, settings, object, src->place, err);
-    if (st != LCSM_OK) return st;
-    json_object_foreach(object, name, value)
-    {
-        if (lcsm_keys_find(keys, name) == NULL && !listed(ignored, name))
-            lcsm_log(&src->ctx->log, LCSM_LOG_INFO, "%s: unknown key %s is not used", src->place,
-                     name);
-    }
+    *out = find_release(src, architecture, type);
+    if (*out == NULL)
+        return lcsm_import_unsupported(src->place,
+                                       architecture != NULL ? "architecture" : "model_type",
+                                       architecture != NULL ? architecture : type, err);
+    if (type != NULL && strcmp((*out)->model_type, type) != 0)
+        return lcsm_import_unsupported(src->place, "model_type", type, err);
     return LCSM_OK;
 }
+
+/* ---- the two ends of a model ------------------------------------------------------------- */
 
 static int by_name(const void *a, const void *b)
 {
@@ -135,16 +124,19 @@ static bool equal(const lcsm_named_tensor *a, const lcsm_named_tensor *b)
         && a_bytes == b_bytes && memcmp(a->data, b->data, a_bytes) == 0;
 }
 
-lcsm_status lcsm_import_head(lcsm_import_source *src, const char *embedding, const char *head,
-                             bool says_tied, bool *tied, lcsm_error *err)
+/* One table for both ends, or two: by what the file has, and what the config says. A head that
+ * repeats the embedding is no head of its own. */
+static lcsm_status tie_head(const lcsm_import_source *src, const lcsm_release *release, bool *tied,
+                            lcsm_error *err)
 {
-    size_t e = lcsm_import_find(src, embedding), h = lcsm_import_find(src, head);
-    *tied = says_tied;
-    if (h == SIZE_MAX && !says_tied)
+    const char *embedding = lcsm_release_name(release, "embedding.weight");
+    const char *head      = lcsm_release_name(release, "head.weight");
+    size_t      e = lcsm_import_find(src, embedding), h = lcsm_import_find(src, head);
+    if (h == SIZE_MAX && !*tied)
         return lcsm_fail(err, LCSM_ERR_FORMAT,
                          "%s: tensor %s is missing, and the config does not tie it to %s",
                          src->label, head, embedding);
-    if (h == SIZE_MAX || e == SIZE_MAX || !says_tied) return LCSM_OK;
+    if (h == SIZE_MAX || e == SIZE_MAX || !*tied) return LCSM_OK;
     if (equal(&src->list[e], &src->list[h])) {
         src->used[h] = true;
         return LCSM_OK;
@@ -154,169 +146,6 @@ lcsm_status lcsm_import_head(lcsm_import_source *src, const char *embedding, con
              src->label, head, embedding);
     *tied = false;
     return LCSM_OK;
-}
-
-/* ---- tensors ---------------------------------------------------------------------------- */
-
-/* "{i}" replaced by the layer. */
-static void expand(char out[LCSM_SAFETENSORS_NAME], const char *pattern, int layer)
-{
-    const char *at = strstr(pattern, "{i}");
-    if (at == NULL) (void)snprintf(out, LCSM_SAFETENSORS_NAME, "%s", pattern);
-    else
-        (void)snprintf(out, LCSM_SAFETENSORS_NAME, "%.*s%d%s", (int)(at - pattern), pattern, layer,
-                       at + 3);
-}
-
-/* The shape that a tensor of theirs must have to become this one of ours. */
-static lcsm_named_tensor their_shape(const lcsm_param *p, lcsm_take how, const char *name)
-{
-    size_t            a = (size_t)p->shape.dim[0], b = (size_t)p->shape.dim[1];
-    lcsm_named_tensor t = {.name = name, .rank = (size_t)p->shape.rank};
-    if (how == LCSM_TAKE_COLUMNS)
-        return (lcsm_named_tensor){.name = name, .rank = 2, .shape = {b, a}};
-    if (how == LCSM_TAKE_CHANNELS)
-        return (lcsm_named_tensor){.name = name, .rank = 3, .shape = {a, 1, b}};
-    if (how == LCSM_TAKE_VECTOR)
-        return (lcsm_named_tensor){.name = name, .rank = 3, .shape = {1, 1, a}};
-    for (size_t j = 0; j < t.rank; j++) t.shape[j] = (size_t)p->shape.dim[j];
-    return t;
-}
-
-static lcsm_status check_tensor(const lcsm_import_source *src, const lcsm_named_tensor *want,
-                                size_t at, lcsm_error *err)
-{
-    char                     a[LCSM_NAMED_TEXT], b[LCSM_NAMED_TEXT];
-    lcsm_named_tensor        shown = *want;
-    const lcsm_named_tensor *have  = at != SIZE_MAX ? &src->list[at] : NULL;
-    shown.element                  = have != NULL ? have->element : LCSM_ELEMENT_F32;
-    if (have == NULL)
-        return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: tensor %s is missing; expected %s", src->label,
-                         want->name, lcsm_named_tensor_text(a, &shown));
-    if (have->rank != want->rank
-        || memcmp(have->shape, want->shape, want->rank * sizeof want->shape[0]) != 0)
-        return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: tensor %s is %s; expected %s", src->label,
-                         want->name, lcsm_named_tensor_text(a, have),
-                         lcsm_named_tensor_text(b, &shown));
-    return LCSM_OK;
-}
-
-static lcsm_status check_finite(const lcsm_import_source *src, const lcsm_named_tensor *t,
-                                lcsm_error *err)
-{
-    size_t bad = src->options.allow_nonfinite ? 0 : lcsm_named_tensor_nonfinite(t);
-    lcsm_file_release(t->file);
-    if (bad == 0) return LCSM_OK;
-    return lcsm_fail(err, LCSM_ERR_NUMBER,
-                     "%s: %zu numbers of tensor %s are NaN or infinite; --allow-nonfinite accepts "
-                     "them",
-                     src->label, bad, t->name);
-}
-
-/* In place: x (rows, cols) becomes (cols, rows). */
-static lcsm_status transpose(float *x, size_t rows, size_t cols, lcsm_error *err)
-{
-    float *copy = malloc(rows * cols * sizeof *copy);
-    if (copy == NULL)
-        return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory to transpose a tensor");
-    memcpy(copy, x, rows * cols * sizeof *copy);
-    for (size_t r = 0; r < rows; r++)
-        for (size_t c = 0; c < cols; c++) x[c * rows + r] = copy[r * cols + c];
-    free(copy);
-    return LCSM_OK;
-}
-
-static lcsm_status log_rates(float *x, size_t count, const lcsm_import_source *src,
-                             const char *name, lcsm_error *err)
-{
-    for (size_t j = 0; j < count; j++) {
-        if (!(x[j] < 0))
-            return lcsm_fail(err, LCSM_ERR_FORMAT,
-                             "%s: tensor %s has %g at %zu; expected less than 0", src->label, name,
-                             (double)x[j], j);
-        x[j] = logf(-x[j]);
-    }
-    return LCSM_OK;
-}
-
-/* One parameter of ours from one tensor of theirs. */
-static lcsm_status take(const lcsm_import_source *src, const lcsm_import_plan *plan,
-                        const lcsm_import_rule *rule, int layer, const char *name,
-                        lcsm_params *params, int row, lcsm_error *err)
-{
-    const lcsm_param *p    = &params->list[row];
-    lcsm_named_tensor want = their_shape(p, rule->how, name);
-    size_t            at   = lcsm_import_find(src, name);
-    float            *to   = lcsm_param_values(params, row);
-    lcsm_status       st   = LCSM_OK;
-    LCSM_OR_RETURN(check_tensor(src, &want, at, err));
-    src->used[at] = true;
-    if (to == NULL) return check_finite(src, &src->list[at], err);
-    LCSM_OR_RETURN(lcsm_named_tensor_f32(to, &src->list[at], err));
-    if (rule->how == LCSM_TAKE_COLUMNS)
-        LCSM_OR_RETURN(transpose(to, want.shape[0], want.shape[1], err));
-    if (rule->how == LCSM_TAKE_LOG_RATE) LCSM_OR_RETURN(log_rates(to, p->count, src, name, err));
-    if (rule->how == LCSM_TAKE_RESCALED && src->options.rwkv_rescaled && plan->rescale_every > 0)
-        for (size_t j = 0; j < p->count; j++)
-            to[j] = ldexpf(to[j], layer / (int)plan->rescale_every);
-    return st;
-}
-
-/* Every rule for every layer. Rules whose parameter this model does not have rest. */
-static lcsm_status take_all(const lcsm_import_source *src, const lcsm_import_plan *plan,
-                            lcsm_params *params, size_t *taken, lcsm_error *err)
-{
-    char ours[LCSM_SAFETENSORS_NAME], theirs[LCSM_SAFETENSORS_NAME];
-    *taken = 0;
-    for (size_t j = 0; j < plan->rule_count; j++) {
-        const lcsm_import_rule *rule = &plan->rules[j];
-        int layers = strstr(rule->ours, "{i}") != NULL ? (int)plan->cfg.layers : 1;
-        for (int i = 0; i < layers; i++) {
-            expand(ours, rule->ours, i);
-            expand(theirs, rule->theirs, i);
-            int row = lcsm_params_find(params, ours);
-            if (row < 0) continue;
-            lcsm_status st = take(src, plan, rule, i, theirs, params, row, err);
-            if (st != LCSM_OK) return st;
-            *taken += 1;
-        }
-    }
-    return LCSM_OK;
-}
-
-static lcsm_status check_extra(const lcsm_import_source *src, lcsm_error *err)
-{
-    for (size_t j = 0; j < src->count && !src->options.ignore_extra; j++)
-        if (!src->used[j])
-            return lcsm_fail(
-                err, LCSM_ERR_FORMAT,
-                "%s: tensor %.80s is not part of this architecture; --ignore-extra skips it",
-                src->label, src->list[j].name);
-    return LCSM_OK;
-}
-
-/* The list of our parameters with their numbers. All shapes are checked before anything of that
- * size is allocated. */
-static lcsm_status convert(lcsm_params **out, const lcsm_import_source *src,
-                           const lcsm_import_plan *plan, lcsm_error *err)
-{
-    size_t       taken  = 0;
-    lcsm_params *params = NULL;
-    lcsm_status  st     = LCSM_OK;
-    LCSM_TRY(lcsm_model_list(&params, src->ctx, &plan->cfg, 0, err));
-    LCSM_TRY(take_all(src, plan, params, &taken, err));
-    LCSM_TRY(check_extra(src, err));
-    if (taken != params->count)
-        LCSM_TRY(lcsm_fail(err, LCSM_ERR_INTERNAL, "%zu rules for %zu parameters", taken,
-                           params->count));
-    params->blank = true;
-    LCSM_TRY(lcsm_params_reserve(params, false, err));
-    LCSM_TRY(take_all(src, plan, params, &taken, err));
-    *out   = params;
-    params = NULL;
-cleanup:
-    lcsm_params_free(params);
-    return st;
 }
 
 /* ---- the end of a text ------------------------------------------------------------------ */
@@ -348,16 +177,56 @@ static lcsm_status reserve(lcsm_import_source *src, size_t count, lcsm_error *er
                      count);
 }
 
-/* null means absent in these configs. */
-static void drop_nulls(json_t *object)
+/* Configs written by Python may have the word Infinity, which is not JSON: it becomes null. */
+static void drop_infinity(char *text, size_t size)
+{
+    static const char WORD[] = "Infinity";
+    bool              inside = false;
+    for (size_t j = 0; j + sizeof WORD - 1 <= size; j++) {
+        if (text[j] == '\\' && inside) j++;
+        else if (text[j] == '"') inside = !inside;
+        else if (!inside && memcmp(text + j, WORD, sizeof WORD - 1) == 0) {
+            memcpy(text + j, "null    ", sizeof WORD - 1);
+            if (j > 0 && text[j - 1] == '-') text[j - 1] = ' ';
+        }
+    }
+}
+
+static lcsm_status read_config(lcsm_json_doc *doc, const char *path, lcsm_error *err)
+{
+    lcsm_file   file = {0};
+    char       *copy = NULL;
+    lcsm_status st;
+    LCSM_TRY(lcsm_file_read(&file, path, LCSM_JSON_CONFIG_SIZE, err));
+    copy = malloc(file.size + 1);
+    if (copy == NULL) LCSM_TRY(lcsm_fail(err, LCSM_ERR_MEMORY, "%s: not enough memory", path));
+    memcpy(copy, file.data, file.size);
+    drop_infinity(copy, file.size);
+    LCSM_TRY(lcsm_json_doc_parse(doc, path, copy, file.size, err));
+    lcsm_json root = lcsm_json_root(doc);
+    if (!json_is_object(doc->root)) LCSM_TRY(lcsm_json_fail(&root, err, "an object"));
+cleanup:
+    free(copy);
+    lcsm_file_close(&file);
+    return st;
+}
+
+static bool is_auto(const json_t *value)
+{
+    const char *text = json_string_value(value);
+    return text != NULL && strcmp(text, "auto") == 0;
+}
+
+/* null and "auto" mean absent in these configs. */
+static void drop_absent(json_t *object)
 {
     const char *name;
     json_t     *value;
     void       *next;
     json_object_foreach_safe(object, next, name, value)
     {
-        if (json_is_null(value)) (void)json_object_del(object, name);
-        else if (json_is_object(value)) drop_nulls(value);
+        if (json_is_null(value) || is_auto(value)) (void)json_object_del(object, name);
+        else if (json_is_object(value)) drop_absent(value);
     }
 }
 
@@ -368,14 +237,14 @@ static bool is_folder(const char *path)
 }
 
 /* Writes the run folder. */
-static lcsm_status store(const char *to, const lcsm_import_plan *plan, const lcsm_params *params,
-                         const lcsm_file *tokenizer, lcsm_error *err)
+static lcsm_status store(const char *to, const char *kind, const lcsm_import_plan *plan,
+                         const lcsm_params *params, const lcsm_file *tokenizer, lcsm_error *err)
 {
     lcsm_status   st;
     json_t       *config = lcsm_model_config_json(&plan->cfg);
     lcsm_run_file file   = {
           .name = LCSM_RUN_TOKENIZER, .bytes = tokenizer->data, .size = tokenizer->size};
-    if (config != NULL) (void)json_object_set_new(config, "imported_from", json_string(plan->kind));
+    if (config != NULL) (void)json_object_set_new(config, "imported_from", json_string(kind));
     LCSM_TRY(lcsm_model_store(to, config, params, err));
     if (tokenizer->data != NULL) LCSM_TRY(lcsm_run_store(to, &file, err));
 cleanup:
@@ -383,7 +252,7 @@ cleanup:
     return st;
 }
 
-static lcsm_status run(lcsm_import_source *src, lcsm_import_fn *import, const char *to,
+static lcsm_status run(lcsm_import_source *src, const lcsm_release *release, const char *to,
                        const lcsm_file *tokenizer, lcsm_import_result *result, lcsm_error *err)
 {
     lcsm_status      st     = LCSM_OK;
@@ -391,16 +260,18 @@ static lcsm_status run(lcsm_import_source *src, lcsm_import_fn *import, const ch
     lcsm_params     *params = NULL;
     qsort(src->list, src->count, sizeof *src->list, by_name);
     lcsm_model_config_defaults(&plan.cfg);
-    LCSM_TRY(import(&plan, src, err));
+    LCSM_TRY(lcsm_import_settings(&plan, src, release, err));
+    if (release->finish != NULL) LCSM_TRY(release->finish(&plan, src, err));
+    LCSM_TRY(tie_head(src, release, &plan.cfg.tied, err));
     keep_end(&plan.cfg, src);
-    LCSM_TRY(convert(&params, src, &plan, err));
-    LCSM_TRY(store(to, &plan, params, tokenizer, err));
+    LCSM_TRY(lcsm_import_tensors(&params, src, &plan, release, err));
+    LCSM_TRY(store(to, release->kind, &plan, params, tokenizer, err));
     if (result != NULL) {
         lcsm_import_result r = {.size       = sizeof r,
                                 .tensors    = src->count,
                                 .parameters = lcsm_params_total(params),
                                 .tokenizer  = tokenizer->data != NULL};
-        (void)snprintf(r.kind, sizeof r.kind, "%s", plan.kind);
+        (void)snprintf(r.kind, sizeof r.kind, "%s", release->kind);
         lcsm_sized_fill(result, &r, sizeof r);
     }
 cleanup:
@@ -422,22 +293,20 @@ static lcsm_status read_tokenizer(lcsm_file *out, const char *folder, lcsm_error
 static lcsm_status import_folder(lcsm_import_source *src, const char *from, const char *to,
                                  lcsm_import_result *result, lcsm_error *err)
 {
-    lcsm_status     st;
-    lcsm_weights    weights   = {0};
-    lcsm_json_doc   doc       = {0};
-    lcsm_file       tokenizer = {0};
-    lcsm_import_fn *import    = NULL;
-    char            path[LCSM_PATH_MAX];
+    lcsm_status         st;
+    lcsm_weights        weights   = {0};
+    lcsm_json_doc       doc       = {0};
+    lcsm_file           tokenizer = {0};
+    const lcsm_release *release   = NULL;
+    char                path[LCSM_PATH_MAX];
     LCSM_TRY(lcsm_import_check_folder(from, err));
     LCSM_TRY(lcsm_path_join(path, from, LCSM_RUN_CONFIG, err));
-    LCSM_TRY(lcsm_json_doc_read(&doc, path, LCSM_JSON_CONFIG_SIZE, err));
-    lcsm_json root = lcsm_json_root(&doc);
-    if (!json_is_object(doc.root)) LCSM_TRY(lcsm_json_fail(&root, err, "an object"));
+    LCSM_TRY(read_config(&doc, path, err));
     src->label  = from;
     src->place  = path;
     src->config = doc.root;
-    drop_nulls(src->config);
-    LCSM_TRY(choose(&import, src, err));
+    drop_absent(src->config);
+    LCSM_TRY(choose(&release, src, err));
     LCSM_TRY(check_refused(src, err));
     LCSM_TRY(lcsm_weights_open(&weights, from, 0, err));
     LCSM_TRY(read_tokenizer(&tokenizer, from, err));
@@ -445,7 +314,7 @@ static lcsm_status import_folder(lcsm_import_source *src, const char *from, cons
         lcsm_log(&src->ctx->log, LCSM_LOG_WARNING, "%s", weights.warning.text);
     LCSM_TRY(reserve(src, weights.count, err));
     for (size_t j = 0; j < weights.count; j++) src->list[j] = lcsm_weights_at(&weights, j);
-    LCSM_TRY(run(src, import, to, &tokenizer, result, err));
+    LCSM_TRY(run(src, release, to, &tokenizer, result, err));
 cleanup:
     src->place  = NULL;
     src->config = NULL;
@@ -462,13 +331,16 @@ static lcsm_status import_bin(lcsm_import_source *src, const char *from, const c
     lcsm_rwkv_bin bin = {0};
     LCSM_TRY(lcsm_import_check_file(from, err));
     LCSM_TRY(lcsm_rwkv_bin_open(&bin, from, err));
-    src->bin   = &bin;
-    src->label = from;
+    src->label  = from;
+    src->place  = from;
+    src->config = json_pack("{s:I, s:I, s:I}", "vocab_size", (json_int_t)bin.vocab, "hidden_size",
+                            (json_int_t)bin.embed, "num_hidden_layers", (json_int_t)bin.layers);
     LCSM_TRY(reserve(src, bin.count, err));
     for (size_t j = 0; j < bin.count; j++) src->list[j] = lcsm_rwkv_bin_at(&bin, j);
-    LCSM_TRY(run(src, lcsm_import_rwkv_bin, to, &(lcsm_file){0}, result, err));
+    LCSM_TRY(run(src, &LCSM_RELEASE_RWKV_BIN, to, &(lcsm_file){0}, result, err));
 cleanup:
-    src->bin = NULL;
+    json_decref(src->config);
+    src->config = NULL;
     lcsm_rwkv_bin_close(&bin);
     return st;
 }

@@ -1,75 +1,208 @@
 /*
- * model/import.h - what the importers of single architectures share.
+ * model/import.h - released models as tables.
  *
- * An importer turns a config into settings of ours and names a table of rules: which of their
- * tensors becomes which of ours, and how. The rest is the same for all.
+ * A release is a row: how its config names our settings, and how its tensors name our parameters.
+ * What a table cannot say, such as a width that is a product of two keys, is a short function. The
+ * same rules serve both ways: import takes a parameter of ours from a tensor of theirs, export
+ * (model/export.h) puts it back.
  */
 #ifndef LCSM_MODEL_IMPORT_H
 #define LCSM_MODEL_IMPORT_H
 #include <lcsm/import.h>
 
 #include "format/json_doc.h"
-#include "format/keys.h"
-#include "format/rwkv_bin.h"
-#include "format/weights.h"
+#include "format/named_tensor.h"
+#include "graph/params.h"
 #include "kernel/context.h"
 #include "model/config.h"
+
+/* ---- tables ---- */
+
+/* A key of a config. `theirs` may be several names, "one|two": the first that is there counts. */
+typedef struct {
+    const char *theirs;
+    const char *ours;     /* a key of the model that gets the value; NULL: none */
+    const char *standard; /* its value if the config has none; NULL: ours stays as it is */
+    const char *only;     /* the values that are supported, "one|two"; NULL: any */
+} lcsm_import_key;
+
+#define LCSM_SETS(theirs, ours, standard)                                                          \
+    {                                                                                              \
+        theirs, ours, standard, NULL                                                               \
+    }
+#define LCSM_ONLY(theirs, words)                                                                   \
+    {                                                                                              \
+        theirs, NULL, NULL, words                                                                  \
+    }
+#define LCSM_SKIPS(theirs)                                                                         \
+    {                                                                                              \
+        theirs, NULL, NULL, NULL                                                                   \
+    }
 
 /* How their numbers become ours, and so what their shape must be. */
 typedef enum {
     LCSM_TAKE_AS_IS,
     LCSM_TAKE_COLUMNS,  /* ours [a, b] from theirs [b, a] */
     LCSM_TAKE_CHANNELS, /* ours [C, W] from the [C, 1, W] of a depthwise convolution */
-    LCSM_TAKE_VECTOR,   /* ours [n] from theirs [1, 1, n] */
+    LCSM_TAKE_FLAT,     /* the same numbers in any shape */
     LCSM_TAKE_LOG_RATE, /* ours log(-x), where theirs is the rate x < 0 */
+    LCSM_TAKE_LOG_RATE_COLUMNS,
     LCSM_TAKE_RESCALED, /* as is; times 2^(layer / rescale_every) if the file was divided so */
+    LCSM_TAKE_PLUS_ONE, /* ours 1 + x: a norm whose weight starts at 0 */
+    LCSM_TAKE_BLOCKS,   /* ours [n, a, b] from theirs [n, b, a] */
+    LCSM_TAKE_PAIRS,    /* rows of a head: theirs j and j + K / 2 are ours 2 j and 2 j + 1 */
+    LCSM_TAKE_ROPE,     /* from no tensor: the angles 10000^(-j / n) */
 } lcsm_take;
 
-/* "{i}" in both names is the layer. */
+/* "{i}" in both names is the layer, "{e}" another number. Of several rules for one parameter the
+ * first whose tensor is there counts. */
 typedef struct {
     const char *theirs, *ours;
     lcsm_take   how;
+    int         part; /* of the plan: which of their rows; 0: all */
 } lcsm_import_rule;
+
+#define LCSM_SAME(theirs, ours)                                                                    \
+    {                                                                                              \
+        theirs, ours, LCSM_TAKE_AS_IS, 0                                                           \
+    }
+#define LCSM_AS(how, theirs, ours)                                                                 \
+    {                                                                                              \
+        theirs, ours, LCSM_TAKE_##how, 0                                                           \
+    }
+#define LCSM_PART(part, how, theirs, ours)                                                         \
+    {                                                                                              \
+        theirs, ours, LCSM_TAKE_##how, part                                                        \
+    }
+#define LCSM_END                                                                                   \
+    {                                                                                              \
+        0                                                                                          \
+    }
+
+/* Of each of `groups` groups of `stride` rows, those from `first`; of heads, only groups counts. */
+typedef struct {
+    ptrdiff_t groups, stride, first;
+} lcsm_import_part;
+
+enum { LCSM_IMPORT_PARTS = 16, LCSM_IMPORT_LISTS = 4 };
+
+/* ---- a conversion ---- */
 
 /* What is read. */
 typedef struct {
-    const lcsm_context  *ctx;
-    lcsm_import_options  options;
-    const char          *label;  /* the folder or file of the weights, for messages */
-    const char          *place;  /* the file of the config */
-    json_t              *config; /* an object without null members; NULL for a file of rwkv.cpp */
-    const lcsm_rwkv_bin *bin;    /* or NULL */
-    lcsm_named_tensor   *list;   /* sorted by name */
-    bool                *used;
-    size_t               count;
+    const lcsm_context *ctx;
+    lcsm_import_options options;
+    const char         *label;  /* the folder or file of the weights, for messages */
+    const char         *place;  /* the file of the config */
+    json_t             *config; /* an object without null members */
+    lcsm_named_tensor  *list;   /* sorted by name */
+    bool               *used;
+    size_t              count;
 } lcsm_import_source;
 
 /* What it becomes. */
 typedef struct {
-    const char             *kind;
-    lcsm_model_config       cfg;
-    const lcsm_import_rule *rules;
-    size_t                  rule_count;
-    ptrdiff_t               rescale_every; /* 0: never */
+    lcsm_model_config cfg;
+    lcsm_import_part  parts[LCSM_IMPORT_PARTS];
+    ptrdiff_t         rescale_every; /* 0: never */
 } lcsm_import_plan;
 
 typedef lcsm_status lcsm_import_fn(lcsm_import_plan *out, lcsm_import_source *src, lcsm_error *err);
 
-lcsm_import_fn lcsm_import_mamba, lcsm_import_mamba_original, lcsm_import_rwkv4,
-    lcsm_import_rwkv_bin;
+/* A row of the table of releases. Lists end with an empty row. */
+typedef struct {
+    const char             *architecture, *model_type, *kind;
+    const char             *has; /* this row is for configs with one of these keys, "one|two" */
+    const char             *method;
+    int                     norm; /* lcsm_block_norm */
+    const lcsm_import_key  *keys[LCSM_IMPORT_LISTS];
+    const lcsm_import_rule *rules[LCSM_IMPORT_LISTS];
+    lcsm_import_fn         *finish; /* NULL: the tables say all */
+} lcsm_release;
 
-/* Settings from the config through a table; keys that neither the table nor `ignored` (which ends
- * with NULL) has are logged. */
-lcsm_status lcsm_import_keys(const lcsm_import_source *src, json_t *object, const lcsm_keys *keys,
-                             const char *const *ignored, void *settings, lcsm_error *err);
+extern const lcsm_release LCSM_RELEASES[];
+extern const size_t       LCSM_RELEASE_COUNT;
+
+/* Rows without a config of their own. */
+extern const lcsm_release LCSM_RELEASE_MAMBA_ORIGINAL, LCSM_RELEASE_RWKV_BIN;
+
+/* Lists and functions that the table names, and that several rows share. */
+extern const lcsm_import_key LCSM_MAMBA_HF_KEYS[], LCSM_MAMBA_FLA_KEYS[], LCSM_MAMBA_KEYS[],
+    LCSM_FALCON_MAMBA_KEYS[], LCSM_MAMBA2_KEYS[], LCSM_RWKV4_KEYS[], LCSM_FLA_KEYS[],
+    LCSM_GLA_KEYS[], LCSM_RETNET_KEYS[], LCSM_HGRN2_KEYS[], LCSM_LINEAR_ATTN_KEYS[],
+    LCSM_DELTA_KEYS[], LCSM_GATED_DELTANET_KEYS[], LCSM_DELTAPRODUCT_KEYS[], LCSM_KDA_KEYS[],
+    LCSM_GSA_KEYS[], LCSM_GEMMA_KEYS[], LCSM_QWEN_KEYS[], LCSM_BAMBA_KEYS[];
+extern const lcsm_import_rule LCSM_MAMBA_RULES[], LCSM_MAMBA2_RULES[], LCSM_RWKV4_RULES[],
+    LCSM_FLA_RULES[], LCSM_GLA_RULES[], LCSM_GSA_RULES[], LCSM_HGRN2_RULES[],
+    LCSM_LINEAR_ATTN_RULES[], LCSM_RETNET_RULES[], LCSM_DELTA_RULES[], LCSM_GEMMA_RULES[],
+    LCSM_QWEN_RULES[], LCSM_BAMBA_RULES[];
+lcsm_import_fn lcsm_import_mamba, lcsm_import_mamba2, lcsm_import_rwkv4, lcsm_import_gla,
+    lcsm_import_retnet, lcsm_import_hgrn2, lcsm_import_linear_attn, lcsm_import_gsa,
+    lcsm_import_deltanet, lcsm_import_gated_deltanet, lcsm_import_deltaproduct, lcsm_import_kda,
+    lcsm_import_gemma, lcsm_import_qwen, lcsm_import_bamba;
+
+/* The mixers of Mamba and Mamba-2, whose tensors have names of one prefix. */
+/* clang-format off */
+#define LCSM_MAMBA_MIXER(prefix)                                                    \
+    LCSM_SAME(prefix "in_proj.weight",          "layers.{i}.mixer.in_proj.weight"),  \
+    LCSM_SAME(prefix "in_proj.bias",            "layers.{i}.mixer.in_proj.bias"),    \
+    LCSM_AS(CHANNELS, prefix "conv1d.weight",   "layers.{i}.mixer.conv1d.weight"),   \
+    LCSM_SAME(prefix "conv1d.bias",             "layers.{i}.mixer.conv1d.bias"),     \
+    LCSM_SAME(prefix "D",                       "layers.{i}.mixer.D"),               \
+    LCSM_SAME(prefix "out_proj.weight",         "layers.{i}.mixer.out_proj.weight"), \
+    LCSM_SAME(prefix "out_proj.bias",           "layers.{i}.mixer.out_proj.bias")
+#define LCSM_MAMBA1_MIXER(prefix)                                                   \
+    LCSM_MAMBA_MIXER(prefix),                                                       \
+    LCSM_SAME(prefix "x_proj.weight",           "layers.{i}.mixer.x_proj.weight"),   \
+    LCSM_SAME(prefix "dt_proj.weight",          "layers.{i}.mixer.dt_proj.weight"),  \
+    LCSM_SAME(prefix "dt_proj.bias",            "layers.{i}.mixer.dt_proj.bias"),    \
+    LCSM_AS(COLUMNS, prefix "A_log",            "layers.{i}.mixer.A_log")
+#define LCSM_MAMBA2_MIXER(prefix)                                                   \
+    LCSM_MAMBA_MIXER(prefix),                                                       \
+    LCSM_SAME(prefix "A_log",                   "layers.{i}.mixer.A_log"),           \
+    LCSM_SAME(prefix "dt_bias",                 "layers.{i}.mixer.dt_bias"),         \
+    LCSM_SAME(prefix "norm.weight",             "layers.{i}.mixer.norm.weight")
+/* clang-format on */
+
+/* ---- parts ---- */
+
+/* Settings from the config by the release's keys; keys that no list has are logged. */
+lcsm_status lcsm_import_settings(lcsm_import_plan *out, const lcsm_import_source *src,
+                                 const lcsm_release *release, lcsm_error *err);
+/* One list over an object of the config. */
+lcsm_status lcsm_import_keys(lcsm_model_config *cfg, const lcsm_import_source *src, json_t *object,
+                             const lcsm_import_key *keys, lcsm_error *err);
+
+/* A number or truth of the config; standard where it has none, or has another type. */
+double lcsm_import_number(const lcsm_import_source *src, const char *key, double standard);
+bool   lcsm_import_flag(const lcsm_import_source *src, const char *key, bool standard);
+
+/* An error unless the config's `key` is absent or is what the others imply. */
+lcsm_status lcsm_import_agree(const lcsm_import_source *src, const char *key, ptrdiff_t implied,
+                              lcsm_error *err);
+/* "PLACE: KEY is VALUE, which is not supported; expected ..." */
+lcsm_status lcsm_import_refuse(const lcsm_import_source *src, const char *key, const char *expected,
+                               lcsm_error *err);
+
+/* dt_min and dt_max of Mamba-2 from time_step_limit. */
+lcsm_status lcsm_import_time_steps(lcsm_model_config *cfg, const lcsm_import_source *src,
+                                   lcsm_error *err);
+
+/* methods[layer] of all layers as the shortest pattern of the model. */
+lcsm_status lcsm_import_pattern(lcsm_model_config *cfg, const lcsm_import_source *src,
+                                const char *const *methods, lcsm_error *err);
 
 /* The place of a tensor in the list, or SIZE_MAX. */
 size_t lcsm_import_find(const lcsm_import_source *src, const char *name);
 
-/* One table for both ends, or two: by what the file has, and what the config says. A head that
- * repeats the embedding is no head of its own. */
-lcsm_status lcsm_import_head(lcsm_import_source *src, const char *embedding, const char *head,
-                             bool says_tied, bool *tied, lcsm_error *err);
+/* The parameters of the plan's model with their numbers. All shapes are checked before anything of
+ * that size is allocated. */
+lcsm_status lcsm_import_tensors(lcsm_params **out, const lcsm_import_source *src,
+                                const lcsm_import_plan *plan, const lcsm_release *release,
+                                lcsm_error *err);
+
+/* Their name of a parameter of ours that has no number in it, or NULL. */
+const char *lcsm_release_name(const lcsm_release *release, const char *ours);
 
 /* Files and folders that are not imported: an error that says what they are and what to do. _file
  * passes files of rwkv.cpp, _folder those with a config, _rwkv4 tensors that no later RWKV has.

@@ -6,7 +6,7 @@
 #include "format/file_kind.h"
 #include "model/import.h"
 
-#define SUPPORTED "Supported: Mamba and RWKV-4 in Hugging Face folders, RWKV-4 in rwkv.cpp files"
+#define SUPPORTED "lcsm import --help lists what is supported"
 
 /* A long path is shown by its end, so that the advice behind it is not cut. */
 enum { PATH_SHOWN = 60 };

@@ -91,10 +91,12 @@ static lcsm_tensor *final_norm(const builder *b, lcsm_tensor *x)
 /* W3 (f(W1 x) * W2 x). */
 static lcsm_tensor *glu(const lcsm_mixer *m, lcsm_act act)
 {
+    bool      bias   = m->cfg->channel_bias && act != LCSM_ACT_NONE;
     ptrdiff_t hidden = lcsm_mix_or(m->cfg->hidden, act == LCSM_ACT_NONE ? 2 * m->D : 4 * m->D / 3);
-    lcsm_tensor *a   = lcsm_mix_project(m, m->x, "w1", hidden, false);
-    lcsm_tensor *b   = lcsm_mix_project(m, m->x, "w2", hidden, false);
-    return lcsm_mix_project(m, lcsm_glu(m->g, act, a, b), "w3", m->D, false);
+    lcsm_tensor *a   = lcsm_mix_project(m, m->x, "w1", hidden, bias);
+    lcsm_tensor *b   = lcsm_mix_project(m, m->x, "w2", hidden, bias);
+    lcsm_tensor *y   = act == LCSM_ACT_GELU ? lcsm_mix_geglu(m, a, b) : lcsm_glu(m->g, act, a, b);
+    return lcsm_mix_project(m, y, "w3", m->D, bias);
 }
 
 static lcsm_tensor *feed_forward(const lcsm_mixer *m)
@@ -168,6 +170,7 @@ lcsm_tensor *lcsm_channel_build(const lcsm_mixer *m, lcsm_channel kind)
 {
     switch (kind) {
     case LCSM_CHANNEL_SGLU: return glu(m, LCSM_ACT_NONE);
+    case LCSM_CHANNEL_GEGLU: return glu(m, LCSM_ACT_GELU);
     case LCSM_CHANNEL_FFN: return feed_forward(m);
     case LCSM_CHANNEL_RWKV: return rwkv_channel(m);
     case LCSM_CHANNEL_RWKV6: return rwkv6_channel(m);
@@ -268,6 +271,24 @@ static lcsm_tensor *embedding(const builder *b, lcsm_tensor *tokens, lcsm_tensor
     return b->cfg->dropout > 0 ? lcsm_dropout(b->g, x, b->cfg->dropout) : x;
 }
 
+/* c tanh(x / c). */
+static lcsm_tensor *capped(const builder *b, lcsm_tensor *x)
+{
+    double c = b->cfg->soft_cap;
+    if (c == 0) return x;
+    return lcsm_activate_scaled(b->g, LCSM_ACT_TANH, lcsm_scale(b->g, x, 1 / c), c);
+}
+
+/* Without a cap the logits are never all in memory. */
+static lcsm_tensor *loss_of(const builder *b, const lcsm_loss_attr *a, const lcsm_model_io *io,
+                            lcsm_tensor *w, lcsm_tensor *details[2])
+{
+    if (b->cfg->soft_cap == 0)
+        return lcsm_linear_cross_entropy(b->g, a, io->hidden, w, io->targets, details);
+    lcsm_tensor *logits = capped(b, lcsm_linear(b->g, io->hidden, w, NULL));
+    return lcsm_cross_entropy(b->g, a, logits, io->targets, details);
+}
+
 static void head(const builder *b, const lcsm_model_want *want, lcsm_tensor *table,
                  lcsm_model_io *io)
 {
@@ -279,13 +300,13 @@ static void head(const builder *b, const lcsm_model_want *want, lcsm_tensor *tab
     if (want->logits) {
         lcsm_tensor *h = io->hidden;
         if (want->last && b->T > 1) h = lcsm_slice(b->g, h, 1, b->T - 1, 1);
-        io->logits = lcsm_linear(b->g, h, w, NULL);
+        io->logits = capped(b, lcsm_linear(b->g, h, w, NULL));
         lcsm_keep(b->g, io->logits);
     }
     if (!want->loss) return;
     io->targets  = lcsm_input(b->g, "targets", LCSM_I32,
                               lcsm_dims(b->B, want->labels > 0 ? want->labels : b->T));
-    io->loss     = lcsm_linear_cross_entropy(b->g, &a, io->hidden, w, io->targets, details);
+    io->loss     = loss_of(b, &a, io, w, details);
     io->row_loss = details[0];
     io->right    = details[1];
     lcsm_keep(b->g, io->loss);

@@ -374,7 +374,7 @@ TEST(import_names_the_key_that_does_not_fit)
         {"{\"architectures\": [\"MambaForCausalLM\"], \"model_type\": \"falcon_mamba\"}",
          LCSM_ERR_FORMAT, "model_type \"falcon_mamba\" is not supported"},
         {"{\"architectures\": [\"Rwkv5ForCausalLM\"]}", LCSM_ERR_FORMAT,
-         "architecture \"Rwkv5ForCausalLM\" is not supported. Supported: Mamba"},
+         "architecture \"Rwkv5ForCausalLM\" is not supported. lcsm import --help"},
         {"{\"architectures\": 3}", LCSM_ERR_FORMAT, "architectures is not a list"},
         {"{\"model_type\": \"mamba\"}", LCSM_ERR_FORMAT,
          "embeddings.weight is F32 [16, 8]; expected"},

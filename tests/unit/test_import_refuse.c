@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/folder.h"
 #include "format/file_kind.h"
 #include "format/safetensors.h"
 #include "temp_folder.h"
@@ -26,7 +25,7 @@ static void refused(const char *from, const char *const *words)
 }
 
 #define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
-#define SUPPORTED  "Supported: Mamba and RWKV-4 in Hugging Face folders"
+#define SUPPORTED  "lcsm import --help lists what is supported"
 
 TEST(import_file_of_another_format_is_named)
 {
@@ -154,22 +153,4 @@ TEST(import_of_pickles_says_how_to_convert_tied_weights)
                               "\"model.safetensors\")"));
         temp_folder_remove(&f);
     }
-}
-
-/* Folders of other models, where they are. */
-TEST(import_of_every_other_family_names_its_architecture)
-{
-    static const char TINY[] = "../shared/data/hf-tiny-2";
-    lcsm_folder_list  list;
-    if (lcsm_folder_read(&list, TINY, NULL) != LCSM_OK) return;
-    f = temp_folder_make();
-    for (size_t j = 0; j < list.count; j++) {
-        char path[LCSM_PATH_MAX], config[LCSM_PATH_MAX];
-        assert_int_equal(lcsm_path_join(path, TINY, list.names[j], NULL), LCSM_OK);
-        assert_int_equal(lcsm_path_join(config, path, "config.json", NULL), LCSM_OK);
-        if (lcsm_path_exists(config))
-            refused(path, WORDS("architecture \"", "\" is not supported", SUPPORTED));
-    }
-    lcsm_folder_list_free(&list);
-    temp_folder_remove(&f);
 }

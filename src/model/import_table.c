@@ -1,0 +1,30 @@
+/* import_table.c - the table of releases. */
+#include "model/import.h"
+
+#define RMS   LCSM_BLOCK_NORM_RMS
+#define LAYER LCSM_BLOCK_NORM_LAYER
+
+/* clang-format off */
+const lcsm_release LCSM_RELEASES[] = {
+/*   architecture, model_type, kind,                                                     has,  method,  norm, keys, rules, finish */
+    {"MambaForCausalLM", "mamba", "Mamba (fla)",                          "dt_rank|norm_eps", "mamba", RMS, {LCSM_MAMBA_FLA_KEYS, LCSM_MAMBA_KEYS}, {LCSM_MAMBA_RULES}, lcsm_import_mamba},
+    {"MambaForCausalLM", "mamba", "Mamba (Hugging Face)",                 NULL, "mamba", RMS, {LCSM_MAMBA_HF_KEYS, LCSM_MAMBA_KEYS}, {LCSM_MAMBA_RULES}, lcsm_import_mamba},
+    {"FalconMambaForCausalLM", "falcon_mamba", "Falcon-Mamba (Hugging Face)", NULL, "falcon-mamba", RMS, {LCSM_MAMBA_HF_KEYS, LCSM_MAMBA_KEYS, LCSM_FALCON_MAMBA_KEYS}, {LCSM_MAMBA_RULES}, lcsm_import_mamba},
+    {"Mamba2ForCausalLM", "mamba2", "Mamba-2 (Hugging Face)",             NULL, "mamba2", RMS, {LCSM_MAMBA_KEYS, LCSM_MAMBA2_KEYS}, {LCSM_MAMBA2_RULES}, lcsm_import_mamba2},
+    {"RwkvForCausalLM", "rwkv", "RWKV-4 (Hugging Face)",                  NULL, "rwkv4", LAYER, {LCSM_RWKV4_KEYS}, {LCSM_RWKV4_RULES}, lcsm_import_rwkv4},
+    {"GLAForCausalLM", "gla", "GLA (fla)",                                NULL, "gla", RMS, {LCSM_FLA_KEYS, LCSM_GLA_KEYS}, {LCSM_GLA_RULES, LCSM_FLA_RULES}, lcsm_import_gla},
+    {"RetNetForCausalLM", "retnet", "RetNet (fla)",                       NULL, "retnet", RMS, {LCSM_FLA_KEYS, LCSM_RETNET_KEYS}, {LCSM_RETNET_RULES, LCSM_FLA_RULES}, lcsm_import_retnet},
+    {"HGRN2ForCausalLM", "hgrn2", "HGRN2 (fla)",                          NULL, "hgrn2", RMS, {LCSM_FLA_KEYS, LCSM_HGRN2_KEYS}, {LCSM_HGRN2_RULES, LCSM_FLA_RULES}, lcsm_import_hgrn2},
+    {"LinearAttentionForCausalLM", "linear_attn", "linear attention (fla)", NULL, "linear-attention", RMS, {LCSM_FLA_KEYS, LCSM_LINEAR_ATTN_KEYS}, {LCSM_LINEAR_ATTN_RULES, LCSM_FLA_RULES}, lcsm_import_linear_attn},
+    {"GSAForCausalLM", "gsa", "GSA (fla)",                                NULL, "gsa", RMS, {LCSM_FLA_KEYS, LCSM_GSA_KEYS}, {LCSM_GSA_RULES, LCSM_FLA_RULES}, lcsm_import_gsa},
+    {"DeltaNetForCausalLM", "delta_net", "DeltaNet (fla)",                NULL, "deltanet", RMS, {LCSM_FLA_KEYS, LCSM_DELTA_KEYS}, {LCSM_DELTA_RULES, LCSM_FLA_RULES}, lcsm_import_deltanet},
+    {"GatedDeltaNetForCausalLM", "gated_deltanet", "gated DeltaNet (fla)", NULL, "gated-deltanet", RMS, {LCSM_FLA_KEYS, LCSM_DELTA_KEYS, LCSM_GATED_DELTANET_KEYS}, {LCSM_DELTA_RULES, LCSM_FLA_RULES}, lcsm_import_gated_deltanet},
+    {"GatedDeltaProductForCausalLM", "gated_deltaproduct", "DeltaProduct (fla)", NULL, "deltaproduct", RMS, {LCSM_FLA_KEYS, LCSM_DELTA_KEYS, LCSM_DELTAPRODUCT_KEYS}, {LCSM_DELTA_RULES, LCSM_FLA_RULES}, lcsm_import_deltaproduct},
+    {"KDAForCausalLM", "kda", "KDA (fla)",                                NULL, "kda", RMS, {LCSM_FLA_KEYS, LCSM_DELTA_KEYS, LCSM_KDA_KEYS}, {LCSM_DELTA_RULES, LCSM_FLA_RULES}, lcsm_import_kda},
+    {"RecurrentGemmaForCausalLM", "recurrent_gemma", "RecurrentGemma (Hugging Face)", NULL, NULL, RMS, {LCSM_GEMMA_KEYS}, {LCSM_GEMMA_RULES}, lcsm_import_gemma},
+    {"Qwen3NextForCausalLM", "qwen3_next", "Qwen3-Next (Hugging Face)",   NULL, NULL, RMS, {LCSM_QWEN_KEYS}, {LCSM_QWEN_RULES}, lcsm_import_qwen},
+    {"BambaForCausalLM", "bamba", "Bamba (Hugging Face)",                 NULL, NULL, RMS, {LCSM_BAMBA_KEYS}, {LCSM_BAMBA_RULES}, lcsm_import_bamba},
+};
+/* clang-format on */
+
+const size_t LCSM_RELEASE_COUNT = COUNT(LCSM_RELEASES);

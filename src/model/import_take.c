@@ -1,0 +1,325 @@
+/* import_take.c - parameters of ours from tensors of theirs, by the rules of a release. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/safetensors.h"
+#include "model/import.h"
+#include "model/model_weights.h"
+
+/* ---- names ------------------------------------------------------------------------------ */
+
+/* The numbers of a name: "{i}", "{e}". */
+enum { NUMBERS = 2 };
+typedef struct {
+    int n[NUMBERS];
+} numbers;
+
+static int which(const char *at)
+{
+    return strncmp(at, "{i}", 3) == 0 ? 0 : strncmp(at, "{e}", 3) == 0 ? 1 : -1;
+}
+
+static bool match(const char *pattern, const char *name, numbers *out)
+{
+    for (; *pattern != '\0'; pattern++) {
+        int   k = which(pattern);
+        char *end;
+        if (k < 0) {
+            if (*pattern != *name++) return false;
+            continue;
+        }
+        if (*name < '0' || *name > '9') return false;
+        out->n[k] = (int)strtol(name, &end, 10);
+        name      = end;
+        pattern += 2;
+    }
+    return *name == '\0';
+}
+
+static void expand(char out[LCSM_SAFETENSORS_NAME], const char *pattern, const numbers *from)
+{
+    size_t used = 0;
+    for (; *pattern != '\0' && used + 12 < LCSM_SAFETENSORS_NAME; pattern++) {
+        int k = which(pattern);
+        if (k < 0) out[used++] = *pattern;
+        else {
+            used += (size_t)snprintf(out + used, 12, "%d", from->n[k]);
+            pattern += 2;
+        }
+    }
+    out[used] = '\0';
+}
+
+const char *lcsm_release_name(const lcsm_release *release, const char *ours)
+{
+    for (size_t j = 0; j < LCSM_IMPORT_LISTS; j++)
+        for (const lcsm_import_rule *r = release->rules[j]; r != NULL && r->ours != NULL; r++)
+            if (strcmp(r->ours, ours) == 0) return r->theirs;
+    return NULL;
+}
+
+/* A rule and the tensor that it takes. */
+typedef struct {
+    const lcsm_import_rule *rule; /* NULL: none */
+    char                    theirs[LCSM_SAFETENSORS_NAME];
+    char                    also[LCSM_SAFETENSORS_NAME]; /* another name that would do, or "" */
+    size_t                  at; /* in the list; SIZE_MAX: it is not there */
+    numbers                 is;
+} match_of;
+
+/* Parts that the plan does not have have no rules. */
+static bool applies(const lcsm_import_rule *r, const lcsm_import_plan *plan, const char *ours,
+                    numbers *is)
+{
+    return match(r->ours, ours, is) && (r->part == 0 || plan->parts[r->part].groups > 0);
+}
+
+/* The first rule for a parameter whose tensor is there, or the first of all. */
+static void find_rule(match_of *out, const lcsm_import_source *src, const lcsm_import_plan *plan,
+                      const lcsm_release *release, const char *ours)
+{
+    match_of m = {0};
+    *out       = (match_of){.at = SIZE_MAX};
+    for (size_t j = 0; j < LCSM_IMPORT_LISTS; j++)
+        for (const lcsm_import_rule *r = release->rules[j]; r != NULL && r->ours != NULL; r++) {
+            if (!applies(r, plan, ours, &m.is)) continue;
+            m.rule      = r;
+            m.theirs[0] = '\0';
+            if (r->theirs != NULL) expand(m.theirs, r->theirs, &m.is);
+            m.at = lcsm_import_find(src, m.theirs);
+            if (out->rule == NULL || m.at != SIZE_MAX) *out = m;
+            else memcpy(out->also, m.theirs, sizeof out->also);
+            if (m.at != SIZE_MAX) return;
+        }
+}
+
+/* ---- shapes ----------------------------------------------------------------------------- */
+
+/* The shape that a tensor of theirs must have to become this one of ours. */
+static lcsm_named_tensor their_shape(const lcsm_param *p, const match_of *m,
+                                     const lcsm_import_plan *plan)
+{
+    size_t            a = (size_t)p->shape.dim[0], b = (size_t)p->shape.dim[1];
+    lcsm_take         how = m->rule->how;
+    lcsm_named_tensor t   = {.name = m->theirs, .rank = (size_t)p->shape.rank};
+    for (size_t j = 0; j < t.rank; j++) t.shape[j] = (size_t)p->shape.dim[j];
+    if (how == LCSM_TAKE_COLUMNS || how == LCSM_TAKE_LOG_RATE_COLUMNS)
+        t = (lcsm_named_tensor){.name = m->theirs, .rank = 2, .shape = {b, a}};
+    if (how == LCSM_TAKE_BLOCKS) t.shape[1] = t.shape[2], t.shape[2] = b;
+    if (how == LCSM_TAKE_CHANNELS)
+        t = (lcsm_named_tensor){.name = m->theirs, .rank = 3, .shape = {a, 1, b}};
+    const lcsm_import_part *part = &plan->parts[m->rule->part];
+    if (m->rule->part > 0 && how != LCSM_TAKE_PAIRS)
+        t.shape[0] = (size_t)(part->groups * part->stride);
+    return t;
+}
+
+static bool fits(const lcsm_named_tensor *have, const lcsm_named_tensor *want, lcsm_take how)
+{
+    size_t a, b, bytes;
+    if (how == LCSM_TAKE_FLAT)
+        return lcsm_named_tensor_measure(have, &a, &bytes)
+            && lcsm_named_tensor_measure(want, &b, &bytes) && a == b;
+    return have->rank == want->rank
+        && memcmp(have->shape, want->shape, want->rank * sizeof want->shape[0]) == 0;
+}
+
+static lcsm_status check_tensor(const lcsm_import_source *src, const lcsm_named_tensor *want,
+                                const match_of *m, lcsm_error *err)
+{
+    char                     a[LCSM_NAMED_TEXT], b[LCSM_NAMED_TEXT];
+    lcsm_named_tensor        shown = *want;
+    const lcsm_named_tensor *have  = m->at != SIZE_MAX ? &src->list[m->at] : NULL;
+    shown.element                  = have != NULL ? have->element : LCSM_ELEMENT_F32;
+    if (have == NULL)
+        return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: tensor %s%s%s is missing; expected %s",
+                         src->label, want->name, m->also[0] != '\0' ? " or " : "", m->also,
+                         lcsm_named_tensor_text(a, &shown));
+    if (!fits(have, &shown, m->rule->how))
+        return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: tensor %s is %s; expected %s", src->label,
+                         want->name, lcsm_named_tensor_text(a, have),
+                         lcsm_named_tensor_text(b, &shown));
+    return LCSM_OK;
+}
+
+static lcsm_status check_finite(const lcsm_import_source *src, const lcsm_named_tensor *t,
+                                lcsm_error *err)
+{
+    size_t bad = src->options.allow_nonfinite ? 0 : lcsm_named_tensor_nonfinite(t);
+    lcsm_file_release(t->file);
+    if (bad == 0) return LCSM_OK;
+    return lcsm_fail(err, LCSM_ERR_NUMBER,
+                     "%s: %zu numbers of tensor %s are NaN or infinite; --allow-nonfinite accepts "
+                     "them",
+                     src->label, bad, t->name);
+}
+
+/* ---- numbers ---------------------------------------------------------------------------- */
+
+/* In place: each x (rows, cols) of a block of n becomes (cols, rows). */
+static lcsm_status transpose(float *x, size_t n, size_t rows, size_t cols, lcsm_error *err)
+{
+    float *copy = malloc(rows * cols * sizeof *copy + 1);
+    if (copy == NULL)
+        return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory to transpose a tensor");
+    for (; n > 0; n--, x += rows * cols) {
+        memcpy(copy, x, rows * cols * sizeof *copy);
+        for (size_t r = 0; r < rows; r++)
+            for (size_t c = 0; c < cols; c++) x[c * rows + r] = copy[r * cols + c];
+    }
+    free(copy);
+    return LCSM_OK;
+}
+
+static lcsm_status log_rates(float *x, size_t count, const lcsm_import_source *src,
+                             const char *name, lcsm_error *err)
+{
+    for (size_t j = 0; j < count; j++) {
+        if (!(x[j] < 0))
+            return lcsm_fail(err, LCSM_ERR_FORMAT,
+                             "%s: tensor %s has %g at %zu; expected less than 0", src->label, name,
+                             (double)x[j], j);
+        x[j] = logf(-x[j]);
+    }
+    return LCSM_OK;
+}
+
+/* Halves of a head's rows become pairs: as rows of a group, (2, K / 2) becomes (K / 2, 2). */
+static lcsm_status pair_rows(float *x, const lcsm_param *p, size_t heads, lcsm_error *err)
+{
+    size_t cols = p->count / (size_t)p->shape.dim[0], K = (size_t)p->shape.dim[0] / heads;
+    float *copy = malloc(K * cols * sizeof *copy + 1);
+    if (copy == NULL)
+        return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory to reorder a tensor");
+    for (size_t h = 0; h < heads; h++, x += K * cols) {
+        memcpy(copy, x, K * cols * sizeof *copy);
+        for (size_t r = 0; r < K; r++)
+            memcpy(x + r * cols, copy + (r / 2 + r % 2 * (K / 2)) * cols, cols * sizeof *copy);
+    }
+    free(copy);
+    return LCSM_OK;
+}
+
+/* The rows of a part, group by group. */
+static lcsm_status read_rows(float *to, const lcsm_param *p, const lcsm_named_tensor *t,
+                             const lcsm_import_part *part, lcsm_error *err)
+{
+    lcsm_named_tensor row = *t;
+    size_t            count, bytes;
+    lcsm_status       st   = LCSM_OK;
+    size_t            take = (size_t)(p->shape.dim[0] / part->groups);
+    row.shape[0]           = take;
+    if (!lcsm_named_tensor_measure(t, &count, &bytes) || t->shape[0] == 0) return LCSM_OK;
+    bytes /= t->shape[0];
+    for (ptrdiff_t g = 0; g < part->groups; g++) {
+        size_t first = (size_t)(g * part->stride + part->first);
+        row.data     = (const unsigned char *)t->data + first * bytes;
+        LCSM_OR_RETURN(lcsm_named_tensor_f32(to, &row, err));
+        to += p->count / (size_t)part->groups;
+    }
+    return st;
+}
+
+/* What is done with numbers in place. */
+static lcsm_status convert(float *to, const lcsm_param *p, const match_of *m,
+                           const lcsm_named_tensor *want, const lcsm_import_source *src,
+                           const lcsm_import_plan *plan, lcsm_error *err)
+{
+    lcsm_take how = m->rule->how;
+    bool      log = how == LCSM_TAKE_LOG_RATE || how == LCSM_TAKE_LOG_RATE_COLUMNS;
+    if (log && log_rates(to, p->count, src, m->theirs, err) != LCSM_OK) return LCSM_ERR_FORMAT;
+    if (how == LCSM_TAKE_COLUMNS || how == LCSM_TAKE_LOG_RATE_COLUMNS)
+        return transpose(to, 1, want->shape[0], want->shape[1], err);
+    if (how == LCSM_TAKE_BLOCKS)
+        return transpose(to, want->shape[0], want->shape[1], want->shape[2], err);
+    if (how == LCSM_TAKE_PAIRS)
+        return pair_rows(to, p, (size_t)plan->parts[m->rule->part].groups, err);
+    bool rescaled =
+        how == LCSM_TAKE_RESCALED && src->options.rwkv_rescaled && plan->rescale_every > 0;
+    for (size_t j = 0; j < p->count && rescaled; j++)
+        to[j] = ldexpf(to[j], m->is.n[0] / (int)plan->rescale_every);
+    for (size_t j = 0; j < p->count && how == LCSM_TAKE_PLUS_ONE; j++) to[j] += 1;
+    return LCSM_OK;
+}
+
+/* ---- parameters ------------------------------------------------------------------------- */
+
+static void rope(float *to, size_t n)
+{
+    for (size_t j = 0; j < n; j++) to[j] = (float)pow(10000, -(double)j / (double)n);
+}
+
+/* What no tensor gives: angles, or constants of the model. */
+static lcsm_status take_none(lcsm_params *params, int row, const match_of *m, lcsm_error *err)
+{
+    const lcsm_param *p  = &params->list[row];
+    float            *to = lcsm_param_values(params, row);
+    if (m->rule == NULL && (p->flags & LCSM_PARAM_FROZEN) == 0)
+        return lcsm_fail(err, LCSM_ERR_INTERNAL, "no rule for parameter %s", p->name);
+    if (to == NULL) return LCSM_OK;
+    if (m->rule == NULL) return lcsm_params_fill(params, row, err);
+    rope(to, p->count);
+    return LCSM_OK;
+}
+
+/* One parameter; while there are no values its tensor is only checked. */
+static lcsm_status take(const lcsm_import_source *src, const lcsm_import_plan *plan,
+                        const lcsm_release *release, lcsm_params *params, int row, lcsm_error *err)
+{
+    const lcsm_param *p  = &params->list[row];
+    float            *to = lcsm_param_values(params, row);
+    match_of          m;
+    lcsm_status       st = LCSM_OK;
+    find_rule(&m, src, plan, release, p->name);
+    if (m.rule == NULL || m.rule->theirs == NULL) return take_none(params, row, &m, err);
+    lcsm_named_tensor want = their_shape(p, &m, plan);
+    LCSM_OR_RETURN(check_tensor(src, &want, &m, err));
+    src->used[m.at] = true;
+    if (to == NULL) return check_finite(src, &src->list[m.at], err);
+    bool part = m.rule->part > 0 && m.rule->how != LCSM_TAKE_PAIRS;
+    LCSM_OR_RETURN(part ? read_rows(to, p, &src->list[m.at], &plan->parts[m.rule->part], err)
+                        : lcsm_named_tensor_f32(to, &src->list[m.at], err));
+    LCSM_OR_RETURN(convert(to, p, &m, &want, src, plan, err));
+    return st;
+}
+
+static lcsm_status take_all(const lcsm_import_source *src, const lcsm_import_plan *plan,
+                            const lcsm_release *release, lcsm_params *params, lcsm_error *err)
+{
+    lcsm_status st = LCSM_OK;
+    for (size_t j = 0; j < params->count; j++)
+        LCSM_OR_RETURN(take(src, plan, release, params, (int)j, err));
+    return st;
+}
+
+static lcsm_status check_extra(const lcsm_import_source *src, lcsm_error *err)
+{
+    for (size_t j = 0; j < src->count && !src->options.ignore_extra; j++)
+        if (!src->used[j])
+            return lcsm_fail(
+                err, LCSM_ERR_FORMAT,
+                "%s: tensor %.80s is not part of this architecture; --ignore-extra skips it",
+                src->label, src->list[j].name);
+    return LCSM_OK;
+}
+
+lcsm_status lcsm_import_tensors(lcsm_params **out, const lcsm_import_source *src,
+                                const lcsm_import_plan *plan, const lcsm_release *release,
+                                lcsm_error *err)
+{
+    lcsm_params *params = NULL;
+    lcsm_status  st     = LCSM_OK;
+    LCSM_TRY(lcsm_model_list(&params, src->ctx, &plan->cfg, 0, err));
+    LCSM_TRY(take_all(src, plan, release, params, err));
+    LCSM_TRY(check_extra(src, err));
+    params->blank = true;
+    LCSM_TRY(lcsm_params_reserve(params, false, err));
+    LCSM_TRY(take_all(src, plan, release, params, err));
+    *out   = params;
+    params = NULL;
+cleanup:
+    lcsm_params_free(params);
+    return st;
+}
