@@ -1,10 +1,10 @@
 /*
  * lcsm/import.h - run folders from models that others released.
  *
- * Reads folders of transformers and of fla, of the original Mamba, and rwkv.cpp files without
- * quantisation; `lcsm import --help` lists the models. Nothing is guessed: an architecture that
- * is not known, a setting that changes the arithmetic in a way that we do not have, a tensor that
- * is missing, left over or of another shape are errors that name it.
+ * Reads folders of transformers and of fla, of the original Mamba, GGUF files, and rwkv.cpp files
+ * without quantisation; `lcsm import --help` lists the models. Nothing is guessed: an architecture
+ * that is not known, a setting that changes the arithmetic in a way that we do not have, a tensor
+ * that is missing, left over or of another shape are errors that name it.
  *
  * Threads    May be called from any thread.
  * Structs    Options and result begin with their size, which the caller sets: {.size = sizeof r}.
@@ -33,9 +33,9 @@ typedef struct {
     bool   tokenizer; /* was there, and was copied */
 } lcsm_import_result;
 
-/* From a folder with config.json and safetensors, or a file of rwkv.cpp, to a run folder, which
- * must not be there yet. Remarks, such as keys that are not known, go to the context's log. options
- * and result may be NULL. */
+/* From a folder with config.json and safetensors, or a GGUF or rwkv.cpp file, to a run folder,
+ * which must not be there yet. Remarks, such as keys that are not known, go to the context's log.
+ * options and result may be NULL. */
 LCSM_API lcsm_status lcsm_import(const lcsm_context *ctx, const char *from, const char *to,
                                  const lcsm_import_options *options, lcsm_import_result *result,
                                  lcsm_error *err);

@@ -9,13 +9,15 @@ static const char HELP[] =
     "usage: lcsm import FROM RUN [--ignore-extra] [--allow-nonfinite] [--rwkv-rescaled] [-v]\n"
     "\n"
     "FROM is a folder with config.json and model.safetensors (or shards and their index), as\n"
-    "on Hugging Face, or a file of rwkv.cpp (RWKV-4). Supported folders:\n"
+    "on Hugging Face, a GGUF file, or a file of rwkv.cpp (RWKV-4). Supported:\n"
     "\n"
     "  transformers  Mamba, Mamba-2, Falcon-Mamba, RWKV-4, RecurrentGemma, Bamba,\n"
     "                Qwen3-Next without experts\n"
     "  fla           Mamba, GLA, RetNet, HGRN2, GSA, linear attention, DeltaNet, gated DeltaNet,\n"
     "                DeltaProduct, KDA\n"
     "  mamba_ssm     Mamba (the original package)\n"
+    "  GGUF          Mamba, Mamba-2, Falcon-Mamba; F32, F16, BF16, Q8_0, Q4_0, Q4_1, Q5_0, Q5_1,\n"
+    "                Q4_K, Q5_K and Q6_K, which are converted to F32\n"
     "\n"
     "Anything that does not fit is an error that names it.\n"
     "RUN gets config.json, model.safetensors and, if FROM has one, tokenizer.json.\n"
@@ -41,6 +43,7 @@ static const char HELP[] =
     "convert_pytorch_to_ggml.py of rwkv.cpp (F32 or F16), and import its file.\n"
     "\n"
     "  lcsm import mamba-130m-hf runs/mamba && lcsm generate runs/mamba --prompt 'Once'\n"
+    "  lcsm import mamba2-130m-q8_0.gguf runs/mamba2\n"
     "  lcsm import rwkv-4-169m.bin runs/rwkv\n";
 
 static void log_line(void *user, lcsm_log_level level, const char *text)

@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/folder.h"
 #include "base/sized.h"
+#include "format/gguf.h"
 #include "format/run_folder.h"
 #include "format/rwkv_bin.h"
 #include "format/weights.h"
@@ -329,7 +330,6 @@ static lcsm_status import_bin(lcsm_import_source *src, const char *from, const c
 {
     lcsm_status   st;
     lcsm_rwkv_bin bin = {0};
-    LCSM_TRY(lcsm_import_check_file(from, err));
     LCSM_TRY(lcsm_rwkv_bin_open(&bin, from, err));
     src->label  = from;
     src->place  = from;
@@ -345,6 +345,36 @@ cleanup:
     return st;
 }
 
+static lcsm_status import_gguf(lcsm_import_source *src, const char *from, const char *to,
+                               lcsm_import_result *result, lcsm_error *err)
+{
+    lcsm_status         st;
+    lcsm_gguf           gguf = {0};
+    const lcsm_release *release;
+    LCSM_TRY(lcsm_gguf_open(&gguf, from, err));
+    src->label = from;
+    src->place = from;
+    LCSM_TRY(lcsm_import_gguf_config(&release, &src->config, gguf.keys, from, err));
+    LCSM_TRY(reserve(src, gguf.count, err));
+    LCSM_TRY(lcsm_gguf_tensors(src->list, &gguf, err));
+    LCSM_TRY(run(src, release, to, &(lcsm_file){0}, result, err));
+cleanup:
+    json_decref(src->config);
+    src->config = NULL;
+    lcsm_gguf_close(&gguf);
+    return st;
+}
+
+static lcsm_status import_file(lcsm_import_source *src, const char *from, const char *to,
+                               lcsm_import_result *result, lcsm_error *err)
+{
+    lcsm_file_kind kind;
+    lcsm_status    st = lcsm_import_check_file(&kind, from, err);
+    if (st != LCSM_OK) return st;
+    return kind == LCSM_FILE_GGUF ? import_gguf(src, from, to, result, err)
+                                  : import_bin(src, from, to, result, err);
+}
+
 lcsm_status lcsm_import(const lcsm_context *ctx, const char *from, const char *to,
                         const lcsm_import_options *options, lcsm_import_result *result,
                         lcsm_error *err)
@@ -358,7 +388,7 @@ lcsm_status lcsm_import(const lcsm_context *ctx, const char *from, const char *t
     if (lcsm_path_exists(path))
         LCSM_TRY(lcsm_fail(err, LCSM_ERR_IO, "%s already exists: use another folder", path));
     st = is_folder(from) ? import_folder(&src, from, to, result, err)
-                         : import_bin(&src, from, to, result, err);
+                         : import_file(&src, from, to, result, err);
 cleanup:
     free(src.list);
     free(src.used);

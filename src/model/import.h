@@ -10,6 +10,7 @@
 #define LCSM_MODEL_IMPORT_H
 #include <lcsm/import.h>
 
+#include "format/file_kind.h"
 #include "format/json_doc.h"
 #include "format/named_tensor.h"
 #include "graph/params.h"
@@ -45,7 +46,7 @@ typedef enum {
     LCSM_TAKE_COLUMNS,  /* ours [a, b] from theirs [b, a] */
     LCSM_TAKE_CHANNELS, /* ours [C, W] from the [C, 1, W] of a depthwise convolution */
     LCSM_TAKE_FLAT,     /* the same numbers in any shape */
-    LCSM_TAKE_LOG_RATE, /* ours log(-x), where theirs is the rate x < 0 */
+    LCSM_TAKE_LOG_RATE, /* ours log(-x), where theirs is the rate x < 0, in any shape */
     LCSM_TAKE_LOG_RATE_COLUMNS,
     LCSM_TAKE_RESCALED, /* as is; times 2^(layer / rescale_every) if the file was divided so */
     LCSM_TAKE_PLUS_ONE, /* ours 1 + x: a norm whose weight starts at 0 */
@@ -164,6 +165,10 @@ lcsm_import_fn lcsm_import_mamba, lcsm_import_mamba2, lcsm_import_rwkv4, lcsm_im
     LCSM_SAME(prefix "norm.weight",             "layers.{i}.mixer.norm.weight")
 /* clang-format on */
 
+/* The row and the config of a GGUF file from its metadata; *config is the caller's. */
+lcsm_status lcsm_import_gguf_config(const lcsm_release **out, json_t **config, const json_t *keys,
+                                    const char *place, lcsm_error *err);
+
 /* ---- parts ---- */
 
 /* Settings from the config by the release's keys; keys that no list has are logged. */
@@ -205,9 +210,9 @@ lcsm_status lcsm_import_tensors(lcsm_params **out, const lcsm_import_source *src
 const char *lcsm_release_name(const lcsm_release *release, const char *ours);
 
 /* Files and folders that are not imported: an error that says what they are and what to do. _file
- * passes files of rwkv.cpp, _folder those with a config, _rwkv4 tensors that no later RWKV has.
- * _unsupported always fails; value NULL: the config does not name its model. */
-lcsm_status lcsm_import_check_file(const char *path, lcsm_error *err);
+ * passes files of rwkv.cpp and GGUF files, _folder those with a config, _rwkv4 tensors that no
+ * later RWKV has. _unsupported always fails; value NULL: the config does not name its model. */
+lcsm_status lcsm_import_check_file(lcsm_file_kind *kind, const char *path, lcsm_error *err);
 lcsm_status lcsm_import_check_folder(const char *folder, lcsm_error *err);
 lcsm_status lcsm_import_check_rwkv4(const lcsm_import_source *src, lcsm_error *err);
 lcsm_status lcsm_import_unsupported(const char *place, const char *key, const char *value,

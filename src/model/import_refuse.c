@@ -29,7 +29,6 @@ static const char *const ADVICE[LCSM_FILE_KIND_COUNT] = {
     [LCSM_FILE_UNKNOWN]     = ". " SUPPORTED,
     [LCSM_FILE_PICKLE]      = ", which is not read; lcsm import --help shows how to convert it",
     [LCSM_FILE_ZIP]         = "; unpack it first. " SUPPORTED,
-    [LCSM_FILE_GGUF]        = ", which is not read; use the safetensors release. " SUPPORTED,
     [LCSM_FILE_SAFETENSORS] = "; pass the folder that holds it and its config.json",
     [LCSM_FILE_JSON]        = "; pass the folder with config.json and model.safetensors",
     [LCSM_FILE_LFS_POINTER] = ", not the file itself; fetch that with git lfs pull",
@@ -40,11 +39,12 @@ static bool is_other_rwkv(const char *model)
     return strncmp(model, "RWKV-", 5) == 0 && strcmp(model, "RWKV-4") != 0;
 }
 
-lcsm_status lcsm_import_check_file(const char *path, lcsm_error *err)
+lcsm_status lcsm_import_check_file(lcsm_file_kind *kind, const char *path, lcsm_error *err)
 {
     lcsm_file_look look;
     lcsm_status    st = lcsm_file_look_read(&look, path, err);
-    if (st != LCSM_OK || look.kind == LCSM_FILE_RWKV_CPP) return st;
+    *kind             = look.kind;
+    if (st != LCSM_OK || look.kind == LCSM_FILE_RWKV_CPP || look.kind == LCSM_FILE_GGUF) return st;
     bool of = look.model[0] != '\0';
     return lcsm_fail(err, LCSM_ERR_FORMAT, "%s is %s%s%s%s%s", shorten(path).text,
                      lcsm_file_kind_text(look.kind), of ? " (" : "", look.model, of ? ")" : "",
@@ -85,10 +85,10 @@ lcsm_status lcsm_import_check_folder(const char *folder, lcsm_error *err)
                          "%s has no config.json, which says what model it is; pass the whole "
                          "folder of a release. " SUPPORTED,
                          shorten(folder).text);
-    if (kind == LCSM_FILE_RWKV_CPP)
-        return lcsm_fail(err, LCSM_ERR_IO, "%s has no config.json; pass the rwkv.cpp file in it",
-                         shorten(folder).text);
-    return lcsm_import_check_file(found, err);
+    if (kind == LCSM_FILE_RWKV_CPP || kind == LCSM_FILE_GGUF)
+        return lcsm_fail(err, LCSM_ERR_IO, "%s has no config.json; pass the %s file in it",
+                         shorten(folder).text, kind == LCSM_FILE_GGUF ? "GGUF" : "rwkv.cpp");
+    return lcsm_import_check_file(&kind, found, err);
 }
 
 /* ---- models ----------------------------------------------------------------------------- */

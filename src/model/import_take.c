@@ -119,7 +119,7 @@ static lcsm_named_tensor their_shape(const lcsm_param *p, const match_of *m,
 static bool fits(const lcsm_named_tensor *have, const lcsm_named_tensor *want, lcsm_take how)
 {
     size_t a, b, bytes;
-    if (how == LCSM_TAKE_FLAT)
+    if (how == LCSM_TAKE_FLAT || how == LCSM_TAKE_LOG_RATE)
         return lcsm_named_tensor_measure(have, &a, &bytes)
             && lcsm_named_tensor_measure(want, &b, &bytes) && a == b;
     return have->rank == want->rank

@@ -179,6 +179,18 @@ TEST(released_models_of_other_libraries_give_their_logits)
     }
 }
 
+TEST(released_gguf_files_give_the_logits_of_llama_cpp)
+{
+    static const char *const files[] = {"mamba2-f32", "falcon_mamba-f32"};
+    skip_without(DATA "hf-tiny-2/gguf");
+    for (size_t j = 0; j < COUNT(files); j++) {
+        char from[256], path[256];
+        (void)snprintf(from, sizeof from, DATA "hf-tiny-2/gguf/%s.gguf", files[j]);
+        (void)snprintf(path, sizeof path, DATA "hf-tiny-2/gguf/%s.expected.json", files[j]);
+        check_logits(from, path, TINY2_BOUND);
+    }
+}
+
 /* ---- rwkv.cpp --------------------------------------------------------------------------- */
 
 TEST(released_rwkv_cpp_file_gives_its_logits)

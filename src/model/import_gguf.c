@@ -1,0 +1,135 @@
+/* import_gguf.c - GGUF files of llama.cpp. */
+#include <stdio.h>
+#include <string.h>
+
+#include "model/import.h"
+
+/* clang-format off */
+#define BLK "blk.{i}."
+#define MIX "layers.{i}.mixer."
+
+#define MAMBA                                                               \
+    LCSM_SAME("token_embd.weight",      "embedding.weight"),                \
+    LCSM_SAME("output_norm.weight",     "norm.weight"),                     \
+    LCSM_SAME("output.weight",          "head.weight"),                     \
+    LCSM_SAME(BLK "attn_norm.weight",   "layers.{i}.norm1.weight"),         \
+    LCSM_SAME(BLK "ssm_in.weight",      MIX "in_proj.weight"),              \
+    LCSM_SAME(BLK "ssm_conv1d.weight",  MIX "conv1d.weight"),               \
+    LCSM_SAME(BLK "ssm_conv1d.bias",    MIX "conv1d.bias"),                 \
+    LCSM_AS(FLAT, BLK "ssm_d",          MIX "D"),                           \
+    LCSM_SAME(BLK "ssm_out.weight",     MIX "out_proj.weight")
+
+static const lcsm_import_rule MAMBA_RULES[] = {
+    MAMBA,
+    LCSM_SAME(BLK "ssm_x.weight",       MIX "x_proj.weight"),
+    LCSM_SAME(BLK "ssm_dt.weight",      MIX "dt_proj.weight"),
+    LCSM_SAME(BLK "ssm_dt.bias",        MIX "dt_proj.bias"),
+    LCSM_AS(LOG_RATE_COLUMNS, BLK "ssm_a", MIX "A_log"),
+    LCSM_END,
+};
+static const lcsm_import_rule MAMBA2_RULES[] = {
+    MAMBA,
+    LCSM_SAME(BLK "ssm_dt.bias",        MIX "dt_bias"),
+    LCSM_AS(LOG_RATE, BLK "ssm_a",      MIX "A_log"),
+    LCSM_AS(FLAT, BLK "ssm_norm.weight", MIX "norm.weight"),
+    LCSM_END,
+};
+
+static const lcsm_import_key GGUF_KEYS[] = {
+    LCSM_SETS("embedding_length",                 "d_model",   "0"),
+    LCSM_SETS("block_count",                      "layers",    "0"),
+    LCSM_SKIPS("context_length|feed_forward_length|attention.head_count|attention.head_count_kv|vocab_size"),
+    LCSM_END,
+};
+static const lcsm_import_key MAMBA_KEYS[] = {
+    LCSM_SETS("attention.layer_norm_rms_epsilon", "norm_eps",   "1e-5"),
+    LCSM_SETS("attention.layer_norm_rms_epsilon", "mixer_eps",  "1e-5"),
+    LCSM_SETS("ssm.conv_kernel",                  "conv_width", "4"),
+    LCSM_SETS("ssm.state_size",                   "state_size", "16"),
+    LCSM_SKIPS("ssm.inner_size|ssm.time_step_rank|ssm.group_count|ssm.dt_b_c_rms"),
+    LCSM_END,
+};
+/* clang-format on */
+
+/* What all have: a vocabulary as long as its table, and a head or none. */
+static lcsm_status finish_ends(lcsm_import_plan *out, const lcsm_import_source *src,
+                               lcsm_error *err)
+{
+    size_t at = lcsm_import_find(src, "token_embd.weight");
+    if (at == SIZE_MAX || src->list[at].rank != 2)
+        return lcsm_fail(err, LCSM_ERR_FORMAT,
+                         "%s: tensor token_embd.weight is missing or not a matrix", src->label);
+    out->cfg.vocab = (ptrdiff_t)src->list[at].shape[0];
+    out->cfg.tied  = lcsm_import_find(src, "output.weight") == SIZE_MAX;
+    return LCSM_OK;
+}
+
+static lcsm_status finish_inner(lcsm_import_plan *out, const lcsm_import_source *src,
+                                lcsm_error *err)
+{
+    double inner         = lcsm_import_number(src, "ssm.inner_size", 0);
+    out->cfg.inner_ratio = inner / (double)out->cfg.d_model;
+    if (inner < 1 || out->cfg.inner_ratio > 16)
+        return lcsm_import_refuse(src, "ssm.inner_size", "1 to 16 times embedding_length", err);
+    return finish_ends(out, src, err);
+}
+
+/* Falcon-Mamba norms dt, B and C, with the eps of the other norms here. */
+static lcsm_status finish_mamba(lcsm_import_plan *out, lcsm_import_source *src, lcsm_error *err)
+{
+    bool falcon   = lcsm_import_flag(src, "ssm.dt_b_c_rms", false);
+    out->cfg.rank = (ptrdiff_t)lcsm_import_number(src, "ssm.time_step_rank", 0);
+    (void)snprintf(out->cfg.method, sizeof out->cfg.method, falcon ? "falcon-mamba" : "mamba");
+    return finish_inner(out, src, err);
+}
+
+/* Its time_step_rank is the number of heads. */
+static lcsm_status finish_mamba2(lcsm_import_plan *out, lcsm_import_source *src, lcsm_error *err)
+{
+    out->cfg.heads  = (ptrdiff_t)lcsm_import_number(src, "ssm.time_step_rank", 0);
+    out->cfg.groups = (ptrdiff_t)lcsm_import_number(src, "ssm.group_count", 1);
+    return finish_inner(out, src, err);
+}
+
+static const lcsm_release GGUF[] = {
+    {"mamba",
+     "mamba",
+     "Mamba (GGUF)",
+     NULL,
+     "mamba",
+     LCSM_BLOCK_NORM_RMS,
+     {GGUF_KEYS, MAMBA_KEYS},
+     {MAMBA_RULES},
+     finish_mamba},
+    {"mamba2",
+     "mamba2",
+     "Mamba-2 (GGUF)",
+     NULL,
+     "mamba2",
+     LCSM_BLOCK_NORM_RMS,
+     {GGUF_KEYS, MAMBA_KEYS},
+     {MAMBA2_RULES},
+     finish_mamba2},
+};
+
+lcsm_status lcsm_import_gguf_config(const lcsm_release **out, json_t **config, const json_t *keys,
+                                    const char *place, lcsm_error *err)
+{
+    json_t     *own  = json_object_get(keys, "general.architecture");
+    const char *arch = json_is_string(own) ? json_string_value(own) : "", *name;
+    size_t      n    = strlen(arch);
+    json_t     *value;
+    *out    = NULL;
+    *config = NULL;
+    for (size_t j = 0; j < COUNT(GGUF); j++)
+        if (strcmp(GGUF[j].architecture, arch) == 0) *out = &GGUF[j];
+    if (*out == NULL) return lcsm_import_unsupported(place, "general.architecture", arch, err);
+    *config = json_object();
+    json_object_foreach((json_t *)(uintptr_t)keys, name, value)
+    {
+        if (strncmp(name, arch, n) == 0 && name[n] == '.')
+            (void)json_object_set(*config, name + n + 1, value);
+    }
+    return *config != NULL ? LCSM_OK
+                           : lcsm_fail(err, LCSM_ERR_MEMORY, "%s: not enough memory", place);
+}
