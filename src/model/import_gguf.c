@@ -91,6 +91,35 @@ static lcsm_status finish_mamba2(lcsm_import_plan *out, lcsm_import_source *src,
     return finish_inner(out, src, err);
 }
 
+/* clang-format off */
+static const lcsm_import_key RWKV_KEYS[] = {
+    LCSM_SETS("attention.layer_norm_epsilon", "norm_eps", "1e-5"),
+    LCSM_SETS("feed_forward_length",          "hidden",   "0"),
+    LCSM_SKIPS("wkv.head_size|time_mix_extra_dim|time_decay_extra_dim|rescale_every_n_layers|token_shift_count"),
+    LCSM_SKIPS("attention.decay_lora_rank|attention.iclr_lora_rank|attention.value_residual_mix_lora_rank|attention.gate_lora_rank"),
+    LCSM_END,
+};
+/* clang-format on */
+
+static lcsm_status finish_rwkv6(lcsm_import_plan *out, lcsm_import_source *src, lcsm_error *err)
+{
+    lcsm_status st = lcsm_import_gguf_rwkv6(out, src, err);
+    return st == LCSM_OK ? finish_ends(out, src, err) : st;
+}
+
+/* Block 0 has no use for its v0, v1, v2, which are copies of others. */
+static lcsm_status finish_rwkv7(lcsm_import_plan *out, lcsm_import_source *src, lcsm_error *err)
+{
+    static const char *const UNUSED[] = {"blk.0.time_mix_v0.weight", "blk.0.time_mix_v1.weight",
+                                         "blk.0.time_mix_v2.weight"};
+    for (size_t j = 0; j < COUNT(UNUSED); j++) {
+        size_t at = lcsm_import_find(src, UNUSED[j]);
+        if (at != SIZE_MAX) src->used[at] = true;
+    }
+    lcsm_status st = lcsm_import_gguf_rwkv7(out, src, err);
+    return st == LCSM_OK ? finish_ends(out, src, err) : st;
+}
+
 static const lcsm_release GGUF[] = {
     {"mamba",
      "mamba",
@@ -110,6 +139,24 @@ static const lcsm_release GGUF[] = {
      {GGUF_KEYS, MAMBA_KEYS},
      {MAMBA2_RULES},
      finish_mamba2},
+    {"rwkv6",
+     "rwkv6",
+     "RWKV-6 (GGUF)",
+     NULL,
+     "rwkv6",
+     LCSM_BLOCK_NORM_LAYER,
+     {GGUF_KEYS, RWKV_KEYS},
+     {LCSM_GGUF_RWKV6_RULES},
+     finish_rwkv6},
+    {"rwkv7",
+     "rwkv7",
+     "RWKV-7 (GGUF)",
+     NULL,
+     "rwkv7",
+     LCSM_BLOCK_NORM_LAYER,
+     {GGUF_KEYS, RWKV_KEYS},
+     {LCSM_GGUF_RWKV7_RULES},
+     finish_rwkv7},
 };
 
 lcsm_status lcsm_import_gguf_config(const lcsm_release **out, json_t **config, const json_t *keys,

@@ -21,6 +21,8 @@ const lcsm_release LCSM_RELEASES[] = {
     {"GatedDeltaNetForCausalLM", "gated_deltanet", "gated DeltaNet (fla)", NULL, "gated-deltanet", RMS, {LCSM_FLA_KEYS, LCSM_DELTA_KEYS, LCSM_GATED_DELTANET_KEYS}, {LCSM_DELTA_RULES, LCSM_FLA_RULES}, lcsm_import_gated_deltanet},
     {"GatedDeltaProductForCausalLM", "gated_deltaproduct", "DeltaProduct (fla)", NULL, "deltaproduct", RMS, {LCSM_FLA_KEYS, LCSM_DELTA_KEYS, LCSM_DELTAPRODUCT_KEYS}, {LCSM_DELTA_RULES, LCSM_FLA_RULES}, lcsm_import_deltaproduct},
     {"KDAForCausalLM", "kda", "KDA (fla)",                                NULL, "kda", RMS, {LCSM_FLA_KEYS, LCSM_DELTA_KEYS, LCSM_KDA_KEYS}, {LCSM_DELTA_RULES, LCSM_FLA_RULES}, lcsm_import_kda},
+    {"RWKV6ForCausalLM", "rwkv6", "RWKV-6 (fla)",                         NULL, "rwkv6", LAYER, {LCSM_FLA_RWKV_KEYS}, {LCSM_FLA_RWKV6_RULES, LCSM_FLA_RWKV_RULES}, lcsm_import_fla_rwkv6},
+    {"RWKV7ForCausalLM", "rwkv7", "RWKV-7 (fla)",                         NULL, "rwkv7", LAYER, {LCSM_FLA_RWKV_KEYS}, {LCSM_FLA_RWKV7_RULES, LCSM_FLA_RWKV_RULES}, lcsm_import_fla_rwkv7},
     {"RecurrentGemmaForCausalLM", "recurrent_gemma", "RecurrentGemma (Hugging Face)", NULL, NULL, RMS, {LCSM_GEMMA_KEYS}, {LCSM_GEMMA_RULES}, lcsm_import_gemma},
     {"Qwen3NextForCausalLM", "qwen3_next", "Qwen3-Next (Hugging Face)",   NULL, NULL, RMS, {LCSM_QWEN_KEYS}, {LCSM_QWEN_RULES}, lcsm_import_qwen},
     {"BambaForCausalLM", "bamba", "Bamba (Hugging Face)",                 NULL, NULL, RMS, {LCSM_BAMBA_KEYS}, {LCSM_BAMBA_RULES}, lcsm_import_bamba},

@@ -110,7 +110,13 @@ static lcsm_named_tensor their_shape(const lcsm_param *p, const match_of *m,
     if (how == LCSM_TAKE_BLOCKS) t.shape[1] = t.shape[2], t.shape[2] = b;
     if (how == LCSM_TAKE_CHANNELS)
         t = (lcsm_named_tensor){.name = m->theirs, .rank = 3, .shape = {a, 1, b}};
+    if (how == LCSM_TAKE_RWKV6_UP)
+        t = (lcsm_named_tensor){
+            .name = m->theirs, .rank = 2, .shape = {b, a * (size_t)p->shape.dim[2]}};
     const lcsm_import_part *part = &plan->parts[m->rule->part];
+    if (how == LCSM_TAKE_ROW)
+        return (lcsm_named_tensor){
+            .name = m->theirs, .rank = 2, .shape = {(size_t)part->stride, p->count}};
     if (m->rule->part > 0 && how != LCSM_TAKE_PAIRS)
         t.shape[0] = (size_t)(part->groups * part->stride);
     return t;
@@ -119,7 +125,7 @@ static lcsm_named_tensor their_shape(const lcsm_param *p, const match_of *m,
 static bool fits(const lcsm_named_tensor *have, const lcsm_named_tensor *want, lcsm_take how)
 {
     size_t a, b, bytes;
-    if (how == LCSM_TAKE_FLAT || how == LCSM_TAKE_LOG_RATE)
+    if (how == LCSM_TAKE_FLAT || how == LCSM_TAKE_LOG_RATE || how == LCSM_TAKE_ROW)
         return lcsm_named_tensor_measure(have, &a, &bytes)
             && lcsm_named_tensor_measure(want, &b, &bytes) && a == b;
     return have->rank == want->rank
@@ -222,6 +228,46 @@ static lcsm_status read_rows(float *to, const lcsm_param *p, const lcsm_named_te
     return st;
 }
 
+/* One row of what has `stride` of them. */
+static lcsm_status read_row(float *to, const lcsm_param *p, const lcsm_named_tensor *t,
+                            const lcsm_import_part *part, lcsm_error *err)
+{
+    lcsm_named_tensor row = *t;
+    size_t            count, bytes;
+    if (!lcsm_named_tensor_measure(t, &count, &bytes)) return LCSM_OK;
+    row.rank     = 1;
+    row.shape[0] = p->count;
+    row.data = (const unsigned char *)t->data + bytes / (size_t)part->stride * (size_t)part->first;
+    return lcsm_named_tensor_f32(to, &row, err);
+}
+
+/* The five mixes of RWKV-6, theirs in the order r, w, k, v, g, ours in w, k, v, r, g: ours
+ * [5, n, r] from theirs [n, 5, r], or [5, n r] from [5, n r]. */
+static lcsm_status order_mixes(float *x, size_t n, size_t r, bool columns, lcsm_error *err)
+{
+    static const size_t FROM[] = {1, 2, 3, 0, 4};
+    float              *copy   = malloc(5 * n * r * sizeof *copy + 1);
+    if (copy == NULL)
+        return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory to reorder a tensor");
+    memcpy(copy, x, 5 * n * r * sizeof *copy);
+    for (size_t j = 0; j < COUNT(FROM); j++)
+        for (size_t k = 0; k < n; k++, x += r)
+            memcpy(x, copy + (columns ? k * COUNT(FROM) + FROM[j] : FROM[j] * n + k) * r,
+                   r * sizeof *copy);
+    free(copy);
+    return LCSM_OK;
+}
+
+static lcsm_status read_numbers(float *to, const lcsm_param *p, const match_of *m,
+                                const lcsm_named_tensor *t, const lcsm_import_plan *plan,
+                                lcsm_error *err)
+{
+    const lcsm_import_part *part = &plan->parts[m->rule->part];
+    if (m->rule->how == LCSM_TAKE_ROW) return read_row(to, p, t, part, err);
+    if (m->rule->part > 0 && m->rule->how != LCSM_TAKE_PAIRS) return read_rows(to, p, t, part, err);
+    return lcsm_named_tensor_f32(to, t, err);
+}
+
 /* What is done with numbers in place. */
 static lcsm_status convert(float *to, const lcsm_param *p, const match_of *m,
                            const lcsm_named_tensor *want, const lcsm_import_source *src,
@@ -236,8 +282,13 @@ static lcsm_status convert(float *to, const lcsm_param *p, const match_of *m,
         return transpose(to, want->shape[0], want->shape[1], want->shape[2], err);
     if (how == LCSM_TAKE_PAIRS)
         return pair_rows(to, p, (size_t)plan->parts[m->rule->part].groups, err);
-    bool rescaled =
-        how == LCSM_TAKE_RESCALED && src->options.rwkv_rescaled && plan->rescale_every > 0;
+    if (how == LCSM_TAKE_RWKV6_UP)
+        return order_mixes(to, want->shape[0], want->shape[1] / 5, true, err);
+    if (how == LCSM_TAKE_RWKV6_DOWN)
+        return order_mixes(to, want->shape[0] / 5, want->shape[1], false, err);
+    bool rescaled = plan->rescale_every > 0
+                 && (how == LCSM_TAKE_UNDIVIDED
+                     || (how == LCSM_TAKE_RESCALED && src->options.rwkv_rescaled));
     for (size_t j = 0; j < p->count && rescaled; j++)
         to[j] = ldexpf(to[j], m->is.n[0] / (int)plan->rescale_every);
     for (size_t j = 0; j < p->count && how == LCSM_TAKE_PLUS_ONE; j++) to[j] += 1;
@@ -278,9 +329,7 @@ static lcsm_status take(const lcsm_import_source *src, const lcsm_import_plan *p
     LCSM_OR_RETURN(check_tensor(src, &want, &m, err));
     src->used[m.at] = true;
     if (to == NULL) return check_finite(src, &src->list[m.at], err);
-    bool part = m.rule->part > 0 && m.rule->how != LCSM_TAKE_PAIRS;
-    LCSM_OR_RETURN(part ? read_rows(to, p, &src->list[m.at], &plan->parts[m.rule->part], err)
-                        : lcsm_named_tensor_f32(to, &src->list[m.at], err));
+    LCSM_OR_RETURN(read_numbers(to, p, &m, &src->list[m.at], plan, err));
     LCSM_OR_RETURN(convert(to, p, &m, &want, src, plan, err));
     return st;
 }
