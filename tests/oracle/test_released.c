@@ -168,6 +168,8 @@ TEST(released_models_of_other_libraries_give_their_logits)
                                           "qwen3_next",
                                           "gated_deltanet",
                                           "gated_deltaproduct",
+                                          "rwkv6",
+                                          "rwkv7",
                                           "bamba"};
     skip_without(DATA "hf-tiny-2");
     for (size_t j = 0; j < COUNT(folders); j++) {
