@@ -51,7 +51,7 @@ mutate: ## plant faults one at a time, and see that a test notices each (minutes
 	@cmake --build --preset release
 	@scripts/mutate
 
-abi: ## record the functions and types that the library promises, after a change that is meant
+abi: ## record the functions and types that the library promises, after a change that is meant; rewrites the Python binding
 	@tests/abi/record
 
 format: ## format every C file in place

@@ -145,6 +145,7 @@ typedef struct {
     ptrdiff_t        rank;        /* of a and b, up to LCSM_EOS_MAX_RANK; 0 means 1 */
     int32_t          read_before; /* not 0: y_t reads m_{t-1}, and i_t by the bonus */
     int32_t          complex_y;   /* not 0: y has pairs (re, im) */
+    int64_t double_precision;     /* not 0: arrays hold doubles, for the functions with _double */
 } lcsm_eos_desc;
 
 /* Arrays of the operands, in the layout of the descriptor. Absent operands are NULL. */
@@ -164,6 +165,24 @@ typedef struct {
     float *m0;
     float *a, *b, *bonus;
 } lcsm_eos_grads;
+
+/* The same in double precision, for checks, references and gradient tests: its kernels are several
+ * times slower than those of float. */
+typedef struct {
+    const double *i, *e, *s, *row, *col, *full, *row_phase, *col_phase, *full_phase, *u, *w, *dense,
+        *erase;
+    const double  *m0;
+    const int32_t *reset;
+    const int32_t *read;
+    const double  *a, *b, *bonus;
+} lcsm_eos_states_double;
+
+typedef struct {
+    double *i, *e, *s, *row, *col, *full, *row_phase, *col_phase, *full_phase, *u, *w, *dense,
+        *erase;
+    double *m0;
+    double *a, *b, *bonus;
+} lcsm_eos_grads_double;
 
 typedef struct lcsm_eos lcsm_eos;
 
@@ -214,6 +233,17 @@ LCSM_API lcsm_status lcsm_eos_backward(const lcsm_eos *op, const lcsm_eos_states
  * x->m0 is not read. */
 LCSM_API lcsm_status lcsm_eos_step(const lcsm_eos *op, const lcsm_eos_states *x, float *m, float *y,
                                    void *workspace, lcsm_error *err);
+
+/* The same for a plan with double_precision; either kind of plan refuses the other's functions. */
+LCSM_API lcsm_status lcsm_eos_forward_double(const lcsm_eos *op, const lcsm_eos_states_double *x,
+                                             double *y, double *m_T, void *tape, void *workspace,
+                                             lcsm_error *err);
+LCSM_API lcsm_status lcsm_eos_backward_double(const lcsm_eos *op, const lcsm_eos_states_double *x,
+                                              const double *y, const double *g_y,
+                                              const double *g_m_T, const lcsm_eos_grads_double *g,
+                                              const void *tape, void *workspace, lcsm_error *err);
+LCSM_API lcsm_status lcsm_eos_step_double(const lcsm_eos *op, const lcsm_eos_states_double *x,
+                                          double *m, double *y, void *workspace, lcsm_error *err);
 
 LCSM_END_DECLS
 #endif

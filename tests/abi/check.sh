@@ -18,6 +18,8 @@ cut -d ' ' -f 2 tests/abi/symbols.txt | sort >"$folder/want"
 nm -D --defined-only "$library" | awk '{ print $3 }' | sort >"$folder/have"
 diff "$folder/want" "$folder/have" || differ "the library exports other functions than tests/abi/symbols.txt has"
 
+python3 python/tools/bind --check || exit 1
+
 if grep -nE '^# *define' include/lcsm/*.h |
     grep -vE '# *define (LCSM_[A-Z_]+_H|LCSM_API|LCSM_(BEGIN|END)_DECLS|LCSM_VERSION[A-Z_]*)\b'; then
     differ "public headers define the macros above"

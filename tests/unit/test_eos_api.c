@@ -280,3 +280,57 @@ TEST(eos_gradient_of_an_absent_operand_is_refused)
     assert_non_null(strstr(err.text, "no such operand"));
     lcsm_eos_free(op);
 }
+
+/* A pass in double on the numbers of a pass in float: the same up to float's rounding, and each
+ * refuses the other's plan. */
+TEST(eos_doubles_are_those_of_floats_and_plans_do_not_mix)
+{
+    enum {
+        B    = 2,
+        N    = 6,
+        H    = 2,
+        ROWS = 3,
+        COLS = 4,
+        IN   = B * N * H * COLS,
+        KEYS = B * N * H * ROWS
+    };
+    float         i[IN], e[KEYS], s[KEYS], row[KEYS], y[IN], g_e[KEYS]       = {0};
+    double        di[IN], de[KEYS], ds[KEYS], drow[KEYS], dy[IN], dg_e[KEYS] = {0};
+    lcsm_eos_desc d = good();
+    lcsm_eos     *single, *twice;
+    lcsm_error    err = {0};
+    for (int j = 0; j < IN; j++) di[j] = i[j] = sinf((float)j);
+    for (int j = 0; j < KEYS; j++) {
+        de[j] = e[j] = cosf((float)j);
+        ds[j] = s[j] = sinf(3 * (float)j);
+        drow[j] = row[j] = -0.3f - 0.2f * cosf(5 * (float)j);
+    }
+    assert_int_equal(lcsm_eos_create(&single, context(), &d, &err), LCSM_OK);
+    d.double_precision = 1;
+    assert_int_equal(lcsm_eos_create(&twice, context(), &d, &err), LCSM_OK);
+    assert_int_equal(lcsm_eos_tape(twice), 2 * lcsm_eos_tape(single));
+    void *ws   = aligned_alloc(64, 1 << 20);
+    void *kept = aligned_alloc(64, 1 << 20);
+    assert_true(lcsm_eos_backward_workspace(twice) < 1 << 20 && lcsm_eos_tape(twice) < 1 << 20);
+
+    lcsm_eos_states        x  = {.i = i, .e = e, .s = s, .row = row};
+    lcsm_eos_states_double dx = {.i = di, .e = de, .s = ds, .row = drow};
+    lcsm_eos_grads         g  = {.e = g_e};
+    lcsm_eos_grads_double  dg = {.e = dg_e};
+    assert_int_equal(lcsm_eos_forward(twice, &x, y, NULL, NULL, ws, &err), LCSM_ERR_ARGUMENT);
+    assert_non_null(strstr(err.text, "for doubles; use the functions with _double"));
+    assert_int_equal(lcsm_eos_step_double(single, &dx, dy, dy, ws, &err), LCSM_ERR_ARGUMENT);
+    assert_non_null(strstr(err.text, "for floats; use the functions without _double"));
+
+    assert_int_equal(lcsm_eos_forward(single, &x, y, NULL, kept, ws, &err), LCSM_OK);
+    assert_int_equal(lcsm_eos_backward(single, &x, y, y, NULL, &g, kept, ws, &err), LCSM_OK);
+    assert_int_equal(lcsm_eos_forward_double(twice, &dx, dy, NULL, kept, ws, &err), LCSM_OK);
+    assert_int_equal(lcsm_eos_backward_double(twice, &dx, dy, dy, NULL, &dg, kept, ws, &err),
+                     LCSM_OK);
+    for (int j = 0; j < IN; j++) assert_true(fabs(y[j] - dy[j]) < 1e-5);
+    for (int j = 0; j < KEYS; j++) assert_true(fabs(g_e[j] - dg_e[j]) < 1e-4);
+    free(ws);
+    free(kept);
+    lcsm_eos_free(single);
+    lcsm_eos_free(twice);
+}
