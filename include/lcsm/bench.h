@@ -5,7 +5,7 @@
  * timed. Times are the best of several repetitions; between them the peak of the machine is
  * measured with the same number of threads, so that both see the same machine. Useful work counts
  * 4 K D floating-point operations for a token and head forward, 12 K D forward and backward,
- * twice that for a complex memory.
+ * half as much again with a delta rule or free a and b, and twice that for a complex memory.
  *
  * Ownership  What a sink gets is borrowed for the time of the call.
  * Threads    A benchmark belongs to one thread and uses as many as its options say.

@@ -33,7 +33,7 @@ size_t lcsm_eos_run_bytes(const lcsm_eos_desc *desc, bool grads)
     size_t        bytes = 0;
     if (lcsm_eos_plan_make(&p, NULL, desc, NULL) != LCSM_OK) return 0;
     for (int j = 0; j < EOS_OPERANDS; j++) bytes += padded(operand_size(&p, j));
-    bytes += padded((size_t)(p.B * p.T * p.H * p.D));
+    bytes += padded((size_t)(p.B * p.T * p.H * lcsm_eos_y_width(&p)));
     return grads ? 2 * bytes : bytes;
 }
 

@@ -197,19 +197,28 @@ static void rows(const rank *f, const vector *v, bool writes)
     }
 }
 
-void K_(lcsm_rank_bonus)(const rank *f, ptrdiff_t r, ptrdiff_t row, real *re, real *im)
+pair K_(lcsm_rank_load)(const view *v, bool pairs, ptrdiff_t row, ptrdiff_t k, ptrdiff_t n)
 {
-    const seq  *x = f->c.x;
-    const real *s = x->s.p + row * x->s.t, *e = x->e.p + (f->c.now.t + r) * x->e.t;
-    const real *z = x->bonus.p;
-    *re = *im = 0;
-    for (ptrdiff_t k = 0; k < x->K; k++, s += x->s.k, e += x->e.k, z += x->bonus.k) {
-        real s_im = x->complex_s ? s[1] : 0, e_im = x->complex_e ? e[1] : 0;
-        real a = s[0] * e[0] - s_im * e_im, b = s[0] * e_im + s_im * e[0];
-        real z_im = x->complex_bonus ? z[1] : 0;
-        *re += z[0] * a - z_im * b;
-        *im += z[0] * b + z_im * a;
+    const real *p = v->p + row * v->t + k * v->k;
+    if (!pairs) return (pair){lcsm_lanes(p, v->k, n), vzero()};
+    return (pair){lcsm_lanes(p, v->k, n), lcsm_lanes(p + 1, v->k, n)};
+}
+
+/* The sum of bonus s e at step r, whose row of s is given. */
+static void bonus_sum(const rank *f, ptrdiff_t r, ptrdiff_t row, real sum[2])
+{
+    const seq *x = f->c.x;
+    pair       q = {vzero(), vzero()};
+    for (ptrdiff_t k = 0; k < x->K; k += VW) {
+        ptrdiff_t left = x->K - k;
+        pair      z    = K_(lcsm_rank_load)(&x->bonus, x->complex_bonus, 0, k, left);
+        pair      e    = K_(lcsm_rank_load)(&x->e, x->complex_e, f->c.now.t + r, k, left);
+        pair      s    = K_(lcsm_rank_load)(&x->s, x->complex_s, row, k, left);
+        if (!x->is_complex) q.re += z.re * s.re * e.re;
+        else q = pair_add(q, pair_mul(z, pair_mul(s, e)));
     }
+    sum[0] = vsum(q.re);
+    sum[1] = vsum(q.im);
 }
 
 /* The diagonals of P of s and e: the bonus, where there is one. */
@@ -219,11 +228,11 @@ static void bonus(const rank *f)
     if (c->x->bonus.p == NULL) return;
     for (ptrdiff_t r = 0; r < c->now.n; r++) {
         ptrdiff_t row = lcsm_rank_row(f, r), at = r * c->size.Cp + r;
-        real      re = 0, im = 0;
-        if (row >= 0) K_(lcsm_rank_bonus)(f, r, row, &re, &im);
+        real      q[2] = {0, 0};
+        if (row >= 0) bonus_sum(f, r, row, q);
         for (int j = 0; j < f->outputs; j++)
             for (int w = 0; w < f->out[0].count; w++)
-                f->read[j].p[w][at] = c->x->scale * (j == w ? re : j > w ? im : -im);
+                f->read[j].p[w][at] = c->x->scale * (j == w ? q[0] : j > w ? q[1] : -q[1]);
     }
 }
 

@@ -32,6 +32,7 @@
 #ifndef LCSM_KERNEL_EOS_RANK_H
 #define LCSM_KERNEL_EOS_RANK_H
 #include "kernel/eos/chunk/eos_chunk.h"
+#include "kernel/vecpair.h"
 
 enum { RANK_VECTORS = 1 + LCSM_EOS_MAX_RANK, RANK_MOST = 2 * RANK_VECTORS };
 
@@ -126,8 +127,9 @@ static inline ptrdiff_t lcsm_rank_row(const lcsm_rank *f, ptrdiff_t r)
     return j < x->reads && x->read[j] - x->read_base == t ? j : -1;
 }
 
-/* The sum of bonus s e at step r whose row of s is given; im may be NULL. */
-void K_(lcsm_rank_bonus)(const lcsm_rank *f, ptrdiff_t r, ptrdiff_t row, real *re, real *im);
+/* VW numbers of an operand from k on, n of which exist. */
+pair K_(lcsm_rank_load)(const R_(lcsm_view) *v, bool pairs, ptrdiff_t row, ptrdiff_t k,
+                        ptrdiff_t n);
 
 size_t K_(lcsm_rank_bwd_scratch)(const R_(lcsm_eos_seq) *x, ptrdiff_t C);
 void   K_(lcsm_rank_bwd)(const R_(lcsm_eos_seq) *x, ptrdiff_t C, const real *y, ptrdiff_t y_t,

@@ -8,7 +8,6 @@
  */
 #include "kernel/eos/chunk/eos_chunk_out.h"
 #include "kernel/eos/chunk/eos_rank_bwd.h"
-#include "kernel/vecpair.h"
 
 typedef R_(lcsm_out)     out;
 typedef R_(lcsm_eos_seq) seq;
@@ -154,15 +153,6 @@ static void bonus_own(const back *b, ptrdiff_t t, real own[2])
     own[1] = scale * (w[2] - w[1]);
 }
 
-/* VW elements of a vector from k on, at its row. */
-VEC_INLINE pair load(const R_(lcsm_view) *v, bool pairs, ptrdiff_t row, ptrdiff_t k, ptrdiff_t n)
-{
-    const real *p  = v->p + row * v->t + k * v->k;
-    vec         re = v->k == 0 ? vset1(*p) : lcsm_lanes(p, v->k, n);
-    if (!pairs) return (pair){re, vzero()};
-    return (pair){re, v->k == 0 ? vset1(p[1]) : lcsm_lanes(p + 1, v->k, n)};
-}
-
 /* What the bonus adds to the gradient of s or, writes, of e; at e it also adds that of itself. */
 static pair bonus_part(const back *b, ptrdiff_t t, ptrdiff_t k, bool writes)
 {
@@ -171,9 +161,14 @@ static pair bonus_part(const back *b, ptrdiff_t t, ptrdiff_t k, bool writes)
     real       own[2];
     if (row < 0) return (pair){vzero(), vzero()};
     bonus_own(b, t, own);
-    pair w = {vset1(own[0]), vset1(own[1])}, z = load(&x->bonus, x->complex_bonus, 0, k, left);
-    pair e = load(&x->e, x->complex_e, b->f.c.now.t + t, k, left);
-    pair s = load(&x->s, x->complex_s, row, k, left);
+    pair w = {vset1(own[0]), vset1(own[1])},
+         z = K_(lcsm_rank_load)(&x->bonus, x->complex_bonus, 0, k, left);
+    pair e = K_(lcsm_rank_load)(&x->e, x->complex_e, b->f.c.now.t + t, k, left);
+    pair s = K_(lcsm_rank_load)(&x->s, x->complex_s, row, k, left);
+    if (!x->is_complex) {
+        if (writes) lcsm_out_add(b->strip[BONUS], s.re * e.re * w.re, false);
+        return (pair){z.re * (writes ? s.re : e.re) * w.re, vzero()};
+    }
     if (writes) {
         pair g = pair_conj_mul(pair_mul(s, e), w);
         lcsm_out_add(b->strip[BONUS], g.re, false);
