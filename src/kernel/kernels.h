@@ -33,6 +33,7 @@
     X(const R_(lcsm_eos_kernels) *, eos_scan)                                                      \
     X(const R_(lcsm_eos_kernels) *, eos_conv)                                                      \
     X(R_(lcsm_eos_step_kernel) *, eos_step) /* the references have none */                         \
+    X(R_(lcsm_eos_step_kernel) *, eos_step_rank)                                                   \
     X(const R_(lcsm_gemm_kernels) *, gemm)                                                         \
     X(const R_(lcsm_ew_kernels) *, ew)                                                             \
     X(const R_(lcsm_drop_kernels) *, drop)                                                         \

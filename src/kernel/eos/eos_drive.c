@@ -91,15 +91,23 @@ static const form *form_of(const lcsm_eos_plan *p, const R_(lcsm_kernels) *k)
     }
 }
 
+/* Whether it reads the memory before it changes it. */
+static bool is_rank_step(const lcsm_eos_plan *p)
+{
+    return lcsm_eos_is_ranked(p) || p->operand[EOS_erase].present;
+}
+
 /* Whether a single step may take the memory where it lies. */
 static bool is_step(const lcsm_eos_plan *p)
 {
-    static const int       others[] = {EOS_col, EOS_full,  EOS_col_phase, EOS_full_phase, EOS_u,
-                                       EOS_w,   EOS_dense, EOS_erase,     EOS_a,          EOS_b};
+    static const int       others[] = {EOS_col, EOS_full, EOS_col_phase, EOS_full_phase,
+                                       EOS_u,   EOS_w,    EOS_dense};
     const lcsm_eos_layout *e = &p->operand[EOS_e], *s = &p->operand[EOS_s];
     for (size_t j = 0; j < COUNT(others); j++)
         if (p->operand[others[j]].present) return false;
-    return p->T == 1 && p->form == LCSM_FORM_SCAN && (s->axes & LCSM_AXIS_D) == 0
+    if (p->T != 1 || p->form == LCSM_FORM_RECURRENT || (s->axes & LCSM_AXIS_D) != 0) return false;
+    if (is_rank_step(p)) return (e->axes & LCSM_AXIS_D) == 0;
+    return p->form == LCSM_FORM_SCAN
         && ((e->axes & LCSM_AXIS_D) == 0 || e->is_complex == p->is_complex);
 }
 
@@ -269,7 +277,7 @@ static size_t memory_bytes(const seq *x)
 static size_t fwd_scratch(const lcsm_eos_plan *p, const form *f)
 {
     seq    x[LCSM_EOS_HEADS];
-    size_t step = padded(LCSM_EOS_STEP_SCRATCH(p->tile)), bytes;
+    size_t step = padded(LCSM_EOS_STEP_SCRATCH(p->K, p->tile)), bytes;
     problem_shapes(p, f, x);
     bytes = memory_bytes(x) + padded(f->fwd_scratch(x, p->chunk));
     return is_step(p) && step > bytes ? step : bytes;
@@ -400,7 +408,7 @@ static void fwd_item(void *arg, size_t item, int worker)
     real *ws = (real *)(void *)((unsigned char *)m + memory_bytes(x));
 
     if (c->step != NULL) {
-        step_item(c, w, x, m);
+        for (ptrdiff_t h = 0; h < x->heads; h++, w.h++) step_item(c, w, &x[h], m);
         return;
     }
     if (c->x->m0 != NULL || reads_zeros(c)) memories_in(c, w, c->x->m0, x, m);
@@ -415,17 +423,18 @@ static void fwd_item(void *arg, size_t item, int worker)
 void R_(lcsm_eos_fwd)(const lcsm_eos_plan *p, const R_(lcsm_kernels) *k,
                       const R_(lcsm_eos_arrays) *x, real *y, real *m_T, real *tape, void *ws)
 {
-    const form *f = form_of(p, k);
-    call        c = {.p       = p,
-                     .form    = f,
-                     .x       = x,
-                     .y       = y,
-                     .m_T     = m_T,
-                     .tape    = tape,
-                     .step    = is_step(p) && tape == NULL && m_T != NULL ? k->eos_step : NULL,
-                     .scratch = ws,
-                     .scratch_bytes = fwd_scratch(p, f),
-                     .reads         = count_reads(p, x)};
+    const form               *f    = form_of(p, k);
+    R_(lcsm_eos_step_kernel) *step = is_rank_step(p) ? k->eos_step_rank : k->eos_step;
+    call                      c    = {.p    = p,
+                                      .form = f,
+                                      .x    = x,
+                                      .y    = y,
+                                      .m_T  = m_T,
+                                      .tape = tape,
+                                      .step = is_step(p) && tape == NULL && m_T != NULL ? step : NULL,
+                                      .scratch       = ws,
+                                      .scratch_bytes = fwd_scratch(p, f),
+                                      .reads         = count_reads(p, x)};
     run_all(&c, fwd_item);
     ptrdiff_t row = p->H * lcsm_eos_y_width(p);
     if (p->reads > 0)
