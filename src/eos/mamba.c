@@ -67,13 +67,22 @@ static bool selective(const lcsm_mixer *m, lcsm_tensor *u, lcsm_states *s)
     return with_rates(m, u, &p, s);
 }
 
+/* RMSNorm, with weights if asked. */
+static lcsm_tensor *rms(const lcsm_mixer *m, lcsm_tensor *x, const char *name)
+{
+    lcsm_tensor *w = NULL;
+    if (x == NULL) return NULL;
+    if (m->cfg->norm_weight)
+        w = lcsm_mix_param(m, name, lcsm_dims(x->cols), lcsm_init_constant(1), 0);
+    return lcsm_rms_norm(m->g, x, w, lcsm_mix_eps(m, 1e-6));
+}
+
 static bool normed(const lcsm_mixer *m, lcsm_tensor *u, lcsm_states *s)
 {
-    parts  p   = parts_of(m, u);
-    double eps = lcsm_mix_eps(m, 1e-6);
-    p.low      = lcsm_rms_norm(m->g, p.low, NULL, eps);
-    p.e        = lcsm_rms_norm(m->g, p.e, NULL, eps);
-    p.s        = lcsm_rms_norm(m->g, p.s, NULL, eps);
+    parts p = parts_of(m, u);
+    p.low   = rms(m, p.low, "dt_norm.weight");
+    p.e     = rms(m, p.e, "b_norm.weight");
+    p.s     = rms(m, p.s, "c_norm.weight");
     return with_rates(m, u, &p, s);
 }
 

@@ -59,6 +59,7 @@ typedef enum { LCSM_S4_DIAGONAL, LCSM_S4_DPLR, LCSM_S4_DENSE } lcsm_s4_kind;
 typedef enum { LCSM_S4_LEGS, LCSM_S4_LIN, LCSM_S4_INV, LCSM_S4_REAL } lcsm_s4_init;
 typedef enum { LCSM_DSS_EXP, LCSM_DSS_SOFTMAX } lcsm_dss_kind;
 typedef enum { LCSM_DISC_ZOH, LCSM_DISC_BILINEAR } lcsm_disc;
+typedef enum { LCSM_ROUTER_SOFTMAX, LCSM_ROUTER_SIGMOID } lcsm_router;
 /* What the output of a mixer is multiplied by. */
 typedef enum {
     LCSM_OUTPUT_GATE_AUTO,
@@ -100,6 +101,7 @@ struct lcsm_model_config {
     double    inner_ratio, value_ratio;
     bool      conv_bias, proj_bias, rotation, norm_weight, head_norm;
     ptrdiff_t attention_heads, attention_kv_heads, attention_head_dim, attention_window;
+    ptrdiff_t attention_latent, attention_shared_dim, attention_value_dim;
     double    attention_rotary, attention_rope_base, attention_rope_scale;
     bool      attention_gate, attention_qk_norm, attention_bias, attention_out_bias;
     ptrdiff_t eos_token_id;
@@ -109,6 +111,11 @@ struct lcsm_model_config {
     double    beta_max, gate_bound, dt_min, dt_max, mixer_eps;
     int       output_gate; /* lcsm_output_gate */
     bool      forget_gate, log_space;
+
+    ptrdiff_t experts, experts_used, experts_hidden, experts_shared, experts_first, experts_period;
+    int       experts_router; /* lcsm_router */
+    double    experts_scale;
+    bool      experts_norm, experts_shared_gate;
 };
 
 #endif

@@ -74,8 +74,47 @@ static lcsm_tensor *turned(const lcsm_mixer *m, const sizes *s, lcsm_tensor *x, 
     return lcsm_rotation(m->g, &a, x, lcsm_mix_constant(m, "theta", lcsm_dims(s->turn / 2), init));
 }
 
+/* ---- latent attention -------------------------------------------------------------------- */
+
+/* Keys of a head: K numbers of its own, and the shared ones. */
+static lcsm_tensor *with_shared(const lcsm_mixer *m, lcsm_tensor *k, lcsm_tensor *shared,
+                                ptrdiff_t H)
+{
+    if (k == NULL || shared == NULL) return NULL;
+    ptrdiff_t    K = k->cols / H, R = shared->cols;
+    lcsm_tensor *own  = lcsm_reshape(m->g, k, lcsm_dims(m->B, m->T, H, K));
+    lcsm_tensor *all  = lcsm_reshape(m->g, shared, lcsm_dims(m->B, m->T, 1, R));
+    lcsm_tensor *both = lcsm_concat(m->g, (lcsm_tensor *[]){own, lcsm_repeat(m->g, all, H)}, 2);
+    return lcsm_reshape(m->g, both, lcsm_dims(m->B, m->T, H * (K + R)));
+}
+
+/* Keys and values from norm(W x), of a width that is smaller than theirs; nothing is rotated. */
+static lcsm_tensor *latent(const lcsm_mixer *m)
+{
+    const lcsm_model_config *c = m->cfg;
+    sizes                    s = sizes_of(m);
+    ptrdiff_t                R = c->attention_shared_dim, L = c->attention_latent;
+    ptrdiff_t                D = lcsm_mix_or(c->attention_value_dim, s.K);
+    lcsm_attention_attr      a = {.heads    = s.H,
+                                  .kv_heads = s.H,
+                                  .causal   = !c->bidirectional,
+                                  .window   = c->attention_window,
+                                  .cache    = cache_of(m)};
+    lcsm_tensor             *q = lcsm_mix_project(m, m->x, "q", s.H * (s.K + R), c->attention_bias);
+    lcsm_tensor             *low = lcsm_mix_project(m, m->x, "latent", L, c->attention_bias);
+    lcsm_tensor             *w =
+        lcsm_mix_param(m, "latent_norm.weight", lcsm_dims(L), lcsm_init_constant(1), 0);
+    low            = lcsm_rms_norm(m->g, low, w, 1e-6);
+    lcsm_tensor *k = lcsm_mix_project(m, low, "k", s.H * s.K, false);
+    lcsm_tensor *v = lcsm_mix_project(m, low, "v", s.H * D, false);
+    if (R > 0) k = with_shared(m, k, lcsm_mix_project(m, m->x, "k_shared", R, false), s.H);
+    lcsm_tensor *y = lcsm_softmax_attention(m->g, &a, q, k, v, m->reset);
+    return lcsm_mix_project(m, y, "out", m->D, c->attention_out_bias);
+}
+
 lcsm_tensor *lcsm_attention_mixer(const lcsm_mixer *m)
 {
+    if (m->cfg->attention_latent > 0) return latent(m);
     bool                bias = m->cfg->attention_bias;
     sizes               s    = sizes_of(m);
     lcsm_attention_attr a    = {.heads    = s.H,

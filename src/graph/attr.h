@@ -146,4 +146,9 @@ typedef struct {
     double linear, square, product;
 } lcsm_quadratic_attr;
 
+/* How many of each row are taken. */
+typedef struct {
+    ptrdiff_t count;
+} lcsm_top_k_attr;
+
 #endif

@@ -64,6 +64,11 @@ lcsm_tensor *lcsm_quadratic(lcsm_graph *g, const lcsm_quadratic_attr *a, lcsm_te
     return first_of(lcsm_graph_add(g, LCSM_OP_quadratic, a, &x, 1));
 }
 
+lcsm_tensor *lcsm_top_k(lcsm_graph *g, const lcsm_top_k_attr *a, lcsm_tensor *x, lcsm_tensor *bias)
+{
+    return first_of(lcsm_graph_add(g, LCSM_OP_top_k, a, (lcsm_tensor *[]){x, bias}, 2));
+}
+
 lcsm_tensor *lcsm_softmax(lcsm_graph *g, lcsm_tensor *x)
 {
     return first_of(lcsm_graph_add(g, LCSM_OP_softmax, NULL, &x, 1));

@@ -51,6 +51,8 @@ lcsm_tensor *lcsm_lower_bounds(lcsm_graph *g, lcsm_tensor *gamma);
 lcsm_tensor *lcsm_dpfp(lcsm_graph *g, lcsm_tensor *x, ptrdiff_t nu);
 /* The features 1, x_i, x_i^2 and x_i x_j with the factors of a: (..., d) -> (..., F). */
 lcsm_tensor *lcsm_quadratic(lcsm_graph *g, const lcsm_quadratic_attr *a, lcsm_tensor *x);
+/* x where x + bias is among the largest of its row, and 0 elsewhere; bias [cols] may be NULL. */
+lcsm_tensor *lcsm_top_k(lcsm_graph *g, const lcsm_top_k_attr *a, lcsm_tensor *x, lcsm_tensor *bias);
 /* exp(x) / sum exp(x) over the last axis. */
 lcsm_tensor *lcsm_softmax(lcsm_graph *g, lcsm_tensor *x);
 /* (first + step l) w + b for l < count: w, b [C] -> [count, C]; b may be NULL. */

@@ -27,7 +27,7 @@
     X(reverse) X(eos) X(activation) X(glu) X(norm) X(conv) X(longconv) X(shift) X(rotate) X(xent)  \
     X(linear_xent) X(attention) X(wkv) X(dplr) X(cscan) X(discretise) X(bilinear) X(affine)        \
     X(constant) X(divide) X(scale_rows) X(lower_bounds) X(dpfp) X(repeat) X(halves) X(positions) X(toeplitz) \
-    X(stop) X(signs) X(softmax) X(quadratic)
+    X(stop) X(signs) X(softmax) X(quadratic) X(top_k)
 /* clang-format on */
 
 typedef enum {

@@ -131,6 +131,115 @@ const lcsm_import_key LCSM_QWEN_KEYS[] = {
     LCSM_END,
 };
 
+/* Router, experts and what all tokens use. */
+#define EXPERTS(prefix, router, gate, up, down)                                            \
+    LCSM_SAME(prefix router ".weight",                "layers.{i}.channel.router.weight"),         \
+    LCSM_SAME(prefix "experts.{e}." gate ".weight",   "layers.{i}.channel.experts.{e}.w1.weight"), \
+    LCSM_SAME(prefix "experts.{e}." up ".weight",     "layers.{i}.channel.experts.{e}.w2.weight"), \
+    LCSM_SAME(prefix "experts.{e}." down ".weight",   "layers.{i}.channel.experts.{e}.w3.weight")
+#define SHARED(prefix)                                                                     \
+    LCSM_SAME(prefix "gate_proj.weight", "layers.{i}.channel.shared.w1.weight"),                   \
+    LCSM_SAME(prefix "up_proj.weight",   "layers.{i}.channel.shared.w2.weight"),                   \
+    LCSM_SAME(prefix "down_proj.weight", "layers.{i}.channel.shared.w3.weight")
+
+const lcsm_import_rule LCSM_QWEN_EXPERT_RULES[] = {
+    EXPERTS(LAYER "mlp.", "gate", "gate_proj", "up_proj", "down_proj"),
+    SHARED(LAYER "mlp.shared_expert."),
+    LCSM_SAME(LAYER "mlp.shared_expert_gate.weight", "layers.{i}.channel.shared_gate.weight"),
+    LCSM_END,
+};
+
+/* ---- Jamba ---- */
+const lcsm_import_rule LCSM_JAMBA_RULES[] = {
+    ENDS,
+    LCSM_SAME("model.final_layernorm.weight",     "norm.weight"),
+    LCSM_SAME(LAYER "input_layernorm.weight",     "layers.{i}.norm1.weight"),
+    LCSM_SAME(LAYER "pre_ff_layernorm.weight",    "layers.{i}.norm2.weight"),
+    LCSM_MAMBA1_MIXER(LAYER "mamba."),
+    LCSM_SAME(LAYER "mamba.dt_layernorm.weight",  MIX "dt_norm.weight"),
+    LCSM_SAME(LAYER "mamba.b_layernorm.weight",   MIX "b_norm.weight"),
+    LCSM_SAME(LAYER "mamba.c_layernorm.weight",   MIX "c_norm.weight"),
+    ATTENTION(LAYER "self_attn."),
+    MLP(LAYER "feed_forward."),
+    EXPERTS(LAYER "feed_forward.", "router", "gate_proj", "up_proj", "down_proj"),
+    LCSM_END,
+};
+const lcsm_import_key LCSM_JAMBA_KEYS[] = {
+    SIZES("65536", "4096", "32", "false"),
+    ATTENTION_KEYS("32", "8"),
+    LCSM_SETS("mamba_d_state",       "state_size",     "16"),
+    LCSM_SETS("mamba_d_conv",        "conv_width",     "4"),
+    LCSM_SETS("mamba_expand",        "inner_ratio",    "2"),
+    LCSM_SETS("mamba_dt_rank",       "rank",           "0"),
+    LCSM_SETS("mamba_conv_bias",     "conv_bias",      "true"),
+    LCSM_SETS("mamba_proj_bias",     "proj_bias",      "false"),
+    LCSM_SETS("rms_norm_eps",        "norm_eps",       "1e-6"),
+    LCSM_SETS("rms_norm_eps",        "mixer_eps",      "1e-6"),
+    LCSM_SETS("intermediate_size",   "hidden",         "14336"),
+    LCSM_SETS("num_experts_per_tok", "experts.used",   "2"),
+    LCSM_ONLY("hidden_act", "silu|swish"),
+    LCSM_SKIPS("attn_layer_offset|attn_layer_period|expert_layer_offset|expert_layer_period|num_experts|use_mamba_kernels"),
+    LCSM_SKIPS("use_associative_scan|use_mambapy"),
+    LCSM_END,
+};
+
+/* ---- Kimi Linear ---- */
+enum { LATENT = 1, LATENT_SHARED, HEAD_K, HEAD_V };
+const lcsm_import_rule LCSM_KIMI_RULES[] = {
+    ENDS,
+    LCSM_SAME("model.norm.weight",                         "norm.weight"),
+    LCSM_SAME(LAYER "input_layernorm.weight",              "layers.{i}.norm1.weight"),
+    LCSM_SAME(LAYER "post_attention_layernorm.weight",     "layers.{i}.norm2.weight"),
+    LCSM_SAME(LAYER "self_attn.q_proj.weight",             MIX "q.weight"),
+    LCSM_SAME(LAYER "self_attn.k_proj.weight",             MIX "k.weight"),
+    LCSM_SAME(LAYER "self_attn.v_proj.weight",             MIX "v.weight"),
+    LCSM_AS(CHANNELS, LAYER "self_attn.q_conv1d.weight",   MIX "q_conv.weight"),
+    LCSM_AS(CHANNELS, LAYER "self_attn.k_conv1d.weight",   MIX "k_conv.weight"),
+    LCSM_AS(CHANNELS, LAYER "self_attn.v_conv1d.weight",   MIX "v_conv.weight"),
+    LCSM_SAME(LAYER "self_attn.f_a_proj.weight",           MIX "decay_down.weight"),
+    LCSM_SAME(LAYER "self_attn.f_b_proj.weight",           MIX "decay_up.weight"),
+    LCSM_AS(FLAT, LAYER "self_attn.A_log",                 MIX "A_log"),
+    LCSM_AS(FLAT, LAYER "self_attn.dt_bias",               MIX "dt_bias"),
+    LCSM_SAME(LAYER "self_attn.b_proj.weight",             MIX "beta.weight"),
+    LCSM_SAME(LAYER "self_attn.g_a_proj.weight",           MIX "gate_down.weight"),
+    LCSM_SAME(LAYER "self_attn.g_b_proj.weight",           MIX "gate_up.weight"),
+    LCSM_AS(ZERO, NULL,                                    MIX "gate_up.bias"),
+    LCSM_SAME(LAYER "self_attn.o_norm.weight",             MIX "norm.weight"),
+    LCSM_SAME(LAYER "self_attn.o_proj.weight",             MIX "out.weight"),
+    LCSM_PART(LATENT, AS_IS, LAYER "self_attn.kv_a_proj_with_mqa.weight",        MIX "latent.weight"),
+    LCSM_PART(LATENT_SHARED, AS_IS, LAYER "self_attn.kv_a_proj_with_mqa.weight", MIX "k_shared.weight"),
+    LCSM_SAME(LAYER "self_attn.kv_a_layernorm.weight",     MIX "latent_norm.weight"),
+    LCSM_PART(HEAD_K, AS_IS, LAYER "self_attn.kv_b_proj.weight", MIX "k.weight"),
+    LCSM_PART(HEAD_V, AS_IS, LAYER "self_attn.kv_b_proj.weight", MIX "v.weight"),
+    LCSM_SAME(LAYER "block_sparse_moe.gate.e_score_correction_bias", "layers.{i}.channel.router.bias"),
+    EXPERTS(LAYER "block_sparse_moe.", "gate", "w1", "w3", "w2"),
+    SHARED(LAYER "block_sparse_moe.shared_experts."),
+    MLP(LAYER "mlp."),
+    MLP(LAYER "block_sparse_moe."),
+    LCSM_END,
+};
+const lcsm_import_key LCSM_KIMI_KEYS[] = {
+    SIZES("163840", "2304", "27", "false"),
+    LCSM_SETS("num_attention_heads",   "attention.heads",      "32"),
+    LCSM_SETS("qk_nope_head_dim",      "attention.head_dim",   "128"),
+    LCSM_SETS("qk_rope_head_dim",      "attention.shared_dim", "64"),
+    LCSM_SETS("v_head_dim",            "attention.value_dim",  "128"),
+    LCSM_SETS("kv_lora_rank",          "attention.latent",     "512"),
+    LCSM_SETS("rms_norm_eps",          "norm_eps",             "1e-5"),
+    LCSM_SETS("rms_norm_eps",          "mixer_eps",            "1e-5"),
+    LCSM_SETS("intermediate_size",     "hidden",               "9216"),
+    LCSM_SETS("num_experts",           "experts",              "256"),
+    LCSM_SETS("num_experts_per_token", "experts.used",         "8"),
+    LCSM_SETS("moe_intermediate_size", "experts.hidden",       "1024"),
+    LCSM_SETS("moe_renormalize",       "experts.norm",         "true"),
+    LCSM_SETS("routed_scaling_factor", "experts.scale",        "1"),
+    LCSM_ONLY("hidden_act", "silu|swish"), LCSM_ONLY("q_lora_rank", ""), LCSM_ONLY("num_expert_group", "1"), LCSM_ONLY("topk_group", "1"),
+    LCSM_ONLY("attention_bias", "false"), LCSM_ONLY("moe_router_activation_func", "sigmoid"),
+    LCSM_SKIPS("linear_attn_config|linear_head_dim|linear_num_heads|linear_conv_kernel_dim|layer_types|mlp_layer_types|num_shared_experts"),
+    LCSM_SKIPS("first_k_dense_replace|moe_layer_freq|num_key_value_heads|head_dim|qk_head_dim|pretraining_tp|model_max_length|rope_theta"),
+    LCSM_END,
+};
+
 /* ---- Bamba ---- */
 const lcsm_import_rule LCSM_BAMBA_RULES[] = {
     ENDS,
@@ -296,13 +405,28 @@ static void qwen_parts(lcsm_import_plan *out, ptrdiff_t D)
     p[QUERY_GATE]       = (lcsm_import_part){c->attention_heads, 2 * d, d};
 }
 
+/* Experts in every layer, or every few; false: in an order that we do not have. */
+static bool qwen_experts(lcsm_model_config *c, const lcsm_import_source *src)
+{
+    ptrdiff_t step = (ptrdiff_t)lcsm_import_number(src, "decoder_sparse_step", 1);
+    c->experts     = (ptrdiff_t)lcsm_import_number(src, "num_experts", 512);
+    if (c->experts == 0) return true;
+    c->experts_used   = (ptrdiff_t)lcsm_import_number(src, "num_experts_per_tok", 10);
+    c->experts_hidden = (ptrdiff_t)lcsm_import_number(src, "moe_intermediate_size", 512);
+    c->experts_shared = (ptrdiff_t)lcsm_import_number(src, "shared_expert_intermediate_size", 512);
+    c->experts_shared_gate = c->experts_shared > 0;
+    c->experts_norm        = lcsm_import_flag(src, "norm_topk_prob", true);
+    c->experts_period      = step > 0 ? step : 1;
+    c->experts_first       = c->experts_period - 1;
+    return json_array_size(json_object_get(src->config, "mlp_only_layers")) == 0;
+}
+
 lcsm_status lcsm_import_qwen(lcsm_import_plan *out, lcsm_import_source *src, lcsm_error *err)
 {
     static const char *const names[] = {"gated-deltanet", "attention"};
     lcsm_model_config       *c       = &out->cfg;
     double                   D       = lcsm_import_number(src, "linear_value_head_dim", 128);
-    if (lcsm_import_number(src, "num_experts", 512) > 0)
-        return lcsm_import_refuse(src, "num_experts", "0", err);
+    if (!qwen_experts(c, src)) return lcsm_import_refuse(src, "mlp_only_layers", "[]", err);
     c->value_ratio       = D * (double)c->heads / (double)c->d_model;
     c->attention_gate    = true;
     c->attention_qk_norm = true;
@@ -331,4 +455,100 @@ lcsm_status lcsm_import_bamba(lcsm_import_plan *out, lcsm_import_source *src, lc
     lcsm_status st = lcsm_import_time_steps(c, src, err);
     if (st == LCSM_OK) st = finish_rope(c, src, 0.5, err);
     return st == LCSM_OK ? finish_layers(c, src, names, bamba_layer, err) : st;
+}
+
+/* ---- Jamba ------------------------------------------------------------------------------ */
+
+static int jamba_layer(const lcsm_import_source *src, ptrdiff_t layer)
+{
+    ptrdiff_t period = (ptrdiff_t)lcsm_import_number(src, "attn_layer_period", 8);
+    ptrdiff_t offset = (ptrdiff_t)lcsm_import_number(src, "attn_layer_offset", 4);
+    return period > 0 ? layer % period == offset : -1;
+}
+
+/* Nothing is rotated, and the weights of the experts are not normalised. */
+lcsm_status lcsm_import_jamba(lcsm_import_plan *out, lcsm_import_source *src, lcsm_error *err)
+{
+    static const char *const names[] = {"falcon-mamba", "attention"};
+    lcsm_model_config       *c       = &out->cfg;
+    double                   experts = lcsm_import_number(src, "num_experts", 16);
+    double                   period  = lcsm_import_number(src, "expert_layer_period", 2);
+    if (experts > 1) {
+        c->experts        = (ptrdiff_t)experts;
+        c->experts_hidden = c->hidden;
+        c->experts_norm   = false;
+        c->experts_first  = (ptrdiff_t)lcsm_import_number(src, "expert_layer_offset", 1);
+        c->experts_period = period >= 1 ? (ptrdiff_t)period : 1;
+    }
+    if (c->rank == 0) c->rank = (c->d_model + 15) / 16;
+    c->norm_weight      = true;
+    c->attention_rotary = 0;
+    c->channel_mixer    = LCSM_CHANNEL_GLU;
+    finish_length(c, src);
+    return finish_layers(c, src, names, jamba_layer, err);
+}
+
+/* ---- Kimi Linear ------------------------------------------------------------------------ */
+
+/* A list of kinds, or lists of layers that are counted from 1. */
+static int kimi_layer(const lcsm_import_source *src, ptrdiff_t layer)
+{
+    json_t *list = json_object_get(src->config, "layer_types");
+    json_t *own  = json_object_get(src->config, "linear_attn_config");
+    if (list != NULL) return kind_in_list(list, layer, "linear_attention", "full_attention");
+    if (has_number(json_object_get(own, "kda_layers"), layer + 1)) return 0;
+    return has_number(json_object_get(own, "full_attn_layers"), layer + 1) ? 1 : -1;
+}
+
+/* A size of the KDA layers, by its name in linear_attn_config or in the config itself. */
+static ptrdiff_t kimi_size(const lcsm_import_source *src, const char *inner, const char *outer,
+                           ptrdiff_t standard)
+{
+    json_t *own   = json_object_get(src->config, "linear_attn_config");
+    json_t *value = json_object_get(own, inner);
+    if (json_is_integer(value)) return (ptrdiff_t)json_integer_value(value);
+    return (ptrdiff_t)lcsm_import_number(src, outer, (double)standard);
+}
+
+/* The first layer with experts; all that follow must have them. */
+static bool kimi_experts(lcsm_model_config *c, const lcsm_import_source *src)
+{
+    json_t *list     = json_object_get(src->config, "mlp_layer_types");
+    c->experts_first = (ptrdiff_t)lcsm_import_number(src, "first_k_dense_replace", 0);
+    for (ptrdiff_t j = 0; j < c->layers && list != NULL; j++) {
+        int sparse = kind_in_list(list, j, "dense", "sparse");
+        if (sparse < 0 || (j > 0 && sparse == 0 && c->experts_first < j)) return false;
+        if (sparse == 0) c->experts_first = j + 1;
+    }
+    return true;
+}
+
+static void kimi_parts(lcsm_import_plan *out)
+{
+    const lcsm_model_config *c = &out->cfg;
+    ptrdiff_t L = c->attention_latent, R = c->attention_shared_dim, n = c->attention_head_dim;
+    ptrdiff_t D               = c->attention_value_dim;
+    out->parts[LATENT]        = (lcsm_import_part){1, L + R, 0};
+    out->parts[LATENT_SHARED] = (lcsm_import_part){1, L + R, L};
+    out->parts[HEAD_K]        = (lcsm_import_part){c->attention_heads, n + D, 0};
+    out->parts[HEAD_V]        = (lcsm_import_part){c->attention_heads, n + D, n};
+}
+
+lcsm_status lcsm_import_kimi(lcsm_import_plan *out, lcsm_import_source *src, lcsm_error *err)
+{
+    static const char *const names[] = {"kda", "attention"};
+    lcsm_model_config       *c       = &out->cfg;
+    double                   shared  = lcsm_import_number(src, "num_shared_experts", 1);
+    if (!kimi_experts(c, src))
+        return lcsm_import_refuse(src, "mlp_layer_types", "dense layers before sparse ones", err);
+    c->heads          = kimi_size(src, "num_heads", "linear_num_heads", 32);
+    c->expand         = kimi_size(src, "head_dim", "linear_head_dim", 128);
+    c->conv_width     = kimi_size(src, "short_conv_kernel_size", "linear_conv_kernel_dim", 4);
+    c->value_ratio    = (double)(c->heads * c->expand) / (double)c->d_model;
+    c->experts_router = LCSM_ROUTER_SIGMOID;
+    c->experts_shared = (ptrdiff_t)(shared * (double)c->experts_hidden);
+    c->channel_mixer  = LCSM_CHANNEL_GLU;
+    finish_length(c, src);
+    kimi_parts(out);
+    return finish_layers(c, src, names, kimi_layer, err);
 }

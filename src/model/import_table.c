@@ -24,7 +24,9 @@ const lcsm_release LCSM_RELEASES[] = {
     {"RWKV6ForCausalLM", "rwkv6", "RWKV-6 (fla)",                         NULL, "rwkv6", LAYER, {LCSM_FLA_RWKV_KEYS}, {LCSM_FLA_RWKV6_RULES, LCSM_FLA_RWKV_RULES}, lcsm_import_fla_rwkv6},
     {"RWKV7ForCausalLM", "rwkv7", "RWKV-7 (fla)",                         NULL, "rwkv7", LAYER, {LCSM_FLA_RWKV_KEYS}, {LCSM_FLA_RWKV7_RULES, LCSM_FLA_RWKV_RULES}, lcsm_import_fla_rwkv7},
     {"RecurrentGemmaForCausalLM", "recurrent_gemma", "RecurrentGemma (Hugging Face)", NULL, NULL, RMS, {LCSM_GEMMA_KEYS}, {LCSM_GEMMA_RULES}, lcsm_import_gemma},
-    {"Qwen3NextForCausalLM", "qwen3_next", "Qwen3-Next (Hugging Face)",   NULL, NULL, RMS, {LCSM_QWEN_KEYS}, {LCSM_QWEN_RULES}, lcsm_import_qwen},
+    {"Qwen3NextForCausalLM", "qwen3_next", "Qwen3-Next (Hugging Face)",   NULL, NULL, RMS, {LCSM_QWEN_KEYS}, {LCSM_QWEN_RULES, LCSM_QWEN_EXPERT_RULES}, lcsm_import_qwen},
+    {"JambaForCausalLM", "jamba", "Jamba (Hugging Face)",                 NULL, NULL, RMS, {LCSM_JAMBA_KEYS}, {LCSM_JAMBA_RULES}, lcsm_import_jamba},
+    {"KimiLinearForCausalLM", "kimi_linear", "Kimi Linear (Hugging Face)", NULL, NULL, RMS, {LCSM_KIMI_KEYS}, {LCSM_KIMI_RULES}, lcsm_import_kimi},
     {"BambaForCausalLM", "bamba", "Bamba (Hugging Face)",                 NULL, NULL, RMS, {LCSM_BAMBA_KEYS}, {LCSM_BAMBA_RULES}, lcsm_import_bamba},
 };
 /* clang-format on */

@@ -311,7 +311,8 @@ static lcsm_status take_none(lcsm_params *params, int row, const match_of *m, lc
         return lcsm_fail(err, LCSM_ERR_INTERNAL, "no rule for parameter %s", p->name);
     if (to == NULL) return LCSM_OK;
     if (m->rule == NULL) return lcsm_params_fill(params, row, err);
-    rope(to, p->count);
+    if (m->rule->how == LCSM_TAKE_ROPE) rope(to, p->count);
+    else memset(to, 0, p->count * sizeof *to);
     return LCSM_OK;
 }
 

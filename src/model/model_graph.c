@@ -7,6 +7,7 @@
 #include "eos/tables.h"
 #include "graph/internal.h"
 #include "model/config.h"
+#include "model/experts.h"
 #include "model/pattern.h"
 
 /* What building a model carries along. */
@@ -185,6 +186,12 @@ static lcsm_tensor *channel(const builder *b, lcsm_channel kind, lcsm_tensor *x)
     return lcsm_channel_build(&m, kind);
 }
 
+static lcsm_tensor *experts(const builder *b, lcsm_tensor *x)
+{
+    lcsm_mixer m = mixer_of(b, x);
+    return lcsm_experts_build(&m);
+}
+
 /* ---- blocks ----------------------------------------------------------------------------- */
 
 static lcsm_tensor *mix(builder *b, lcsm_tensor *x)
@@ -218,7 +225,8 @@ static lcsm_tensor *lm_block(builder *b, lcsm_tensor *x)
     if (kind == LCSM_CHANNEL_NONE) return x;
     lcsm_tensor *n = norm(b, "norm2", x);
     lcsm_scope_push(b->g, "channel");
-    lcsm_tensor *y = channel(b, kind, n);
+    bool         many = kind == LCSM_CHANNEL_GLU && lcsm_experts_in(b->cfg, b->layer);
+    lcsm_tensor *y    = many ? experts(b, n) : channel(b, kind, n);
     lcsm_scope_pop(b->g);
     return branch(b, x, y);
 }

@@ -168,6 +168,9 @@ TEST(released_models_of_other_libraries_give_their_logits)
                                           "qwen3_next",
                                           "gated_deltanet",
                                           "gated_deltaproduct",
+                                          "qwen3_next_moe",
+                                          "jamba",
+                                          "kimi_linear",
                                           "rwkv6",
                                           "rwkv7",
                                           "bamba"};

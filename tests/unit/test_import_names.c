@@ -13,6 +13,7 @@
 #include "format/json_doc.h"
 #include "format/safetensors.h"
 #include "model/import.h"
+#include "model/model_weights.h"
 #include "temp_folder.h"
 #include "test.h"
 
@@ -96,6 +97,42 @@ static void assert_runs(folder *x, const char *name)
     lcsm_model_free(m);
 }
 
+static const float *theirs(const folder *x, const char *name)
+{
+    for (size_t j = 0; j < x->count; j++)
+        if (strcmp(x->list[j].name, name) == 0) return x->list[j].data;
+    fail_msg("no tensor %s", name);
+    return NULL;
+}
+
+/* Rows of fused tensors and norms of 1 + w, of Qwen3-Next: 2 key heads of 6 and 4 value heads of 5,
+ * so a group of its 64 rows has 6 of q, 6 of k, 10 of v and 10 of the gate. */
+TEST(import_of_fused_rows_takes_those_of_its_part)
+{
+    enum { H = 18 };
+    lcsm_json_doc doc = {0};
+    lcsm_error    err = {0};
+    folder        x;
+    lcsm_model   *m;
+    assert_int_equal(lcsm_json_doc_read(&doc, NAMES, LCSM_JSON_LARGE_SIZE, NULL), LCSM_OK);
+    make(&x, json_object_get(doc.root, "qwen3_next"));
+    assert_int_equal(import(&x, x.count, "run", &err), LCSM_OK);
+    assert_int_equal(lcsm_model_load(&m, x.ctx, temp_path(&x.f, "run"), &err), LCSM_OK);
+    const float *fused = theirs(&x, "model.layers.1.linear_attn.in_proj_qkvz.weight");
+    const float *k =
+        lcsm_param_values(m->params, lcsm_params_find(m->params, "layers.1.mixer.k.weight"));
+    const float *v =
+        lcsm_param_values(m->params, lcsm_params_find(m->params, "layers.1.mixer.v.weight"));
+    assert_memory_equal(k, fused + 6 * H, 6 * H * sizeof(float));
+    assert_memory_equal(k + 6 * H, fused + (32 + 6) * H, 6 * H * sizeof(float));
+    assert_memory_equal(v + 10 * H, fused + (32 + 12) * H, 10 * H * sizeof(float));
+    const float *norm = lcsm_param_values(m->params, lcsm_params_find(m->params, "norm.weight"));
+    for (size_t j = 0; j < H; j++) assert_true(norm[j] == 1 + theirs(&x, "model.norm.weight")[j]);
+    lcsm_model_free(m);
+    done(&x);
+    lcsm_json_doc_free(&doc);
+}
+
 /* Without any one of its tensors a folder is refused, and the message names that tensor. */
 static void assert_misses(folder *x, const char *name)
 {
@@ -159,7 +196,12 @@ TEST(import_names_the_option_that_is_not_supported)
         {"mamba2", "rms_norm", "false", "rms_norm is false"},
         {"mamba2", "head_dim", "4", "num_heads times head_dim is 24"},
         {"mamba2", "time_step_limit", "[0]", "time_step_limit is not a pair"},
-        {"qwen3_next", "num_experts", "4", "num_experts is 4"},
+        {"qwen3_next_moe", "mlp_only_layers", "[1]", "mlp_only_layers is set"},
+        {"kimi_linear", "num_expert_group", "2", "num_expert_group is 2"},
+        {"kimi_linear", "q_lora_rank", "4", "q_lora_rank is 4"},
+        {"kimi_linear", "mlp_layer_types", "[\"dense\", \"sparse\", \"dense\"]",
+         "mlp_layer_types is set"},
+        {"jamba", "attn_layer_period", "0", "the kind of layer 0"},
         {"qwen3_next", "layer_types", "[\"linear_attention\", \"other\"]", "the kind of layer 1"},
         {"qwen3_next", "rope_parameters", "{\"rope_type\": \"yarn\"}", "rope_type is \"yarn\""},
         {"bamba", "rope_scaling", "{}", "rope_scaling is set"},
