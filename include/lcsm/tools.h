@@ -14,5 +14,6 @@
 #include <lcsm/inspect.h>
 #include <lcsm/lcsm.h>
 #include <lcsm/report.h>
+#include <lcsm/task.h>
 
 #endif

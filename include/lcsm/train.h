@@ -51,7 +51,8 @@ LCSM_API lcsm_status lcsm_trainer_create(lcsm_trainer **out, lcsm_model *model,
 LCSM_API void        lcsm_trainer_free(lcsm_trainer *t);
 
 /* One update from tokens and targets (accumulate, batch_size, seq_len); LCSM_TARGET_NONE targets do
- * not count, and with the task mqar at most pairs * batch_size of a batch may. reset (the same
+ * not count, and with a task that asks for a few positions at most so many * batch_size of a batch
+ * may: with mqar, as many as pairs. reset (the same
  * shape, or NULL) is not 0 where a carried memory starts again. */
 LCSM_API lcsm_status lcsm_trainer_step(lcsm_trainer *t, const int32_t *tokens,
                                        const int32_t *targets, const int32_t *reset,
@@ -72,6 +73,10 @@ LCSM_API lcsm_status lcsm_trainer_evaluate(lcsm_trainer *t, const int32_t *token
 /* A model on the recall examples that a run with these settings is evaluated on. */
 LCSM_API lcsm_status lcsm_evaluate_recall(const lcsm_model *model, const lcsm_train_config *cfg,
                                           lcsm_tally *out, lcsm_error *err);
+
+/* The same of any task that makes its examples. score, by the task's own metric, may be NULL. */
+LCSM_API lcsm_status lcsm_evaluate_task(const lcsm_model *model, const lcsm_train_config *cfg,
+                                        lcsm_tally *out, double *score, lcsm_error *err);
 
 /* Bytes of values, gradients, moments and workspace. */
 LCSM_API size_t lcsm_trainer_bytes(const lcsm_trainer *t);
@@ -117,6 +122,8 @@ typedef struct {
     bool   best;              /* of all evaluations so far */
     bool   log;               /* log_every updates have passed */
     size_t bytes;
+    double score; /* of an evaluation, by the task's own metric; NAN where that is the accuracy or
+                   * the perplexity */
 } lcsm_train_event;
 
 typedef struct {

@@ -34,7 +34,7 @@ typedef struct {
 void lcsm_bench_train_settings(lcsm_model_config *model, lcsm_train_config *train)
 {
     int  task = train->task;
-    bool mqar = task == LCSM_TASK_MQAR;
+    bool mqar = lcsm_train_task(train)->wiring == LCSM_TASK_AS_RECALL;
     lcsm_model_config_defaults(model);
     lcsm_train_config_defaults(train);
     model->vocab      = mqar ? 8192 : 50265;
@@ -61,16 +61,10 @@ static void random_tokens(const bench *b, int32_t *to, size_t n, uint32_t purpos
 
 static void fill(bench *b, const lcsm_train_config *cfg, size_t n)
 {
-    lcsm_batches s = {.task     = LCSM_TASK_MQAR,
-                      .B        = cfg->batch_size * cfg->accumulate,
-                      .T        = cfg->seq_len,
-                      .examples = cfg->batch_size * cfg->accumulate,
-                      .mqar     = {.vocab              = b->model->cfg.vocab,
-                                   .length             = cfg->seq_len,
-                                   .pairs              = cfg->pairs,
-                                   .power              = cfg->power,
-                                   .random_non_queries = cfg->random_non_queries}};
-    if (cfg->task == LCSM_TASK_MQAR) {
+    lcsm_batches s = lcsm_batches_examples(cfg, b->model->cfg.vocab, false);
+    s.B = s.examples = cfg->batch_size * cfg->accumulate;
+    s.made.seed      = 0;
+    if (!lcsm_task_reads_text(s.task)) {
         lcsm_batches_fill(&s, 0, b->tokens, b->targets, NULL);
     } else {
         random_tokens(b, b->tokens, n, 0);

@@ -22,7 +22,7 @@ typedef enum {
 typedef int cli_command(int argc, char **argv);
 
 cli_command cmd_bench, cmd_bench_decode, cmd_check, cmd_describe, cmd_eval, cmd_experiment,
-    cmd_generate, cmd_import, cmd_inspect, cmd_methods, cmd_report, cmd_train;
+    cmd_generate, cmd_import, cmd_inspect, cmd_methods, cmd_report, cmd_tasks, cmd_train;
 cli_command cmd_bench_methods, cmd_bench_tokenizer, cmd_bench_train, cmd_tokenizer;
 
 /* Prints "lcsm COMMAND: text" on stderr and returns the exit code that fits the status. */
@@ -135,6 +135,8 @@ typedef struct {
 /* Loads the model of a run folder and, if wanted, its tokenizer: tokenizer.json, or bytes where
  * there is none and the vocabulary is 256. A run of recall has none. Returns EXIT_OK, or an exit
  * code after a message. */
+/* Whether the task makes its examples, and reads no text. */
+bool cli_makes_examples(const char *task);
 /* One line on stderr about bytes that the vocabulary lacks; nothing for 0. */
 void cli_say_skipped(const char *command, uint64_t bytes);
 int  cli_run_open(cli_run *r, const char *command, const char *folder, int threads, bool text);

@@ -8,6 +8,12 @@
 
 #include "cli.h"
 
+bool cli_makes_examples(const char *task)
+{
+    lcsm_task_info t = {.size = sizeof t};
+    return lcsm_task_named(task, &t, NULL) == LCSM_OK && !t.text;
+}
+
 static bool holds(const char *folder, const char *name)
 {
     char path[4096];
@@ -33,14 +39,15 @@ static lcsm_status open_tokenizer(cli_run *r, const char *folder, lcsm_error *er
     return err->status;
 }
 
-/* The tokens of recall are keys and values, whatever the size of the vocabulary. */
-static lcsm_status refuse_recall(const char *folder, lcsm_error *err)
+/* The tokens of such a task are its own, whatever the size of the vocabulary. */
+static lcsm_status refuse_task(const char *folder, const char *task, lcsm_error *err)
 {
     err->status = LCSM_ERR_ARGUMENT;
-    (void)snprintf(err->text, sizeof err->text,
-                   "%.130s was trained on recall (task mqar), not on text; lcsm eval RUN, without "
-                   "--data, says how well it recalls",
-                   folder);
+    (void)snprintf(
+        err->text, sizeof err->text,
+        "%.100s was trained on the task %.30s, not on text; lcsm eval RUN, without --data, "
+        "says how well it does",
+        folder, task);
     return err->status;
 }
 
@@ -57,7 +64,7 @@ static lcsm_status read_training(cli_run *r, const char *folder, bool text, lcsm
     }
     if (st == LCSM_ERR_ARGUMENT) st = LCSM_OK; /* lcsm did not train it */
     lcsm_train_config_free(cfg);
-    return text && strcmp(task, "mqar") == 0 ? refuse_recall(folder, err) : st;
+    return text && cli_makes_examples(task) ? refuse_task(folder, task, err) : st;
 }
 
 static void warn(void *user, lcsm_log_level level, const char *text)

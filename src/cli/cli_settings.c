@@ -114,9 +114,13 @@ static int report_flag(const char *command, const char *key, const lcsm_error *e
 
 int cli_settings_apply(const cli_settings *s, const char *command, const cli_config *c)
 {
+    lcsm_error  err;
+    const char *task = s->train ? cli_setting(s, "task") : NULL;
+    /* First, because it gives others their values. */
+    if (task != NULL && lcsm_train_config_set(c->train, "task", task, &err) != LCSM_OK)
+        return cli_report(command, &err);
     for (size_t j = 0; j < s->count; j++) {
         const char *key = s->items[j].key, *value = s->items[j].value;
-        lcsm_error  err;
         if (strcmp(key, "method") == 0 && !cli_is_method(command, value)) return EXIT_USAGE;
         lcsm_status st = lcsm_model_config_find(key, NULL)
                            ? lcsm_model_config_set(c->model, key, value, &err)

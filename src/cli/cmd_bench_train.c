@@ -129,7 +129,7 @@ static int bench(const cli_settings *settings, const lcsm_bench_options *o, bool
     if (code == EXIT_OK && lcsm_bench_train(&update, o, cfg.model, cfg.train, &err) != LCSM_OK)
         code = cli_report("bench train", &err);
     if (code == EXIT_OK && json) print_json(&update);
-    if (code == EXIT_OK && !json) print_text(&update, task != NULL && strcmp(task, "mqar") == 0);
+    if (code == EXIT_OK && !json) print_text(&update, task != NULL && cli_makes_examples(task));
     cli_config_free(&base);
     cli_config_free(&cfg);
     return code;

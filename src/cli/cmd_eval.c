@@ -14,7 +14,7 @@ static const char HELP[] =
     "usage: lcsm eval RUN --data TEXT... [--seq-len T] [--batch-size B] [--carried]\n"
     "                 [--lengths T,T,...] [--blocks N] [--ends never|file|line|auto] [--json]\n"
     "       lcsm eval RUN [--seq-len T] [--pairs N] [--test-examples N] [--seed N] [--json]\n"
-    "                                        for runs of the task mqar: recall of new examples\n"
+    "                                        for runs of other tasks than lm: new examples\n"
     "\n"
     "The text is cut into blocks of T tokens, and every token is predicted from the tokens before "
     "it\n"
@@ -236,28 +236,34 @@ static bool options_fit(const char *folder, bool recall, int ends, const task *t
     for (size_t j = 0; j < sizeof list / sizeof list[0]; j++) {
         if (!list[j].given || list[j].recall == recall) continue;
         fprintf(stderr,
-                recall ? "lcsm eval: %s is for text, but %s was trained on recall (task mqar); "
+                recall ? "lcsm eval: %s is for text, but %s was trained on examples; "
                          "expected --seq-len, --pairs, --test-examples or --seed\n"
-                       : "lcsm eval: %s is for recall (task mqar), but %s is to read text\n",
+                       : "lcsm eval: %s is for tasks with examples, but %s is to read text\n",
                 list[j].name, folder);
         return false;
     }
     return true;
 }
 
-static void print_recall(const task *t, const lcsm_tally *sum)
+static void print_recall(const task *t, const lcsm_train_config *cfg, const lcsm_tally *sum,
+                         double score)
 {
+    char           name[64] = "";
+    lcsm_task_info info     = {.size = sizeof info};
+    (void)lcsm_train_config_get(cfg, "task", name, sizeof name, NULL);
+    (void)lcsm_task_named(name, &info, NULL);
     double loss     = sum->loss / (double)sum->count,
            accuracy = (double)sum->right / (double)sum->count;
     if (t->json) {
-        printf("{\"loss\": %.9g, \"perplexity\": %.9g, \"accuracy\": %.9g, \"queries\": %lld, "
-               "\"bidirectional\": %s}\n",
-               loss, exp(loss), accuracy, (long long)sum->count,
+        printf("{\"loss\": %.9g, \"perplexity\": %.9g, \"accuracy\": %.9g, \"score\": %.9g, "
+               "\"queries\": %lld, \"bidirectional\": %s}\n",
+               loss, exp(loss), accuracy, score, (long long)sum->count,
                t->bidirectional ? "true" : "false");
         return;
     }
     printf("accuracy         %10.4f  of %lld queries\nloss             %10.4f  nats per query\n",
            accuracy, (long long)sum->count, loss);
+    if (strcmp(info.metric, "accuracy") != 0) printf("%-16s %10.4f\n", info.metric, score);
     print_warning(t);
 }
 
@@ -282,20 +288,21 @@ static int evaluate_recall(const char *folder, lcsm_train_config *cfg, int threa
 {
     cli_run    run;
     lcsm_tally sum;
+    double     score;
     lcsm_error err;
     if (change_examples(cfg, t, &err) != LCSM_OK) return cli_report("eval", &err);
     int code = cli_run_open(&run, "eval", folder, threads, false);
     if (code != EXIT_OK) return code;
     t->bidirectional =
         lcsm_model_config_number(lcsm_model_config_of(run.model), "bidirectional") == 1;
-    if (lcsm_evaluate_recall(run.model, cfg, &sum, &err) != LCSM_OK)
+    if (lcsm_evaluate_task(run.model, cfg, &sum, &score, &err) != LCSM_OK)
         code = cli_report("eval", &err);
-    else print_recall(t, &sum);
+    else print_recall(t, cfg, &sum, score);
     cli_run_close(&run);
     return code;
 }
 
-/* A run of the task mqar is evaluated on the examples that its training never saw. */
+/* A run of such a task is evaluated on the examples that its training never saw. */
 static int recall(const char *folder, int ends, int threads, task *t)
 {
     cli_config cfg;
@@ -305,10 +312,8 @@ static int recall(const char *folder, int ends, int threads, task *t)
     if (code == EXIT_OK && lcsm_run_settings(folder, NULL, cfg.train, &err) != LCSM_OK)
         code = cli_report("eval", &err);
     if (code == EXIT_OK) (void)lcsm_train_config_get(cfg.train, "task", name, sizeof name, NULL);
-    if (code == EXIT_OK && strcmp(name, "mqar") != 0) {
-        fputs("lcsm eval: expected --data TEXT: only a run of the task mqar has examples of its "
-              "own\n",
-              stderr);
+    if (code == EXIT_OK && !cli_makes_examples(name)) {
+        fputs("lcsm eval: expected --data TEXT: the task lm has no examples of its own\n", stderr);
         code = EXIT_USAGE;
     }
     if (code == EXIT_OK && !options_fit(folder, true, ends, t)) code = EXIT_USAGE;
@@ -363,7 +368,7 @@ int cmd_eval(int argc, char **argv)
     for (int j = 2; j <= count && data.count < sizeof data.items / sizeof data.items[0]; j++)
         data.items[data.count++] = argv[j];
     if (count < 1) {
-        fputs("lcsm eval: expected a run folder, and --data TEXT if it is not a run of mqar\n",
+        fputs("lcsm eval: expected a run folder, and --data TEXT if it is a run of the task lm\n",
               stderr);
         return EXIT_USAGE;
     }

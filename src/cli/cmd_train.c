@@ -14,7 +14,7 @@ static const char HELP[] =
     "\n"
     "usage: lcsm train --data TEXT... --out RUN [--method NAME | --code E-O-S-A |\n"
     "                  --layers-pattern NAME*N,NAME...] [--KEY VALUE...]\n"
-    "       lcsm train --task mqar --out RUN [--KEY VALUE...]\n"
+    "       lcsm train --task TASK --out RUN [--KEY VALUE...]     (lcsm tasks lists them)\n"
     "       lcsm train --resume --out RUN\n"
     "\n"
     "Writes a run folder: config.json (all settings), model.safetensors (the best model by\n"
@@ -40,6 +40,7 @@ static const char HELP[] =
     "  lcsm train --data book.txt --out runs/m --method mamba --d-model 256 --layers 4\n"
     "  lcsm train --data book.txt --out runs/h --layers-pattern 'gla*3,attention' --layers 8\n"
     "  lcsm train --task mqar --code 1-1-1-0 --seq-len 64 --pairs 4 --out runs/recall\n"
+    "  lcsm train --task parity --method deltanet --beta-max 2 --out runs/parity\n"
     "\n";
 
 static bool asked_to_stop(void *user)
@@ -55,7 +56,7 @@ enum { CURVE = 60 };
 typedef struct {
     double      curve[CURVE]; /* losses of the last evaluations */
     int         points;
-    bool        quiet, recall; /* recall: the task mqar */
+    bool        quiet, recall; /* recall: the task makes its examples */
     cli_colours colour;
 } screen;
 
@@ -98,6 +99,7 @@ static void show_eval(const screen *s, const lcsm_train_event *e)
     fprintf(stderr, ": loss %.4f", loss);
     if (!s->recall) fprintf(stderr, "  ppl %.2f", exp(loss));
     if (isfinite(e->bits_per_byte)) fprintf(stderr, "  bits/byte %.3f", e->bits_per_byte);
+    if (isfinite(e->score)) fprintf(stderr, "  score %.3f", e->score);
     fprintf(stderr, "  acc %.1f %%%s%s\n", 100 * (double)e->tally.right / (double)e->tally.count,
             e->best ? "  best" : "", s->colour.off);
 }
@@ -282,7 +284,7 @@ static bool is_recall(const lcsm_train_config *cfg)
 {
     char task[64] = "";
     (void)lcsm_train_config_get(cfg, "task", task, sizeof task, NULL);
-    return strcmp(task, "mqar") == 0;
+    return cli_makes_examples(task);
 }
 
 static int train(const lcsm_train_job *job, const flags *f)

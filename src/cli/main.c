@@ -19,7 +19,7 @@ static const command COMMANDS[] = {
     {"bench", "measure speed, beside this machine's measured peak", cmd_bench, true},
     {"check", "check gradients and kernels on this machine", cmd_check, false},
     {"describe", "show one model or run: equations, parameters, cost", cmd_describe, false},
-    {"eval", "evaluate a model on text or on recall", cmd_eval, false},
+    {"eval", "evaluate a model on text or on its task", cmd_eval, false},
     {"experiment", "repeat the paper's tables and figures", cmd_experiment, true},
     {"generate", "generate text with a trained model", cmd_generate, false},
     {"help", "show this page, or that of a command", help, false},
@@ -27,7 +27,8 @@ static const command COMMANDS[] = {
     {"inspect", "show what a trained model remembers", cmd_inspect, false},
     {"methods", "list the methods and the oscillation codes", cmd_methods, false},
     {"report", "tables, figures and an HTML page from run folders", cmd_report, false},
-    {"train", "train a model on text or on recall", cmd_train, false},
+    {"tasks", "list what can be learned, with examples", cmd_tasks, false},
+    {"train", "train a model on text or on another task", cmd_train, false},
     {"tokenizer", "byte-level BPE: train, encode, decode, show", cmd_tokenizer, true},
     {"version", "show the version", version, false},
 };

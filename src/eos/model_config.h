@@ -11,7 +11,13 @@
 #include <stddef.h>
 
 typedef enum { LCSM_FLAVOUR_NATIVE, LCSM_FLAVOUR_BARE } lcsm_flavour;
-typedef enum { LCSM_WIRING_LM, LCSM_WIRING_MQAR, LCSM_WIRING_MQAR_PLAIN } lcsm_wiring;
+typedef enum {
+    LCSM_WIRING_LM,
+    LCSM_WIRING_MQAR,
+    LCSM_WIRING_MQAR_PLAIN,
+    LCSM_WIRING_AUTOENCODER,
+    LCSM_WIRING_STACKED,
+} lcsm_wiring;
 
 /* Where a state, or a part of the oscillation, comes from. */
 typedef enum { LCSM_FROM_DATA, LCSM_FROM_STATIC, LCSM_FROM_FIXED } lcsm_from;

@@ -9,8 +9,9 @@
 
 static lcsm_model_config model_of(const lcsm_grid_run *r, size_t vocab)
 {
-    lcsm_model_config m = r->model;
-    m.vocab             = lcsm_model_config_vocab(&m, r->train.task == LCSM_TASK_LM ? vocab : 0);
+    lcsm_model_config m    = r->model;
+    bool              text = lcsm_task_reads_text(lcsm_train_task(&r->train));
+    m.vocab = lcsm_model_config_vocab(&m, text ? vocab : lcsm_train_vocab(&r->train));
     lcsm_train_wire(&r->train, &m);
     return m;
 }
@@ -25,13 +26,13 @@ lcsm_status lcsm_plan_flops(double *out, const lcsm_context *ctx, const lcsm_gri
     return st;
 }
 
-/* The fastest of a few updates on a batch of at most four thousand tokens. Recall has as many
- * targets in each sequence as pairs. */
+/* The fastest of a few updates on a batch of at most four thousand tokens. Some tasks
+ * have few targets in a sequence. */
 static double time_updates(lcsm_trainer *t, const lcsm_train_config *cfg, size_t vocab)
 {
     enum { UPDATES = 2 };
     size_t      T = (size_t)cfg->seq_len, n = (size_t)cfg->batch_size * T;
-    size_t      marked = cfg->task == LCSM_TASK_MQAR ? (size_t)cfg->pairs : T;
+    size_t      few = (size_t)lcsm_train_labels(cfg), marked = few > 0 ? few : T;
     int32_t    *tokens = malloc(2 * n * sizeof *tokens), *targets = tokens + n;
     double      best   = NAN;
     lcsm_update update = {.size = sizeof update};

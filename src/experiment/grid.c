@@ -100,7 +100,7 @@ static void drop_unread(lcsm_grid_run *r)
 static double tokens_of(const lcsm_train_config *t)
 {
     double update = (double)t->batch_size * (double)t->seq_len * (double)t->accumulate;
-    if (t->task == LCSM_TASK_MQAR && t->steps == 0)
+    if (!lcsm_task_reads_text(lcsm_train_task(t)) && t->steps == 0)
         return (double)t->epochs * (double)t->examples * (double)t->seq_len;
     return t->steps > 0 ? (double)t->steps * update : (double)t->tokens;
 }

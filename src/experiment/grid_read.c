@@ -341,25 +341,31 @@ static lcsm_status check_paper(const lcsm_grid *g, lcsm_error *err)
     return LCSM_OK;
 }
 
+static lcsm_status read_task(lcsm_grid *g, lcsm_json name, lcsm_error *err)
+{
+    const char *names[LCSM_TASK_COUNT];
+    size_t      task;
+    for (size_t j = 0; j < LCSM_TASK_COUNT; j++) names[j] = LCSM_TASKS[j]->name;
+    LCSM_OR_RETURN(lcsm_json_get_choice(&task, name, names, LCSM_TASK_COUNT, err));
+    g->task = names[task];
+    return LCSM_OK;
+}
+
 /* ---- the whole ----------------------------------------------------------------------------- */
 
 lcsm_status lcsm_grid_read(lcsm_grid *g, lcsm_grid_source *out, const char *scale, lcsm_error *err)
 {
     static const char *const known[] = {"title",  "about", "task",     "metric",
                                         "serial", "fixed", "variants", "scales"};
-    static const char *const tasks[] = {"lm", "mqar"};
     lcsm_json                root    = lcsm_json_root(&g->grid), fixed;
-    size_t                   task    = 0;
     const lcsm_metric       *metric;
     g->about = "";
     LCSM_OR_RETURN(lcsm_json_known_keys(&root, known, COUNT(known), err));
     LCSM_OR_RETURN(lcsm_json_get_text(&g->title, lcsm_json_need(&root, "title"), err));
     LCSM_OR_RETURN(lcsm_json_get_text(&g->about, lcsm_json_may(&root, "about"), err));
-    LCSM_OR_RETURN(
-        lcsm_json_get_choice(&task, lcsm_json_need(&root, "task"), tasks, COUNT(tasks), err));
+    LCSM_OR_RETURN(read_task(g, lcsm_json_need(&root, "task"), err));
     LCSM_OR_RETURN(lcsm_metric_read(&metric, lcsm_json_need(&root, "metric"), err));
     LCSM_OR_RETURN(lcsm_json_get_bool(&g->serial, lcsm_json_may(&root, "serial"), err));
-    g->task   = tasks[task];
     g->metric = metric->name;
     fixed     = lcsm_json_may(&root, "fixed");
     LCSM_OR_RETURN(lcsm_json_get_object(&fixed, fixed, err));

@@ -41,7 +41,7 @@ lcsm_command lcsm_command_train(const lcsm_grid_run *r, const lcsm_experiment_op
     lcsm_command_add(&c, "lcsm");
     lcsm_command_add(&c, "train");
     json_object_foreach(r->settings, key, value) add_setting(&c, key, value);
-    if (r->train.task == LCSM_TASK_LM) {
+    if (lcsm_task_reads_text(lcsm_train_task(&r->train))) {
         add_texts(&c, options);
         if (tokenizer != NULL) lcsm_command_add_pair(&c, "--tokenizer", tokenizer);
     }

@@ -63,7 +63,7 @@ typedef struct {
 typedef struct {
     int32_t ignore;  /* a target that does not count */
     double  z;       /* weight of lse^2 */
-    bool    details; /* more outputs: the loss of each row, and how many are right */
+    bool    details; /* more outputs: the loss of each row, and whether it is right */
 } lcsm_loss_attr;
 
 typedef struct {

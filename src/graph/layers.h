@@ -36,8 +36,8 @@ lcsm_tensor *lcsm_token_shift(lcsm_graph *g, const lcsm_shift_attr *a, lcsm_tens
 lcsm_tensor *lcsm_rotation(lcsm_graph *g, const lcsm_rotate_attr *a, lcsm_tensor *x,
                            lcsm_tensor *theta);
 
-/* The mean loss. details, where the attribute asks for them, get the loss of each row and the
- * number of rows that are right. */
+/* The mean loss. details, where the attribute asks for them, get the loss of each row, and
+ * 1 for each row that is right. */
 lcsm_tensor *lcsm_cross_entropy(lcsm_graph *g, const lcsm_loss_attr *a, lcsm_tensor *logits,
                                 lcsm_tensor *targets, lcsm_tensor *details[2]);
 /* The same from x (..., D) and the weight [V, D] of the logits, which are never all in memory. */

@@ -11,7 +11,6 @@
 #include "base/file.h"
 #include "base/rng.h"
 #include "base/size.h"
-#include "data/mqar.h"
 #include "data/source.h"
 #include "format/json_doc.h"
 #include "format/json_scan.h"
@@ -157,30 +156,27 @@ static bool own_text(lcsm_inspect_tokens *t, const char *run, size_t most, lcsm_
 }
 
 /* As many examples as there are tokens to read; of one that is longer than that, the beginning. */
-static lcsm_status recall_examples(lcsm_inspect_tokens *t, const lcsm_model_config *m,
-                                   const lcsm_train_config *c, size_t most, lcsm_error *err)
+static lcsm_status own_examples(lcsm_inspect_tokens *t, const lcsm_model_config *m,
+                                const lcsm_train_config *c, size_t most, lcsm_error *err)
 {
-    lcsm_status      st     = LCSM_OK;
-    lcsm_mqar_config recall = {.vocab              = m->vocab,
-                               .length             = c->seq_len,
-                               .pairs              = c->pairs,
-                               .power              = c->power,
-                               .random_non_queries = c->random_non_queries,
-                               .seed               = 1};
-    size_t           n = (size_t)c->seq_len, length = n < most ? n : most, examples = most / length;
-    int32_t         *one = NULL;
-    LCSM_TRY(lcsm_mqar_check(&recall, err));
+    lcsm_status      st   = LCSM_OK;
+    const lcsm_task *task = lcsm_train_task(c);
+    lcsm_task_config made = lcsm_train_task_config(c, m->vocab, false);
+    made.seed             = 1;
+    size_t   n = (size_t)c->seq_len, length = n < most ? n : most, examples = most / length;
+    int32_t *one = NULL;
+    LCSM_TRY(task->check(&made, err));
     LCSM_TRY(reserve(t, examples * length, err));
     one = malloc(2 * n * sizeof *one); /* and its labels */
     if (one == NULL) LCSM_TRY(no_room(err));
     for (size_t j = 0; j < examples; j++) {
-        lcsm_mqar_example(&recall, j, one, one + n);
+        task->example(&made, j, one, one + n);
         memcpy(t->ids + j * length, one, length * sizeof *one);
     }
     t->count  = examples * length;
     t->length = length;
-    (void)snprintf(t->source, sizeof t->source, "%zu example%s of the recall task", examples,
-                   examples == 1 ? "" : "s");
+    (void)snprintf(t->source, sizeof t->source, "%zu example%s of the task %s", examples,
+                   examples == 1 ? "" : "s", task->name);
 cleanup:
     free(one);
     return st;
@@ -227,8 +223,8 @@ lcsm_status lcsm_inspect_tokens_read(lcsm_inspect_tokens *out, const lcsm_model 
     bool trained = lcsm_run_settings(o->run, &cfg, &train, NULL) == LCSM_OK;
     if (o->data_count > 0) {
         LCSM_TRY(from_text(out, o->run, o->data, o->data_count, most, err));
-    } else if (trained && train.task == LCSM_TASK_MQAR) {
-        LCSM_TRY(recall_examples(out, m, &train, most, err));
+    } else if (trained && !lcsm_task_reads_text(lcsm_train_task(&train))) {
+        LCSM_TRY(own_examples(out, m, &train, most, err));
     } else if (own_text(out, o->run, most, &why)) {
         say_source(out, "the text of the run", "");
     } else {

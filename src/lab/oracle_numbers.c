@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/mqar.h"
 #include "eos/tables.h"
 #include "lab/oracle_build.h"
 #include "model/config.h"
+#include "task/mqar.h"
 
 static size_t size_of(lcsm_lab *lab, const char *key)
 {

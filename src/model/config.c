@@ -23,7 +23,7 @@ static const lcsm_key ROWS[] = {
     TEXT("code",           code,           "",     "code e-o-s-a instead of a method, e.g. 1-1-1-0; 0 = the SSM"),
     TEXT("layers_pattern", layers_pattern, "",     "mixer of each layer, repeated over the depth, e.g. gla*3,attention"),
     WORD("flavour",        flavour,        "native", "native|bare", "the method's own block, or the same plain block for all"),
-    WORD("wiring",         wiring,         "lm",   "lm|mqar|mqar-plain", "how blocks are connected"),
+    WORD("wiring",         wiring,         "lm",   "lm|mqar|mqar-plain|autoencoder|stacked", "how blocks are connected"),
     INT ("vocab",          vocab,          0, 1 << 24, "0",   "vocabulary size; 0 = the tokenizer's, or 256 (bytes)"),
     INT ("d_model",        d_model,        1, 1 << 16, "128", "model width"),
     INT ("layers",         layers,         0, 1024,    "2",   "number of blocks; 0 = as in the paper, 9 to 11 depending on the code"),
@@ -178,7 +178,7 @@ lcsm_channel lcsm_model_config_channel(const lcsm_model_config *cfg)
     const lcsm_method *method = lcsm_method_find(cfg->code[0] != 0 ? "code" : cfg->method);
     if (cfg->wiring == LCSM_WIRING_MQAR) return LCSM_CHANNEL_NONE;
     if (cfg->channel_mixer != LCSM_CHANNEL_AUTO) return (lcsm_channel)cfg->channel_mixer;
-    if (cfg->wiring != LCSM_WIRING_LM) return LCSM_CHANNEL_NONE;
+    if (!lcsm_wiring_is_lm(cfg)) return LCSM_CHANNEL_NONE;
     bool bare = cfg->flavour == LCSM_FLAVOUR_BARE || method == NULL;
     return bare ? LCSM_CHANNEL_GLU : (lcsm_channel)method->channel;
 }
@@ -229,7 +229,7 @@ static const struct {
     const char *key, *models;
     bool (*read)(const lcsm_model_config *cfg);
 } OTHERS[] = {
-    {"channel_mixer", "the wirings lm and mqar-plain", may_have_channel_mixer},
+    {"channel_mixer", "every wiring but mqar", may_have_channel_mixer},
     {"hidden", "models with a channel_mixer (by default not mamba, and not the wiring mqar)",
      has_channel_mixer},
     {"channel_bias", "models with the channel_mixer glu or geglu", has_glu},

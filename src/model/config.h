@@ -6,6 +6,12 @@
 
 extern const lcsm_keys LCSM_MODEL_KEYS;
 
+/* Whether blocks are those of language models. */
+static inline bool lcsm_wiring_is_lm(const lcsm_model_config *cfg)
+{
+    return cfg->wiring == LCSM_WIRING_LM || cfg->wiring == LCSM_WIRING_AUTOENCODER;
+}
+
 /* The vocabulary of a model: the tokenizer's (0: none) unless another was asked for, as the
  * paper's, which is larger. */
 ptrdiff_t lcsm_model_config_vocab(const lcsm_model_config *cfg, size_t tokenizer);

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "base/rng.h"
 #include "eos/method.h"
 #include "eos/tables.h"
 #include "graph/internal.h"
@@ -53,7 +54,7 @@ static const lcsm_method *method_of(const builder *b)
 
 static lcsm_block_norm norm_kind(const builder *b)
 {
-    bool paper = b->cfg->wiring != LCSM_WIRING_LM || b->cfg->flavour == LCSM_FLAVOUR_BARE;
+    bool paper = !lcsm_wiring_is_lm(b->cfg) || b->cfg->flavour == LCSM_FLAVOUR_BARE;
     if (b->cfg->norm != LCSM_BLOCK_NORM_AUTO) return (lcsm_block_norm)b->cfg->norm;
     return paper ? LCSM_BLOCK_NORM_LAYER : (lcsm_block_norm)method_of(b)->norm;
 }
@@ -266,16 +267,85 @@ static lcsm_tensor *blocks(builder *b, lcsm_tensor *x)
     return mqar ? lcsm_add(b->g, x, h) : x;
 }
 
+/* ---- autoencoder ------------------------------------------------------------------------ */
+
+/* Of position t: cos(t f_j), sin(t f_j) with f_j = 10000^(-j / (D/2 - 1)). */
+LCSM_FILL(fill_frequencies)
+{
+    double last = count > 1 ? (double)(count - 1) : 1;
+    for (size_t j = 0; j < count; j++) v[j] = pow(10000, -(double)j / last);
+}
+
+static lcsm_tensor *position_table(const builder *b)
+{
+    lcsm_init        init = {.kind = LCSM_INIT_FILL, .fill = fill_frequencies};
+    lcsm_rotate_attr a    = {.kind = LCSM_ROTATE_DOUBLE, .heads = 1};
+    lcsm_tensor     *f = lcsm_param_tensor(b->g, "decoder.frequencies", lcsm_dims(b->D / 2), init,
+                                           LCSM_PARAM_FROZEN);
+    return lcsm_rotation(b->g, &a, lcsm_constant(b->g, lcsm_dims(b->B, b->T, b->D / 2), 1), f);
+}
+
+/* What the last position holds of the sequence, as all of it. */
+static lcsm_tensor *decoded(const builder *b, lcsm_tensor *x)
+{
+    if (b->T > 1) x = lcsm_slice(b->g, x, 1, b->T - 1, 1);
+    x = lcsm_add(b->g, lcsm_repeat(b->g, x, b->T), position_table(b));
+    for (int j = 0; j < 2; j++) {
+        lcsm_scope_push(b->g, "decoder.%d", j);
+        lcsm_tensor *n = norm(b, "norm", x);
+        lcsm_mixer   m = mixer_of(b, n);
+        x = lcsm_activate(b->g, LCSM_ACT_GELU, lcsm_mix_project(&m, n, "map", b->D, true));
+        lcsm_scope_pop(b->g);
+    }
+    return x;
+}
+
+/* ---- pairs in one position --------------------------------------------------------------- */
+
+/* Rows of length 1, in all directions alike; the last one is zero: no value. */
+LCSM_FILL(fill_sphere)
+{
+    size_t width = (size_t)shape->dim[1], rows = count / width;
+    for (size_t j = 0; j < count; j++) v[j] = lcsm_rng_normal(seed, purpose, j);
+    for (size_t r = 0; r < rows; r++) {
+        double sum = 0;
+        for (size_t j = 0; j < width; j++) sum += v[r * width + j] * v[r * width + j];
+        for (size_t j = 0; j < width; j++)
+            v[r * width + j] = r + 1 < rows ? v[r * width + j] / sqrt(sum) : 0;
+    }
+}
+
+static lcsm_tensor *pair_embedding(const builder *b, lcsm_model_io *io, lcsm_tensor **table)
+{
+    lcsm_init init = {.kind = LCSM_INIT_FILL, .fill = fill_sphere};
+    *table     = lcsm_param_tensor(b->g, "embedding.weight", lcsm_dims(b->V + 1, b->D / 2), init,
+                                   LCSM_PARAM_FROZEN);
+    io->second = lcsm_input(b->g, "second", LCSM_I32, lcsm_dims(b->B, b->T));
+    io->values = b->V / 2;
+    lcsm_tensor *halves[] = {lcsm_embed(b->g, io->tokens, *table, 1),
+                             lcsm_embed(b->g, io->second, *table, 1)};
+    return lcsm_concat(b->g, halves, 2);
+}
+
+/* The weight of logits over values, and hidden in its width. */
+static lcsm_tensor *value_rows(const builder *b, lcsm_tensor *table, lcsm_model_io *io)
+{
+    lcsm_mixer m = mixer_of(b, io->hidden);
+    io->hidden   = lcsm_mix_project(&m, io->hidden, "head", b->D / 2, false);
+    return lcsm_slice(b->g, table, 0, b->V / 2, b->V / 2);
+}
+
 /* ---- ends ------------------------------------------------------------------------------- */
 
-static lcsm_tensor *embedding(const builder *b, lcsm_tensor *tokens, lcsm_tensor **table)
+static lcsm_tensor *embedding(const builder *b, lcsm_model_io *io, lcsm_tensor **table)
 {
+    if (b->cfg->wiring == LCSM_WIRING_STACKED) return pair_embedding(b, io, table);
     bool      lm    = b->cfg->wiring == LCSM_WIRING_LM;
     double    scale = b->cfg->embed_scale, root = sqrt((double)b->D);
     lcsm_init init = lcsm_init_normal(lm ? 1 / root : 0.02);
     if (scale == 0) scale = lm ? root : 1;
     *table         = lcsm_param_tensor(b->g, "embedding.weight", lcsm_dims(b->V, b->D), init, 0);
-    lcsm_tensor *x = lcsm_embed(b->g, tokens, *table, scale);
+    lcsm_tensor *x = lcsm_embed(b->g, io->tokens, *table, scale);
     return b->cfg->dropout > 0 ? lcsm_dropout(b->g, x, b->cfg->dropout) : x;
 }
 
@@ -304,7 +374,10 @@ static void head(const builder *b, const lcsm_model_want *want, lcsm_tensor *tab
     lcsm_init      init  = lcsm_init_uniform(-bound, bound);
     lcsm_loss_attr a     = {.ignore = want->ignore, .details = true};
     lcsm_tensor   *w = table, *details[2] = {0};
-    if (!b->cfg->tied) w = lcsm_param_tensor(b->g, "head.weight", lcsm_dims(b->V, b->D), init, 0);
+    if (b->cfg->wiring == LCSM_WIRING_AUTOENCODER) init = lcsm_init_normal(0.02);
+    if (b->cfg->wiring == LCSM_WIRING_STACKED) w = value_rows(b, table, io);
+    else if (!b->cfg->tied)
+        w = lcsm_param_tensor(b->g, "head.weight", lcsm_dims(b->V, b->D), init, 0);
     if (want->logits) {
         lcsm_tensor *h = io->hidden;
         if (want->last && b->T > 1) h = lcsm_slice(b->g, h, 1, b->T - 1, 1);
@@ -328,6 +401,11 @@ lcsm_status lcsm_model_build(lcsm_graph *g, const lcsm_model_config *cfg, ptrdif
 {
     lcsm_status st = lcsm_model_config_check(cfg, err);
     if (st != LCSM_OK) return st;
+    if (cfg->wiring >= LCSM_WIRING_AUTOENCODER && (cfg->d_model % 2 != 0 || want->packed))
+        return lcsm_fail(err, LCSM_ERR_CONFIG,
+                         "d_model is %td; the wirings autoencoder and stacked need an even number, "
+                         "and sequences that are not packed",
+                         cfg->d_model);
     lcsm_tensor *table;
     builder      b = {.g      = g,
                       .cfg    = cfg,
@@ -343,9 +421,10 @@ lcsm_status lcsm_model_build(lcsm_graph *g, const lcsm_model_config *cfg, ptrdif
     if (want->packed) b.reset = io->reset = lcsm_input(g, "reset", LCSM_I32, lcsm_dims(B, T));
     if (want->labels > 0)
         b.places = io->places = lcsm_input(g, "places", LCSM_I32, lcsm_dims(B, want->labels));
-    lcsm_tensor *x = embedding(&b, io->tokens, &table);
+    lcsm_tensor *x = embedding(&b, io, &table);
     if (method_of(&b)->embed_norm && cfg->flavour == LCSM_FLAVOUR_NATIVE) x = norm(&b, "norm0", x);
-    x          = labelled(&b, blocks(&b, x));
+    x = labelled(&b, blocks(&b, x));
+    if (cfg->wiring == LCSM_WIRING_AUTOENCODER) x = decoded(&b, x);
     io->hidden = final_norm(&b, x);
     lcsm_keep(g, io->hidden);
     head(&b, want, table, io);

@@ -4,6 +4,10 @@
  *     lm     x = x + mixer(norm x);  x = x + channel(norm x);  ...  logits = head(norm x)
  *     mqar   the recall model as the authors' code wires it: every layer also adds norm2(r) to the
  *            residual stream
+ *     autoencoder   as lm, but the last position alone is decoded into all of them: copied to each,
+ *            a table of sines and cosines added, two layers norm, linear map, GELU
+ *     stacked   a position is a pair: half of its width is the key, half the value, both rows of a
+ *            table that is not trained; logits are products with the rows of values
  *
  * The same definition at T = n trains and reads a prompt, and at T = 1 decodes: parameters are
  * shared by name, states carry over.
@@ -29,8 +33,12 @@ typedef struct {
 
 typedef struct {
     lcsm_tensor *tokens, *targets, *reset; /* I32 (B, T) inputs; NULL if not wanted */
-    lcsm_tensor *places;                   /* I32 (B, labels) input; then targets are so too */
-    lcsm_tensor *hidden;                   /* (B, T or labels, D) before the head */
+    lcsm_tensor
+        *second; /* I32 (B, T) input of the wiring stacked; then a token is key * (values + 1)
+                  * + value + 1, or without the last two */
+    ptrdiff_t    values;
+    lcsm_tensor *places; /* I32 (B, labels) input; then targets are so too */
+    lcsm_tensor *hidden; /* (B, T or labels, D) before the head */
     lcsm_tensor *logits, *loss;
     lcsm_tensor *row_loss, *right; /* details of the loss */
 } lcsm_model_io;

@@ -30,9 +30,9 @@ typedef struct {
     }
 static const field TRAIN_FIELDS[] = {TRAIN(step), TRAIN(tokens), TRAIN(seconds),
                                      TRAIN(loss), TRAIN(lr),     TRAIN(grad_norm)};
-static const field EVAL_FIELDS[]  = {EVAL(step),    EVAL(tokens),     EVAL(seconds),
-                                     EVAL(loss),    EVAL(perplexity), EVAL(bits_per_byte),
-                                     EVAL(accuracy)};
+static const field EVAL_FIELDS[]  = {EVAL(step),     EVAL(tokens),     EVAL(seconds),
+                                     EVAL(loss),     EVAL(perplexity), EVAL(bits_per_byte),
+                                     EVAL(accuracy), EVAL(score)};
 
 static void take_fields(void *to, const json_t *line, const field *fields, size_t count)
 {
@@ -290,6 +290,7 @@ static const struct {
     {{"bits_per_byte", "bits per byte", 3, false}, offsetof(lcsm_eval_line, bits_per_byte), NULL},
     {{"loss", "loss", 3, false}, offsetof(lcsm_eval_line, loss), NULL},
     {{"accuracy", "accuracy", 3, true}, offsetof(lcsm_eval_line, accuracy), NULL},
+    {{"score", "score", 3, true}, offsetof(lcsm_eval_line, score), NULL},
     {{"speed", "tokens/s", 0, true}, 0, speed_of},
     {{"peak_memory_bytes", "memory, bytes", 0, false}, 0, memory_of},
     {{"seconds", "seconds", 1, false}, 0, seconds_of},
@@ -353,6 +354,13 @@ double lcsm_record_test(const lcsm_record *r, const lcsm_metric *metric)
         if (r->eval[j].test)
             return *(const double *)(const void *)((const char *)&r->eval[j] + METRICS[row].offset);
     return NAN;
+}
+
+const lcsm_task *lcsm_record_task(const lcsm_record *r)
+{
+    const char *name = json_string_value(json_object_get(r->config.root, "task"));
+    size_t      row  = lcsm_task_find(name == NULL ? "lm" : name);
+    return row < LCSM_TASK_COUNT ? LCSM_TASKS[row] : &lcsm_task_lm;
 }
 
 const char *lcsm_record_setting(const lcsm_record *r, const char *key, char text[64])

@@ -11,6 +11,7 @@
 #define LCSM_REPORT_RECORD_H
 #include "base/folder.h"
 #include "format/json_doc.h"
+#include "task/task.h"
 
 #define LCSM_RUN_FAILED  "failed.txt"
 #define LCSM_RUN_INSPECT "inspect.json"
@@ -25,7 +26,8 @@ typedef struct {
 
 typedef struct {
     double step, tokens, seconds, loss, perplexity, bits_per_byte, accuracy;
-    bool   test; /* split is "test" */
+    double score; /* by the task's metric: the accuracy, where the line has none */
+    bool   test;  /* split is "test" */
 } lcsm_eval_line;
 
 typedef enum {
@@ -63,8 +65,9 @@ typedef struct {
     bool        higher; /* is better */
 } lcsm_metric;
 
-/* perplexity, bits_per_byte, loss, accuracy, speed (tokens read in a second of steps, without
- * evaluation), peak_memory_bytes, seconds, steps, tokens or parameters; NULL for another name. */
+/* perplexity, bits_per_byte, loss, accuracy, score, speed (tokens read in a second of steps,
+ * without evaluation), peak_memory_bytes, seconds, steps, tokens or parameters; NULL for another
+ * name. */
 const lcsm_metric *lcsm_metric_find(const char *name);
 /* Whether it comes from evaluations, and not from the run as a whole. */
 bool lcsm_metric_evaluated(const lcsm_metric *metric);
@@ -80,6 +83,9 @@ double lcsm_record_test(const lcsm_record *r, const lcsm_metric *metric);
 
 /* inspect.json of a run; false, with nothing to free, if there is none of this version. */
 bool lcsm_record_inspection(lcsm_json_doc *out, const char *folder);
+
+/* The task of its settings; lm where they do not say. */
+const lcsm_task *lcsm_record_task(const lcsm_record *r);
 
 /* A key of config.json as text; "" if it is not there. */
 const char *lcsm_record_setting(const lcsm_record *r, const char *key, char text[64]);

@@ -19,8 +19,7 @@ static const char *const SETTINGS[] = {"task",     "data",       "valid",      "
 
 static bool recall(const lcsm_record *r)
 {
-    const char *task = json_string_value(json_object_get(r->config.root, "task"));
-    return task != NULL && strcmp(task, "mqar") == 0;
+    return !lcsm_task_reads_text(lcsm_record_task(r));
 }
 
 /* A list of paths gives a line for each. */

@@ -20,9 +20,11 @@ static const char *model_of(const lcsm_record *r, char text[64])
 /* The figure that the run's task is about. */
 static const lcsm_metric *metric_of(const lcsm_record *r)
 {
-    char text[64];
-    bool recall = strcmp(lcsm_record_setting(r, "task", text), "mqar") == 0;
-    return lcsm_metric_find(recall ? "accuracy" : "perplexity");
+    static const char *const names[] = {[LCSM_SCORE_PERPLEXITY] = "perplexity",
+                                        [LCSM_SCORE_ACCURACY]   = "accuracy",
+                                        [LCSM_SCORE_MACRO]      = "score",
+                                        [LCSM_SCORE_SCALED]     = "score"};
+    return lcsm_metric_find(names[lcsm_record_task(r)->metric]);
 }
 
 static void state_cell(lcsm_table *t, const lcsm_record *r)
@@ -85,13 +87,12 @@ static void facts(lcsm_doc *d, const lcsm_record *r)
 /* Settings are all in config.json, so the command needs no other. */
 static void command(lcsm_doc *d, const lcsm_record *r)
 {
-    char        text[64], config[LCSM_PATH_MAX];
+    char        config[LCSM_PATH_MAX];
     lcsm_strbuf s = {0};
     lcsm_strbuf_add(&s, "lcsm train --config ");
     if (lcsm_path_join(config, r->folder, LCSM_RUN_CONFIG, NULL) != LCSM_OK) d->failed = true;
     else lcsm_put_shell(&s, config);
-    if (strcmp(lcsm_record_setting(r, "task", text), "mqar") != 0)
-        lcsm_strbuf_add(&s, " --data TEXT");
+    if (lcsm_task_reads_text(lcsm_record_task(r))) lcsm_strbuf_add(&s, " --data TEXT");
     lcsm_strbuf_add(&s, " --out AGAIN");
     if (s.failed) d->failed = true;
     lcsm_doc_add(d, LCSM_BLOCK_CODE, "%s", lcsm_strbuf_text(&s));

@@ -1,25 +1,21 @@
 /* batches.c - batches. */
 #include "train/batches.h"
 
-lcsm_batches lcsm_batches_recall(const lcsm_train_config *cfg, ptrdiff_t vocab, bool evaluation)
+lcsm_batches lcsm_batches_examples(const lcsm_train_config *cfg, ptrdiff_t vocab, bool evaluation)
 {
-    return (lcsm_batches){.task     = LCSM_TASK_MQAR,
+    const lcsm_task *task = lcsm_train_task(cfg);
+    return (lcsm_batches){.task     = task,
                           .B        = cfg->batch_size,
-                          .T        = cfg->seq_len,
-                          .fresh    = cfg->fresh && !evaluation,
+                          .T        = evaluation ? lcsm_train_test_len(cfg) : cfg->seq_len,
+                          .fresh    = (cfg->fresh || task->fresh) && !evaluation,
                           .examples = evaluation ? cfg->test_examples : cfg->examples,
-                          .mqar     = {.vocab              = vocab,
-                                       .length             = cfg->seq_len,
-                                       .pairs              = cfg->pairs,
-                                       .power              = cfg->power,
-                                       .random_non_queries = cfg->random_non_queries,
-                                       .seed = (uint64_t)cfg->seed + ((uint64_t)evaluation << 62)}};
+                          .made     = lcsm_train_task_config(cfg, vocab, evaluation)};
 }
 
 lcsm_batches lcsm_batches_text(const lcsm_train_config *cfg, const lcsm_dataset *data,
                                bool evaluation)
 {
-    return (lcsm_batches){.task    = LCSM_TASK_LM,
+    return (lcsm_batches){.task    = lcsm_train_task(cfg),
                           .B       = cfg->batch_size,
                           .T       = cfg->seq_len,
                           .data    = data,
@@ -40,13 +36,13 @@ static lcsm_dataset_order order_of(const lcsm_batches *s, int64_t epoch)
 
 int64_t lcsm_batches_blocks(const lcsm_batches *s)
 {
-    if (s->task == LCSM_TASK_MQAR) return s->examples;
+    if (s->data == NULL) return s->examples;
     return (int64_t)lcsm_dataset_blocks(s->data, (size_t)s->T);
 }
 
 int64_t lcsm_batches_count(const lcsm_batches *s)
 {
-    if (s->task == LCSM_TASK_MQAR) return (s->examples + s->B - 1) / s->B;
+    if (s->data == NULL) return (s->examples + s->B - 1) / s->B;
     lcsm_dataset_order order = order_of(s, 0);
     return (int64_t)lcsm_dataset_batches(s->data, &order);
 }
@@ -59,7 +55,7 @@ static void fill_text(const lcsm_batches *s, int64_t index, int32_t *tokens, int
     (void)lcsm_dataset_batch(s->data, &order, (uint64_t)at, tokens, targets, reset);
 }
 
-static void fill_recall(const lcsm_batches *s, int64_t index, int32_t *tokens, int32_t *targets)
+static void fill_examples(const lcsm_batches *s, int64_t index, int32_t *tokens, int32_t *targets)
 {
     int64_t batches = lcsm_batches_count(s), epoch = index / batches, at = index % batches;
     for (ptrdiff_t b = 0; b < s->B; b++) {
@@ -67,7 +63,7 @@ static void fill_recall(const lcsm_batches *s, int64_t index, int32_t *tokens, i
         int32_t *x = tokens + b * s->T, *y = targets + b * s->T;
         if (example < s->examples) {
             if (s->fresh) example += epoch * s->examples;
-            lcsm_mqar_example(&s->mqar, (uint64_t)example, x, y);
+            s->task->example(&s->made, (uint64_t)example, x, y);
             continue;
         }
         for (ptrdiff_t t = 0; t < s->T; t++) {
@@ -80,6 +76,6 @@ static void fill_recall(const lcsm_batches *s, int64_t index, int32_t *tokens, i
 void lcsm_batches_fill(const lcsm_batches *s, int64_t index, int32_t *tokens, int32_t *targets,
                        int32_t *reset)
 {
-    if (s->task == LCSM_TASK_MQAR) fill_recall(s, index, tokens, targets);
+    if (s->data == NULL) fill_examples(s, index, tokens, targets);
     else fill_text(s, index, tokens, targets, reset);
 }

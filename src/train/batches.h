@@ -1,5 +1,5 @@
 /*
- * train/batches.h - where batches come from: blocks of a text, or recall examples.
+ * train/batches.h - where batches come from: blocks of a text, or examples of a task.
  *
  * Batch `index` is a function of its settings and the index, so a resumed run and one
  * with other threads see the same batches. An index beyond an epoch goes on into the next.
@@ -9,23 +9,22 @@
 #include <lcsm/dataset.h>
 #include <lcsm/train.h>
 
-#include "data/mqar.h"
 #include "train/settings.h"
 
 typedef struct {
-    lcsm_task           task;
+    const lcsm_task    *task;
     ptrdiff_t           B, T;
-    const lcsm_dataset *data;     /* of the task lm */
+    const lcsm_dataset *data;     /* of a task that reads text */
     bool                carried;  /* rows are parts of the stream, one block after the other */
     bool                shuffle;  /* another order in every epoch */
-    bool                fresh;    /* other recall examples in every epoch */
-    lcsm_mqar_config    mqar;     /* of the task mqar */
+    bool                fresh;    /* other examples in every epoch */
+    lcsm_task_config    made;     /* of a task that makes its examples */
     int64_t             examples; /* of an epoch */
     uint64_t            seed;
 } lcsm_batches;
 
-/* Recall examples, those of training or those of evaluation, which training never sees. */
-lcsm_batches lcsm_batches_recall(const lcsm_train_config *cfg, ptrdiff_t vocab, bool evaluation);
+/* Examples of a task, those of training or those of evaluation, which training never sees. */
+lcsm_batches lcsm_batches_examples(const lcsm_train_config *cfg, ptrdiff_t vocab, bool evaluation);
 
 /* Blocks of a text, in another order in every epoch if they are shuffled. */
 lcsm_batches lcsm_batches_text(const lcsm_train_config *cfg, const lcsm_dataset *data,

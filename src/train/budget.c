@@ -17,7 +17,7 @@ lcsm_budget lcsm_budget_of(const lcsm_train_config *c, int64_t epoch, bool evalu
 {
     int64_t step  = c->batch_size * c->seq_len * c->accumulate;
     int64_t total = c->steps;
-    if (c->task == LCSM_TASK_MQAR) step = c->batch_size * c->pairs * c->accumulate;
+    if (lcsm_train_labels(c) > 0) step = c->batch_size * lcsm_train_labels(c) * c->accumulate;
     total = least(total, (c->tokens + step - 1) / step);
     total = least(total, c->epochs * epoch);
     if (total == 0 && c->minutes == 0) total = 1000;

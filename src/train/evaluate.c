@@ -4,7 +4,6 @@
 
 #include "base/clock.h"
 #include "base/sized.h"
-#include "data/mqar.h"
 #include "train/evaluator.h"
 
 /* The longest graph: memory does not grow with the length of blocks beyond it. */
@@ -30,7 +29,7 @@ static lcsm_status check(const lcsm_model *model, const lcsm_dataset *data,
 static lcsm_batches blocks_of(const lcsm_dataset *data, const lcsm_evaluate_options *opt)
 {
     size_t       length = opt->carried && opt->length > PIECE ? PIECE : opt->length;
-    lcsm_batches all    = {.task    = LCSM_TASK_LM,
+    lcsm_batches all    = {.task    = &lcsm_task_lm,
                            .B       = (ptrdiff_t)opt->batch,
                            .T       = (ptrdiff_t)length,
                            .data    = data,
@@ -102,19 +101,29 @@ cleanup:
     return st;
 }
 
-lcsm_status lcsm_evaluate_recall(const lcsm_model *model, const lcsm_train_config *cfg,
-                                 lcsm_tally *out, lcsm_error *err)
+lcsm_status lcsm_evaluate_task(const lcsm_model *model, const lcsm_train_config *cfg,
+                               lcsm_tally *out, double *score, lcsm_error *err)
 {
-    lcsm_batches   from = lcsm_batches_recall(cfg, model->cfg.vocab, true);
-    lcsm_eval_plan plan = {.what = "evaluation"};
-    lcsm_evaluator e    = {0};
-    lcsm_eval_sums sums = {0};
-    lcsm_status    st   = LCSM_OK;
-    LCSM_TRY(lcsm_mqar_check(&from.mqar, err));
+    const lcsm_task *task = lcsm_train_task(cfg);
+    lcsm_batches     from = lcsm_batches_examples(cfg, model->cfg.vocab, true);
+    lcsm_eval_plan   plan = {.what = "evaluation"};
+    lcsm_evaluator   e    = {0};
+    lcsm_eval_sums   sums = {.score = NAN};
+    lcsm_status      st   = LCSM_OK;
+    if (lcsm_task_reads_text(task))
+        LCSM_TRY(lcsm_fail(err, LCSM_ERR_ARGUMENT, "the task %s reads text", task->name));
+    LCSM_TRY(task->check(&from.made, err));
     LCSM_TRY(lcsm_evaluator_open(&e, model, from.B, from.T, false, err));
     LCSM_TRY(lcsm_evaluator_run(&e, &from, &plan, &sums, err));
 cleanup:
     *out = sums.tally;
+    if (score != NULL) *score = sums.score;
     lcsm_evaluator_close(&e);
     return st;
+}
+
+lcsm_status lcsm_evaluate_recall(const lcsm_model *model, const lcsm_train_config *cfg,
+                                 lcsm_tally *out, lcsm_error *err)
+{
+    return lcsm_evaluate_task(model, cfg, out, NULL, err);
 }

@@ -59,11 +59,25 @@ static lcsm_status load_labels(lcsm_evaluator *e, const int32_t *targets, lcsm_e
     return LCSM_OK;
 }
 
+/* Keys into tokens, and the rows of values into second: those behind the keys, the last for none.
+ */
+static void split_pairs(const lcsm_evaluator *e)
+{
+    int32_t *key = e->io.tokens->data, *second = e->io.second->data;
+    int32_t  values = (int32_t)e->io.values, base = values + 1;
+    for (size_t j = 0; j < size_of(e); j++) {
+        int32_t value = key[j] % base;
+        second[j]     = value == 0 ? 2 * values : values + value - 1;
+        key[j] /= base;
+    }
+}
+
 lcsm_status lcsm_evaluator_load(lcsm_evaluator *e, const int32_t *tokens, const int32_t *targets,
                                 const int32_t *reset, lcsm_error *err)
 {
     size_t bytes = size_of(e) * sizeof(int32_t);
     memcpy(e->io.tokens->data, tokens, bytes);
+    if (e->io.second != NULL) split_pairs(e);
     if (e->io.reset != NULL && reset != NULL) memcpy(e->io.reset->data, reset, bytes);
     if (e->io.reset != NULL && reset == NULL) memset(e->io.reset->data, 0, bytes);
     if (e->io.places != NULL) return load_labels(e, targets, err);
@@ -111,6 +125,7 @@ typedef struct {
     const lcsm_eval_plan *plan;
     lcsm_eval_sums       *out;
     int64_t               blocks;
+    lcsm_task_counts      counts;
     int32_t              *tokens, *targets, *reset, *piece_tokens, *piece_targets;
 } evaluation;
 
@@ -168,6 +183,20 @@ static void add_curve(const evaluation *v, ptrdiff_t t)
     }
 }
 
+/* By answer, for the score of a task that makes its examples. */
+static void add_counts(evaluation *v)
+{
+    const float   *right   = v->e->io.right->data;
+    const int32_t *targets = v->e->io.targets->data;
+    size_t         count   = (size_t)lcsm_tensor_count(v->e->io.targets);
+    if (v->counts.classes == 0) return;
+    for (size_t j = 0; j < count; j++) {
+        if (targets[j] == LCSM_TARGET_NONE) continue;
+        v->counts.asked[targets[j]]++;
+        v->counts.right[targets[j]] += right[j] > 0;
+    }
+}
+
 /* Rows beyond the last block that is asked for do not count. */
 static void limit(const evaluation *v, int64_t batch)
 {
@@ -178,7 +207,7 @@ static void limit(const evaluation *v, int64_t batch)
     }
 }
 
-static lcsm_status run_batch(const evaluation *v, int64_t batch, lcsm_error *err)
+static lcsm_status run_batch(evaluation *v, int64_t batch, lcsm_error *err)
 {
     ptrdiff_t T = v->from->T;
     lcsm_batches_fill(v->from, batch, v->tokens, v->targets, v->reset);
@@ -190,6 +219,7 @@ static lcsm_status run_batch(const evaluation *v, int64_t batch, lcsm_error *err
         LCSM_OR_RETURN(lcsm_evaluator_batch(v->e, v->piece_tokens, v->piece_targets, v->plan->what,
                                             &v->out->tally, err));
         add_curve(v, t);
+        add_counts(v);
     }
     return LCSM_OK;
 }
@@ -197,18 +227,22 @@ static lcsm_status run_batch(const evaluation *v, int64_t batch, lcsm_error *err
 lcsm_status lcsm_evaluator_run(lcsm_evaluator *e, const lcsm_batches *from,
                                const lcsm_eval_plan *plan, lcsm_eval_sums *out, lcsm_error *err)
 {
-    evaluation  v  = {e, from, plan, out, lcsm_batches_blocks(from), NULL, NULL, NULL, NULL, NULL};
+    evaluation v = {
+        .e = e, .from = from, .plan = plan, .out = out, .blocks = lcsm_batches_blocks(from)};
     lcsm_status st = LCSM_OK;
     *out           = (lcsm_eval_sums){0};
     if (plan->blocks > 0 && plan->blocks < v.blocks) v.blocks = plan->blocks;
     int64_t batches = (v.blocks + from->B - 1) / from->B;
     LCSM_TRY(reserve(&v, err));
+    if (from->data == NULL) LCSM_TRY(lcsm_task_counts_create(&v.counts, from->made.vocab, err));
     for (int64_t j = 0; j < batches; j++) {
         LCSM_TRY(run_batch(&v, j, err));
         out->blocks = (j + 1) * from->B < v.blocks ? (j + 1) * from->B : v.blocks;
         if (plan->go_on != NULL && !plan->go_on(plan->user, j + 1, batches)) break;
     }
+    out->score = from->data == NULL ? lcsm_task_score(from->task, &from->made, &v.counts) : NAN;
 cleanup:
+    lcsm_task_counts_free(&v.counts);
     free(v.tokens);
     free(v.targets);
     free(v.reset);

@@ -52,6 +52,7 @@ typedef struct {
 typedef struct {
     lcsm_tally tally;
     int64_t    blocks; /* that were evaluated */
+    double     score;  /* by the task's own metric; NAN: it has perplexity */
     struct {
         double  loss;
         int64_t count;

@@ -68,6 +68,7 @@ static void put_eval(line *l, const lcsm_train_event *e)
     put(l, "loss", loss);
     put(l, "perplexity", exp(loss));
     put(l, "accuracy", lcsm_tally_accuracy(&e->tally));
+    put(l, "score", e->score);
     put(l, "bits_per_byte", e->bits_per_byte);
     put(l, "word_perplexity", e->word_perplexity);
     lcsm_json_put_int(&l->w, "blocks", e->blocks);
@@ -122,10 +123,10 @@ bool lcsm_metrics_ended(const char *run)
     return ended;
 }
 
-bool lcsm_score_better(const lcsm_score *a, const lcsm_score *b, lcsm_task task)
+bool lcsm_score_better(const lcsm_score *a, const lcsm_score *b, const lcsm_task *task)
 {
-    if (task == LCSM_TASK_MQAR && a->accuracy > b->accuracy) return true;
-    if (task == LCSM_TASK_MQAR && a->accuracy < b->accuracy) return false;
+    if (!lcsm_task_reads_text(task) && a->accuracy > b->accuracy) return true;
+    if (!lcsm_task_reads_text(task) && a->accuracy < b->accuracy) return false;
     return !(a->loss >= b->loss);
 }
 

@@ -4,7 +4,8 @@
  *     {"kind": "train", "step": 10, "tokens": 40960, "seconds": 1.5, "loss": 3.2, "lr": 0.001,
  *      "grad_norm": 0.7, "accuracy": 0.2, "tokens_per_second": 27000}
  *     {"kind": "eval", "step": ..., "tokens": ..., "seconds": ..., "split": "valid", "loss": ...,
- *      "perplexity": ..., "accuracy": ..., "bits_per_byte": ..., "word_perplexity": ...}
+ *      "perplexity": ..., "accuracy": ..., "score": ..., "bits_per_byte": ..., "word_perplexity":
+ * ...}
  *     {"kind": "end", "reason": "steps", "step": ..., "tokens": ..., "seconds": ...,
  *      "best_loss": ..., "best_accuracy": ..., "peak_memory_bytes": ...}
  */
@@ -32,14 +33,15 @@ typedef struct {
     double loss, accuracy;
 } lcsm_score;
 
-/* By the loss, and in recall by the accuracy first; anything is better than nothing. */
-bool lcsm_score_better(const lcsm_score *a, const lcsm_score *b, lcsm_task task);
+/* By the loss, and where a task makes its examples by the accuracy first; anything is better than
+ * nothing. */
+bool lcsm_score_better(const lcsm_score *a, const lcsm_score *b, const lcsm_task *task);
 
 /* Where a resumed run goes on: its last step and evaluation, and its best score. */
 typedef struct {
-    int64_t    step, evaluated;
-    lcsm_task  task;
-    lcsm_score best;
+    int64_t          step, evaluated;
+    const lcsm_task *task;
+    lcsm_score       best;
 } lcsm_metrics_point;
 
 /* Removes the lines of steps and evaluations after the point, which a resumed run writes again, and

@@ -62,7 +62,14 @@ static lcsm_status measure(lcsm_training *r, const lcsm_batches *from, int64_t m
     watch          w    = {r, until, r->at.seconds};
     lcsm_eval_plan plan = {.blocks = most, .what = what, .go_on = go_on, .user = &w};
     (void)snprintf(what, sizeof what, "evaluation after step %lld", (long long)r->at.step);
-    return lcsm_evaluator_run(&r->in.trainer->e, from, &plan, sums, err);
+    bool own = from->T != r->in.train.T;
+    return lcsm_evaluator_run(own ? &r->in.tester : &r->in.trainer->e, from, &plan, sums, err);
+}
+
+/* Whether the task's metric is neither the accuracy nor the perplexity, which are told anyway. */
+static bool scored_apart(const lcsm_task *task)
+{
+    return task->metric != LCSM_SCORE_ACCURACY && task->metric != LCSM_SCORE_PERPLEXITY;
 }
 
 static lcsm_train_event eval_event(const lcsm_training *r, const char *split,
@@ -72,6 +79,7 @@ static lcsm_train_event eval_event(const lcsm_training *r, const char *split,
     e.split            = split;
     e.tally            = sums->tally;
     e.blocks           = sums->blocks;
+    e.score            = scored_apart(from->task) ? sums->score : NAN;
     lcsm_eval_text_figures(from->data, &e.tally, &e.bits_per_byte, &e.word_perplexity);
     return e;
 }
@@ -82,7 +90,7 @@ static bool better(lcsm_training *r, const lcsm_tally *sum)
 {
     lcsm_score now  = {lcsm_tally_loss(sum), lcsm_tally_accuracy(sum)};
     lcsm_score best = {r->at.best_loss, r->at.best_accuracy};
-    bool       is   = lcsm_score_better(&now, &best, (lcsm_task)r->in.cfg.task);
+    bool       is   = lcsm_score_better(&now, &best, lcsm_train_task(&r->in.cfg));
     r->at.worse     = is ? 0 : r->at.worse + 1;
     if (!is) return false;
     r->at.best_loss     = now.loss;

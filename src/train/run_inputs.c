@@ -73,6 +73,7 @@ lcsm_status lcsm_run_settings(const char *run, lcsm_model_config *model, lcsm_tr
         LCSM_TRY(lcsm_fail(err, LCSM_ERR_ARGUMENT,
                            "%s has no settings of training: its model was saved by itself", run));
     for (size_t j = 0; j < COUNT(OTHERS); j++) (void)json_object_del(doc.root, OTHERS[j]);
+    LCSM_TRY(lcsm_train_config_take_task(train, doc.root, err));
     LCSM_TRY(lcsm_keys_read(&LCSM_TRAIN_KEYS, &LCSM_MODEL_KEYS, train, doc.root, run, err));
 cleanup:
     lcsm_json_doc_free(&doc);
@@ -315,21 +316,39 @@ static lcsm_status open_lm(lcsm_run_inputs *j, const lcsm_train_job *want,
     return open_text(&r, err);
 }
 
-static lcsm_status open_recall(lcsm_run_inputs *j, const lcsm_train_job *want, lcsm_error *err)
+static lcsm_status check_length(const lcsm_run_inputs *j, bool test, lcsm_error *err)
+{
+    lcsm_task_config c = lcsm_train_task_config(&j->cfg, j->model_cfg.vocab, test);
+    return lcsm_train_task(&j->cfg)->check(&c, err);
+}
+
+static lcsm_status open_examples(lcsm_run_inputs *j, const lcsm_train_job *want, lcsm_error *err)
 {
     size_t texts = want->data_count + want->valid_count + want->test_count;
     if (texts > 0 || want->tokenizer != NULL || want->cache != NULL)
         return lcsm_fail(err, LCSM_ERR_ARGUMENT,
-                         "recall generates its own examples; data, valid, test, tokenizer and "
-                         "cache apply to the task lm");
-    j->model_cfg.vocab = lcsm_model_config_vocab(&j->model_cfg, 0);
-    j->train           = lcsm_batches_recall(&j->cfg, j->model_cfg.vocab, false);
-    j->valid           = lcsm_batches_recall(&j->cfg, j->model_cfg.vocab, true);
+                         "%s generates its own examples; data, valid, test, tokenizer and "
+                         "cache apply to the task lm",
+                         lcsm_train_task(&j->cfg)->name);
+    j->model_cfg.vocab = lcsm_model_config_vocab(&j->model_cfg, lcsm_train_vocab(&j->cfg));
+    j->train           = lcsm_batches_examples(&j->cfg, j->model_cfg.vocab, false);
+    j->valid           = lcsm_batches_examples(&j->cfg, j->model_cfg.vocab, true);
     j->data            = j->cfg.examples;
-    return lcsm_mqar_check(&j->train.mqar, err);
+    LCSM_OR_RETURN(check_length(j, false, err));
+    return check_length(j, true, err);
 }
 
 /* ---- the whole ---------------------------------------------------------------------------- */
+
+/* Evaluations of another length than training's have a graph of their own, with about as many
+ * tokens. */
+static lcsm_status open_tester(lcsm_run_inputs *j, lcsm_error *err)
+{
+    if (j->valid.T == 0 || j->valid.T == j->train.T) return LCSM_OK;
+    ptrdiff_t B = j->train.B * j->train.T / j->valid.T;
+    j->valid.B  = B > 0 ? B : 1;
+    return lcsm_evaluator_open(&j->tester, j->model, j->valid.B, j->valid.T, false, err);
+}
 
 static lcsm_status open_trainer(lcsm_run_inputs *j, lcsm_error *err)
 {
@@ -341,7 +360,7 @@ static lcsm_status open_trainer(lcsm_run_inputs *j, lcsm_error *err)
                                      j->budget.steps > 0 ? j->budget.steps : INT64_MAX / 4, epoch,
                                      err));
     j->schedule = j->trainer->schedule;
-    return LCSM_OK;
+    return open_tester(j, err);
 }
 
 /* Two that train in one folder would write over each other's files. */
@@ -394,13 +413,15 @@ lcsm_status lcsm_run_inputs_open(lcsm_run_inputs *j, const lcsm_context *ctx,
     LCSM_OR_RETURN(lcsm_train_config_check(&j->cfg, err));
     LCSM_OR_RETURN(lcsm_model_config_check(&j->model_cfg, err));
     if (want->resume) LCSM_OR_RETURN(check_resumed(j, err));
-    if (j->cfg.task == LCSM_TASK_MQAR) LCSM_OR_RETURN(open_recall(j, want, err));
-    else LCSM_OR_RETURN(open_lm(j, want, hooks, err));
+    if (lcsm_task_reads_text(lcsm_train_task(&j->cfg)))
+        LCSM_OR_RETURN(open_lm(j, want, hooks, err));
+    else LCSM_OR_RETURN(open_examples(j, want, err));
     return open_trainer(j, err);
 }
 
 void lcsm_run_inputs_close(lcsm_run_inputs *j)
 {
+    lcsm_evaluator_close(&j->tester);
     lcsm_trainer_free(j->trainer);
     lcsm_model_free(j->model);
     lcsm_dataset_free(j->part[0]);

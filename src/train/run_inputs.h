@@ -23,7 +23,8 @@ typedef struct {
     lcsm_batches        valid, test; /* T is 0 if there is no such evaluation */
     lcsm_model         *model;
     lcsm_trainer       *trainer;
-    int                 lock; /* of the folder; -1: none */
+    lcsm_evaluator      tester; /* of evaluations of another length; empty: the trainer's */
+    int                 lock;   /* of the folder; -1: none */
     lcsm_budget         budget;
     lcsm_schedule       schedule; /* over all of the steps, if their number is known */
     int64_t             data;     /* tokens, or examples, of the training data */

@@ -56,6 +56,7 @@ lcsm_train_event lcsm_training_event(const lcsm_training *r, lcsm_train_event_ki
                               .update            = &r->last,
                               .bits_per_byte     = NAN,
                               .word_perplexity   = NAN,
+                              .score             = NAN,
                               .seconds           = r->at.seconds,
                               .tokens_per_second = lcsm_training_speed(r),
                               .left              = f > 0 ? r->at.seconds * (1 - f) / f : NAN,
@@ -91,8 +92,7 @@ static void announce(const lcsm_training *r)
     const lcsm_budget *b = &r->in.budget;
     lcsm_strbuf        s = {0};
     lcsm_strbuf_printf(&s, "%zu parameters, %lld %s", lcsm_params_total(r->in.model->params),
-                       (long long)r->in.data,
-                       r->in.cfg.task == LCSM_TASK_LM ? "tokens" : "examples");
+                       (long long)r->in.data, r->in.tok != NULL ? "tokens" : "examples");
     if (b->seconds > 0)
         lcsm_strbuf_printf(&s, b->steps > 0 ? ", at most %g minutes" : ", %g minutes",
                            r->in.cfg.minutes);
@@ -315,7 +315,7 @@ static lcsm_status rewind_metrics(lcsm_training *r, lcsm_error *err)
     bool               beaten;
     lcsm_metrics_point at = {r->at.step,
                              r->at.evaluated,
-                             (lcsm_task)r->in.cfg.task,
+                             lcsm_train_task(&r->in.cfg),
                              {r->at.best_loss, r->at.best_accuracy}};
     LCSM_OR_RETURN(lcsm_metrics_beaten(r->in.run, &at, &beaten, err));
     if (beaten) {

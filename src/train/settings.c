@@ -1,6 +1,7 @@
 /* settings.c - the table of the settings of training. */
 #include "train/settings.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "model/config.h"
@@ -15,7 +16,7 @@
 
 /* clang-format off */
 static const lcsm_key ROWS[] = {
-    WORD("task",           task,           "lm", "lm|mqar", "language model, or recall of key-value pairs"),
+    WORD("task",           task,           "lm", LCSM_TASK_WORDS, "what is learned (lcsm tasks lists them); it gives other settings their values"),
     INT ("batch_size",     batch_size,     1, 1 << 20, "16",   "sequences per batch"),
     INT ("seq_len",        seq_len,        1, 1 << 24, "256",  "sequence length in tokens"),
     INT ("accumulate",     accumulate,     1, 1 << 20, "1",    "batches per step (gradient accumulation)"),
@@ -47,12 +48,17 @@ static const lcsm_key ROWS[] = {
     INT ("keep",           keep,           1, 1000,    "2",    "number of checkpoints to keep"),
     INT ("log_every",      log_every,      1, MANY,    "10",   "steps between lines of output and metrics"),
     BOOL("tensorboard",    tensorboard,    "false", "also write TensorBoard events"),
-    INT ("pairs",          pairs,          1, 1 << 22, "4",    "key-value pairs per mqar example"),
-    INT ("examples",       examples,       1, MANY,    "100000", "mqar examples per epoch"),
-    INT ("test_examples",  test_examples,  1, MANY,    "3000", "mqar examples per evaluation"),
-    BOOL("fresh",          fresh,          "false", "new mqar examples in every epoch"),
-    REAL("power",          power,          1e-6, 100,  "0.01", "exponent of the power law of mqar gaps"),
-    BOOL("random_non_queries", random_non_queries, "false", "fill mqar gaps with random tokens"),
+    INT ("pairs",          pairs,          1, 1 << 22, "4",    "key-value pairs per example of recall"),
+    INT ("examples",       examples,       1, MANY,    "100000", "examples per epoch, of tasks that make their own"),
+    INT ("test_examples",  test_examples,  1, MANY,    "3000", "examples per evaluation"),
+    BOOL("fresh",          fresh,          "false", "new examples in every epoch"),
+    REAL("power",          power,          1e-6, 100,  "0.01", "exponent of the power law of gaps in recall"),
+    INT ("test_len",       test_len,       0, 1 << 24, "0",    "sequence length of evaluations; 0 = seq_len"),
+    INT ("items",          items,          1, 1 << 22, "16",   "tokens to copy, or needles, per example"),
+    INT ("updates",        updates,        0, 1 << 22, "4",    "pairs that get a new value, in forgetting-recall"),
+    INT ("order",          order,          2, 1 << 20, "60",   "order of the cyclic group of words-z"),
+    REAL("noise",          noise,          0, 1,       "0.2",  "share of noise in mad-noisy-recall"),
+    BOOL("random_non_queries", random_non_queries, "false", "fill gaps of recall, and the hay around needles, with random tokens"),
 };
 /* clang-format on */
 
@@ -64,16 +70,83 @@ void lcsm_train_config_defaults(lcsm_train_config *cfg)
     lcsm_keys_defaults(&LCSM_TRAIN_KEYS, cfg);
 }
 
+/* ---- tasks -------------------------------------------------------------------------------- */
+
+const lcsm_task *lcsm_train_task(const lcsm_train_config *cfg)
+{
+    return LCSM_TASKS[cfg->task];
+}
+
+ptrdiff_t lcsm_train_test_len(const lcsm_train_config *cfg)
+{
+    return cfg->test_len > 0 ? cfg->test_len : cfg->seq_len;
+}
+
+lcsm_task_config lcsm_train_task_config(const lcsm_train_config *cfg, ptrdiff_t vocab, bool test)
+{
+    return (lcsm_task_config){.vocab              = vocab,
+                              .length             = test ? lcsm_train_test_len(cfg) : cfg->seq_len,
+                              .pairs              = cfg->pairs,
+                              .items              = cfg->items,
+                              .updates            = cfg->updates,
+                              .order              = cfg->order,
+                              .power              = cfg->power,
+                              .noise              = cfg->noise,
+                              .random_non_queries = cfg->random_non_queries,
+                              .test               = test,
+                              .train_length       = cfg->seq_len,
+                              .seed               = (uint64_t)cfg->seed + ((uint64_t)test << 62)};
+}
+
+ptrdiff_t lcsm_train_labels(const lcsm_train_config *cfg)
+{
+    const lcsm_task *t = lcsm_train_task(cfg);
+    if (lcsm_task_reads_text(t)) return 0;
+    lcsm_task_config c = lcsm_train_task_config(cfg, 0, false);
+    return (ptrdiff_t)t->labels(&c);
+}
+
+size_t lcsm_train_vocab(const lcsm_train_config *cfg)
+{
+    lcsm_task_config c = lcsm_train_task_config(cfg, 0, false);
+    return (size_t)lcsm_task_vocab(lcsm_train_task(cfg), &c);
+}
+
+/* "key=value key=value". */
+static lcsm_status take_values(lcsm_train_config *cfg, const char *list, lcsm_error *err)
+{
+    char key[LCSM_KEY_TEXT_SIZE], value[LCSM_KEY_TEXT_SIZE];
+    int  read = 0;
+    for (; sscanf(list, " %63[^=]=%63s%n", key, value, &read) == 2; list += read)
+        LCSM_OR_RETURN(lcsm_keys_set(&LCSM_TRAIN_KEYS, cfg, key, value, err));
+    return LCSM_OK;
+}
+
 lcsm_status lcsm_train_config_set(lcsm_train_config *cfg, const char *key, const char *value,
                                   lcsm_error *err)
 {
-    return lcsm_keys_set(&LCSM_TRAIN_KEYS, cfg, key, value, err);
+    int before = cfg->task;
+    LCSM_OR_RETURN(lcsm_keys_set(&LCSM_TRAIN_KEYS, cfg, key, value, err));
+    bool other = cfg->task != before;
+    return other ? take_values(cfg, lcsm_train_task(cfg)->standard, err) : LCSM_OK;
+}
+
+lcsm_status lcsm_train_config_take_task(lcsm_train_config *cfg, const json_t *object,
+                                        lcsm_error *err)
+{
+    const char *task = json_string_value(json_object_get(object, "task"));
+    return task == NULL || lcsm_task_find(task) == LCSM_TASK_COUNT
+             ? LCSM_OK /* what is no task is refused with the other settings */
+             : lcsm_train_config_set(cfg, "task", task, err);
 }
 
 void lcsm_train_wire(const lcsm_train_config *cfg, lcsm_model_config *model)
 {
-    if (cfg->task == LCSM_TASK_MQAR && model->wiring == LCSM_WIRING_LM)
-        model->wiring = LCSM_WIRING_MQAR;
+    static const int wirings[] = {[LCSM_TASK_AS_LM]      = LCSM_WIRING_LM,
+                                  [LCSM_TASK_AS_RECALL]  = LCSM_WIRING_MQAR,
+                                  [LCSM_TASK_AS_DECODER] = LCSM_WIRING_AUTOENCODER,
+                                  [LCSM_TASK_AS_STACKED] = LCSM_WIRING_STACKED};
+    if (model->wiring == LCSM_WIRING_LM) model->wiring = wirings[lcsm_train_task(cfg)->wiring];
 }
 
 lcsm_status lcsm_train_config_check(const lcsm_train_config *c, lcsm_error *err)
@@ -82,30 +155,27 @@ lcsm_status lcsm_train_config_check(const lcsm_train_config *c, lcsm_error *err)
     lcsm_status   st = lcsm_keys_check(&LCSM_TRAIN_KEYS, c, err);
     if (st != LCSM_OK) return st;
     if (c->lr <= 0) return lcsm_fail(err, LCSM_ERR_CONFIG, "lr is %g; expected more than 0", c->lr);
-    if (c->carried && c->task == LCSM_TASK_MQAR)
-        return lcsm_fail(err, LCSM_ERR_CONFIG, "carried applies to the task lm, not to mqar");
+    if (c->carried && !lcsm_task_reads(lcsm_train_task(c), "carried"))
+        return lcsm_fail(err, LCSM_ERR_CONFIG, "carried applies to the task lm, not to %s",
+                         lcsm_train_task(c)->name);
     return lcsm_schedule_check(&s, err);
 }
 
-/* Settings that only one task reads. */
-static const struct {
-    const char *key, *task;
-} OWNED[] = {
-    {"valid_fraction", "lm"},       {"pairs", "mqar"}, {"examples", "mqar"},
-    {"test_examples", "mqar"},      {"fresh", "mqar"}, {"power", "mqar"},
-    {"random_non_queries", "mqar"},
-};
+/* Settings that not all tasks read. */
+static const char *const OWNED[] = {
+    "valid_fraction",     "pairs",    "examples", "test_examples", "fresh", "power",
+    "random_non_queries", "test_len", "items",    "updates",       "order", "noise"};
 
 static bool reads(const lcsm_train_config *cfg, size_t row)
 {
-    return (cfg->task == LCSM_TASK_LM) == (strcmp(OWNED[row].task, "lm") == 0);
+    return lcsm_task_reads(lcsm_train_task(cfg), OWNED[row]);
 }
 
 bool lcsm_train_config_write(const lcsm_train_config *cfg, json_t *object)
 {
     if (!lcsm_keys_write(&LCSM_TRAIN_KEYS, cfg, object)) return false;
     for (size_t j = 0; j < COUNT(OWNED); j++)
-        if (!reads(cfg, j)) (void)json_object_del(object, OWNED[j].key);
+        if (!reads(cfg, j)) (void)json_object_del(object, OWNED[j]);
     return true;
 }
 
@@ -114,7 +184,7 @@ static size_t owned(const char *name)
 {
     const lcsm_key *key = lcsm_keys_find(&LCSM_TRAIN_KEYS, name);
     size_t          row = 0;
-    while (row < COUNT(OWNED) && (key == NULL || strcmp(OWNED[row].key, key->name) != 0)) row++;
+    while (row < COUNT(OWNED) && (key == NULL || strcmp(OWNED[row], key->name) != 0)) row++;
     return row;
 }
 
@@ -124,29 +194,43 @@ bool lcsm_train_config_reads(const lcsm_train_config *cfg, const char *key)
     return row == COUNT(OWNED) || reads(cfg, row);
 }
 
-const char *lcsm_train_config_readers(const char *key)
+/* "mqar, needle", or "mqar, mad-recall, parity and others" where there are many. */
+void lcsm_train_config_readers(const char *key, char text[LCSM_READERS_SIZE])
 {
-    size_t row = owned(key);
-    return row == COUNT(OWNED) ? "" : OWNED[row].task;
+    enum { MOST = 4 };
+    size_t row = owned(key), count = 0;
+    char   list[LCSM_READERS_SIZE] = "";
+    *text                          = '\0';
+    for (size_t j = 0; row < COUNT(OWNED) && j < LCSM_TASK_COUNT && count <= MOST; j++) {
+        if (!lcsm_task_reads(LCSM_TASKS[j], OWNED[row])) continue;
+        count++;
+        (void)snprintf(text, LCSM_READERS_SIZE, "%.150s%s%s", list, count == 1 ? "" : ", ",
+                       LCSM_TASKS[j]->name);
+        if (count > MOST) (void)snprintf(text, LCSM_READERS_SIZE, "%.150s and others", list);
+        (void)snprintf(list, sizeof list, "%s", text);
+    }
 }
 
 void lcsm_train_config_drop_unused(lcsm_train_config *cfg)
 {
     for (size_t j = 0; j < COUNT(OWNED); j++)
-        if (!reads(cfg, j)) lcsm_keys_reset(&LCSM_TRAIN_KEYS, cfg, OWNED[j].key);
+        if (!reads(cfg, j)) lcsm_keys_reset(&LCSM_TRAIN_KEYS, cfg, OWNED[j]);
 }
 
 lcsm_status lcsm_train_config_unused(const lcsm_train_config *cfg, lcsm_error *err)
 {
-    const char       *task = cfg->task == LCSM_TASK_LM ? "lm" : "mqar";
+    char              readers[LCSM_READERS_SIZE];
     lcsm_train_config standard;
     lcsm_train_config_defaults(&standard);
-    for (size_t j = 0; j < COUNT(OWNED); j++)
-        if (!reads(cfg, j)
-            && !lcsm_key_same(lcsm_keys_find(&LCSM_TRAIN_KEYS, OWNED[j].key), cfg, &standard))
-            return lcsm_fail(err, LCSM_ERR_CONFIG,
-                             "%s is unused in the task %s; it applies to the task %s", OWNED[j].key,
-                             task, OWNED[j].task);
+    for (size_t j = 0; j < COUNT(OWNED); j++) {
+        if (reads(cfg, j)
+            || lcsm_key_same(lcsm_keys_find(&LCSM_TRAIN_KEYS, OWNED[j]), cfg, &standard))
+            continue;
+        lcsm_train_config_readers(OWNED[j], readers);
+        return lcsm_fail(err, LCSM_ERR_CONFIG,
+                         "%s is unused in the task %s; it applies to the task %s", OWNED[j],
+                         lcsm_train_task(cfg)->name, readers);
+    }
     return LCSM_OK;
 }
 

@@ -5,15 +5,14 @@
 #include <lcsm/train.h>
 
 #include "format/keys.h"
+#include "task/task.h"
 #include "train/optimizer.h"
 #include "train/schedule.h"
-
-typedef enum { LCSM_TASK_LM, LCSM_TASK_MQAR } lcsm_task;
 
 /* Every field is a key of config.json and a flag of the program; the table in settings.c
  * has their ranges, defaults and help. A budget of 0 is none. */
 struct lcsm_train_config {
-    int       task; /* lcsm_task */
+    int       task; /* a row of LCSM_TASKS */
     ptrdiff_t batch_size, seq_len, accumulate;
     ptrdiff_t steps, tokens, epochs;
     double    minutes;
@@ -33,8 +32,8 @@ struct lcsm_train_config {
     ptrdiff_t save_every, keep, log_every;
     bool      tensorboard;
 
-    ptrdiff_t pairs, examples, test_examples;
-    double    power;
+    ptrdiff_t pairs, examples, test_examples, test_len, items, updates, order;
+    double    power, noise;
     bool      fresh, random_non_queries;
 };
 
@@ -42,8 +41,28 @@ extern const lcsm_keys LCSM_TRAIN_KEYS;
 
 void lcsm_train_config_defaults(lcsm_train_config *cfg);
 
-/* Which task reads a key; "": all. */
-const char *lcsm_train_config_readers(const char *key);
+/* The row of the task. */
+const lcsm_task *lcsm_train_task(const lcsm_train_config *cfg);
+
+/* What its generator reads, for examples of training or of the test. */
+lcsm_task_config lcsm_train_task_config(const lcsm_train_config *cfg, ptrdiff_t vocab, bool test);
+
+/* Positions of a sequence in evaluations. */
+ptrdiff_t lcsm_train_test_len(const lcsm_train_config *cfg);
+
+/* Targets of a sequence of training, at most; 0: every position may have one. */
+ptrdiff_t lcsm_train_labels(const lcsm_train_config *cfg);
+
+/* The vocabulary of a model that does not say it; 0: that of bytes. */
+size_t lcsm_train_vocab(const lcsm_train_config *cfg);
+
+/* Reads the task of an object, if it has one, and with it the values of the task. To be called
+ * before the other settings of the object are read, which come over them. */
+lcsm_status lcsm_train_config_take_task(lcsm_train_config *cfg, const json_t *object,
+                                        lcsm_error *err);
+
+/* Which tasks read a key; "": all. */
+void lcsm_train_config_readers(const char *key, char text[LCSM_READERS_SIZE]);
 
 /* Gives the settings that the task does not read their defaults. */
 void lcsm_train_config_drop_unused(lcsm_train_config *cfg);

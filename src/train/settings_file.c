@@ -77,6 +77,7 @@ static lcsm_status take_model(lcsm_model_config *model, json_t *object, const ch
 static lcsm_status take_train(lcsm_train_config *train, json_t *object, const char *path,
                               lcsm_error *err)
 {
+    LCSM_OR_RETURN(lcsm_train_config_take_task(train, object, err));
     lcsm_status st = lcsm_keys_pick(&LCSM_TRAIN_KEYS, train, object, path, err);
     if (st == LCSM_OK && is_of_run(object)) lcsm_train_config_drop_unused(train);
     return st;

@@ -43,14 +43,19 @@ double lcsm_train_config_number(const lcsm_train_config *cfg, const char *key)
     return lcsm_keys_number(&LCSM_TRAIN_KEYS, cfg, key);
 }
 
+static bool info_of(const lcsm_key *k, lcsm_setting_info *out)
+{
+    char readers[LCSM_READERS_SIZE] = "";
+    if (k != NULL) lcsm_train_config_readers(k->name, readers);
+    return lcsm_key_info(k, readers, out);
+}
+
 bool lcsm_train_config_key(size_t index, lcsm_setting_info *out)
 {
-    const lcsm_key *k = index < LCSM_TRAIN_KEYS.count ? &LCSM_TRAIN_KEYS.rows[index] : NULL;
-    return lcsm_key_info(k, k == NULL ? "" : lcsm_train_config_readers(k->name), out);
+    return info_of(index < LCSM_TRAIN_KEYS.count ? &LCSM_TRAIN_KEYS.rows[index] : NULL, out);
 }
 
 bool lcsm_train_config_find(const char *key, lcsm_setting_info *out)
 {
-    const lcsm_key *k = lcsm_keys_find(&LCSM_TRAIN_KEYS, key);
-    return lcsm_key_info(k, k == NULL ? "" : lcsm_train_config_readers(k->name), out);
+    return info_of(lcsm_keys_find(&LCSM_TRAIN_KEYS, key), out);
 }

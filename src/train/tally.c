@@ -6,14 +6,15 @@
 void lcsm_tally_add(lcsm_tally *sum, const lcsm_model_io *io)
 {
     const float   *loss  = io->row_loss->data;
+    const float   *right = io->right->data;
     const int32_t *kept  = io->targets->data;
     size_t         count = (size_t)lcsm_tensor_count(io->targets);
     for (size_t j = 0; j < count; j++) {
         if (kept[j] == LCSM_TARGET_NONE) continue;
         sum->loss += (double)loss[j];
+        sum->right += right[j] > 0;
         sum->count++;
     }
-    sum->right += llround((double)*(const float *)io->right->data);
 }
 
 double lcsm_tally_loss(const lcsm_tally *t)

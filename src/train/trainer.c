@@ -16,7 +16,7 @@ static lcsm_status build(lcsm_trainer *t, lcsm_error *err)
     const lcsm_train_config *c    = &t->cfg;
     lcsm_model_want          want = {
                  .packed = c->carried, .whole = !c->carried, .loss = true, .ignore = LCSM_TARGET_NONE};
-    if (c->task == LCSM_TASK_MQAR) want.labels = c->pairs;
+    want.labels            = lcsm_train_labels(c);
     lcsm_plan_options plan = {.train = true, .recompute = c->recompute, .both = true};
     lcsm_adamw_config adam = lcsm_train_adamw(c);
     t->e.B = c->batch_size, t->e.T = c->seq_len;

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "data/mqar.h"
+#include "task/mqar.h"
 #include "test.h"
 
 enum { N = 32, P = 4, V = 64, SLOTS = (N - 2 * P) / 2 };

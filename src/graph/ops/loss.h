@@ -4,8 +4,8 @@
  *
  * Rows whose target is the attribute `ignore` are left out; the loss is the mean over the others,
  * and 0 if there are none. With z > 0 a row's loss has z lse^2 added, which keeps logits small.
- * Outputs: the mean; with `details` also the loss of every row (0 where it is left out), and how
- * many rows have their largest logit at the target.
+ * Outputs: the mean; with `details` also the loss of every row (0 where it is left out), and for
+ * every row 1 if its largest logit is at the target, else 0.
  */
 #ifndef LCSM_GRAPH_OPS_LOSS_H
 #define LCSM_GRAPH_OPS_LOSS_H
@@ -54,7 +54,7 @@ static inline lcsm_status loss_shape(lcsm_node *n, const lcsm_tensor *x, const l
     n->n_out             = a->details ? 3 : 1;
     n->shape[LOSS_MEAN]  = lcsm_dims(1);
     n->shape[LOSS_ROWS]  = targets->shape;
-    n->shape[LOSS_RIGHT] = lcsm_dims(1);
+    n->shape[LOSS_RIGHT] = targets->shape;
     kept_layout(&m, x->rows, &k);
     return measured(&m, &n->saved, err);
 }
@@ -88,18 +88,20 @@ static inline void loss_outputs(const lcsm_call *c, const int32_t *targets, cons
 {
     const lcsm_loss_attr *a     = c->node->attr;
     const lcsm_mat       *rows  = &c->out[LOSS_ROWS];
+    size_t                bytes = a->details ? (size_t)(rows->rows * rows->cols) * sizeof(real) : 0;
     real                 *each  = a->details ? rows->data : NULL;
+    real                 *right = a->details ? c->out[LOSS_RIGHT].data : NULL;
     double                sum   = 0;
-    int64_t               right = 0;
-    if (a->details) memset(each, 0, (size_t)(rows->rows * rows->cols) * sizeof(real));
+    if (a->details) memset(each, 0, bytes);
+    if (a->details) memset(right, 0, bytes);
     for (int64_t i = 0; i < *k->count; i++) {
         real loss = k->lse[i] - k->at_target[i] + (real)a->z * k->lse[i] * k->lse[i];
         sum += (double)loss;
-        right += k->best[i] == targets[k->row[i]];
-        if (a->details) each[k->row[i]] = loss;
+        if (!a->details) continue;
+        each[k->row[i]]  = loss;
+        right[k->row[i]] = k->best[i] == targets[k->row[i]];
     }
     *row_of(&c->out[LOSS_MEAN], 0) = (real)(*k->count > 0 ? sum / (double)*k->count : 0);
-    if (a->details) *row_of(&c->out[LOSS_RIGHT], 0) = (real)right;
 }
 
 /* Zeros for the rows that do not count. */

@@ -448,5 +448,5 @@ const lcsm_op R_(lcsm_op_linear_xent) = {
     .flops      = flops,
     .bwd_in     = LCSM_BIT(X) | LCSM_BIT(W) | LCSM_BIT(TARGETS),
     .overwrites = LCSM_BIT(X) | LCSM_BIT(W),
-    .packed_out = LCSM_BIT(LOSS_ROWS),
+    .packed_out = LCSM_BIT(LOSS_ROWS) | LCSM_BIT(LOSS_RIGHT),
 };

@@ -80,5 +80,5 @@ const lcsm_op R_(lcsm_op_xent) = {
     .flops      = flops,
     .bwd_in     = LCSM_BIT(LOGITS) | LCSM_BIT(TARGETS),
     .overwrites = LCSM_BIT(LOGITS),
-    .packed_out = LCSM_BIT(LOSS_ROWS),
+    .packed_out = LCSM_BIT(LOSS_ROWS) | LCSM_BIT(LOSS_RIGHT),
 };

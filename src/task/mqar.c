@@ -1,9 +1,9 @@
 /* mqar.c - examples of associative recall from counter-based random numbers. */
-#include "data/mqar.h"
+#include "task/mqar.h"
 
 #include <math.h>
 
-#include "base/rng.h"
+#include "task/draw.h"
 
 enum { PURPOSE = 0x4d514152 }; /* "MQAR" */
 
@@ -44,33 +44,16 @@ void lcsm_mqar_weights(const lcsm_mqar_config *cfg, double *weights)
 
 /* ---- draws ------------------------------------------------------------------------------ */
 
-/* The random numbers of one example, in the order in which they are asked for. */
-typedef struct {
-    uint64_t seed, index;
-    uint32_t draws;
-} stream;
-
-static lcsm_u32x4 next(stream *s)
-{
-    lcsm_u32x4 counter = {{(uint32_t)s->index, (uint32_t)(s->index >> 32), PURPOSE, ++s->draws}};
-    return lcsm_philox(counter, (uint32_t)s->seed, (uint32_t)(s->seed >> 32));
-}
-
-/* first .. first + count - 1; no number is more likely than another by more than 2^-32 count. */
-static int32_t token(stream *s, int64_t first, int64_t count)
-{
-    return (int32_t)(first + (int64_t)(((uint64_t)next(s).v[0] * (uint64_t)count) >> 32));
-}
-
 /* A token that inputs[0], inputs[2] .. of n tokens do not have. */
-static int32_t new_token(stream *s, int64_t first, int64_t count, const int32_t *inputs, int64_t n)
+static int32_t new_token(lcsm_draw *s, int64_t first, int64_t count, const int32_t *inputs,
+                         int64_t n)
 {
-    for (;;) {
-        int32_t drawn = token(s, first, count);
-        int64_t j     = 0;
-        while (j < n && inputs[2 * j] != drawn) j++;
-        if (j == n) return drawn;
-    }
+    return lcsm_draw_new(s, first, count, inputs, n, 2);
+}
+
+static int64_t slot(lcsm_draw *s, const lcsm_mqar_config *cfg)
+{
+    return lcsm_mqar_slot(s, cfg->power, lcsm_mqar_slots(cfg));
 }
 
 /*
@@ -79,11 +62,11 @@ static int32_t new_token(stream *s, int64_t first, int64_t count, const int32_t 
  * w_g (g + 1) expm1(a log1p(1 / (g + 1))) / a. It falls short of w_g most at g = 0, so to keep a
  * draw with the chance that is the quotient of both quotients makes it exact.
  */
-static int64_t slot(stream *s, const lcsm_mqar_config *cfg)
+int64_t lcsm_mqar_slot(lcsm_draw *s, double power, int64_t slots)
 {
-    double a = cfg->power, n = (double)lcsm_mqar_slots(cfg);
+    double a = power, n = (double)slots;
     for (;;) {
-        lcsm_u32x4 r = next(s);
+        lcsm_u32x4 r = lcsm_draw_next(s);
         double     u = ((double)r.v[0] + (double)r.v[1] * 0x1p-32) * 0x1p-32;
         double     x = floor(exp(log1p(u * expm1(a * log(n + 1))) / a));
         if (x < 1 || x > n) continue; /* rounding at the ends */
@@ -127,8 +110,8 @@ void lcsm_mqar_place(const lcsm_mqar_config *cfg, const int32_t *keys, const int
 void lcsm_mqar_example(const lcsm_mqar_config *cfg, uint64_t index, int32_t *inputs,
                        int32_t *labels)
 {
-    stream  s    = {.seed = cfg->seed, .index = index};
-    int64_t half = cfg->vocab / 2;
+    lcsm_draw s    = {.seed = cfg->seed, .index = index, .purpose = PURPOSE};
+    int64_t   half = cfg->vocab / 2;
     clear(cfg, inputs, labels);
     for (int64_t j = 0; j < cfg->pairs; j++) {
         int32_t key   = new_token(&s, 1, half - 1, inputs, j);
@@ -139,5 +122,5 @@ void lcsm_mqar_example(const lcsm_mqar_config *cfg, uint64_t index, int32_t *inp
     }
     if (!cfg->random_non_queries) return;
     for (int64_t t = 2 * cfg->pairs; t < cfg->length; t++)
-        if (inputs[t] == 0) inputs[t] = token(&s, 0, cfg->vocab);
+        if (inputs[t] == 0) inputs[t] = lcsm_draw_below(&s, cfg->vocab);
 }

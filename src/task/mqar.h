@@ -1,5 +1,5 @@
 /*
- * data/mqar.h - multi-query associative recall: pairs of key and value, then the keys again.
+ * task/mqar.h - multi-query associative recall: pairs of key and value, then the keys again.
  *
  *     key_0 value_0 ... key_(P-1) value_(P-1)  0 key_3 0 0 0 key_0 ...
  *
@@ -11,12 +11,13 @@
  *
  * An example is a function of the config, its seed and the example's number, and of nothing else.
  */
-#ifndef LCSM_DATA_MQAR_H
-#define LCSM_DATA_MQAR_H
+#ifndef LCSM_TASK_MQAR_H
+#define LCSM_TASK_MQAR_H
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "base/error.h"
+#include "task/draw.h"
 
 enum { LCSM_MQAR_IGNORED = -100 };
 
@@ -43,6 +44,9 @@ static inline int64_t lcsm_mqar_slots(const lcsm_mqar_config *cfg)
 {
     return (cfg->length - 2 * cfg->pairs) / 2;
 }
+
+/* One of 0 .. slots - 1, drawn with weight (g + 1)^(power - 1). */
+int64_t lcsm_mqar_slot(lcsm_draw *s, double power, int64_t slots);
 
 /* The chance of each slot at the first draw: lcsm_mqar_slots numbers with sum 1. */
 void lcsm_mqar_weights(const lcsm_mqar_config *cfg, double *weights);
