@@ -15,6 +15,7 @@
 #include "format/keys.h"
 #include "model/config.h"
 #include "report/escape.h"
+#include "report/study.h"
 
 const char *const LCSM_GRID_SCALE_NAMES[LCSM_GRID_SCALES] = {"tiny", "small", "paper"};
 
@@ -120,7 +121,9 @@ static lcsm_status name_run(lcsm_grid_run *r, const lcsm_grid *g, lcsm_error *er
     lcsm_status st = LCSM_OK;
     lcsm_strbuf s  = {0};
     lcsm_put_slug(&s, g->variants[r->variant]);
-    for (size_t j = 0; j < g->axis_count; j++) put_number(&s, g->axes[j], r->axes[j]);
+    for (size_t j = 0; j < g->axis_count; j++)
+        if (strcmp(g->axes[j], "task") != 0) put_number(&s, g->axes[j], r->axes[j]);
+        else lcsm_strbuf_printf(&s, "_task-%s", LCSM_TASKS[(size_t)r->axes[j]]->name);
     put_number(&s, "lr", r->lr);
     put_number(&s, "seed", r->seed);
     if ((r->readings & 1u << LCSM_READING_DESCRIBED) == 0)
@@ -152,7 +155,7 @@ static lcsm_status read_points(json_t *to, lcsm_grid_run *r, const lcsm_grid *g,
     for (size_t j = 0; j < g->axis_count; j++) {
         const json_t *point = json_array_get(p->source->axes[j], p->point[j]);
         const json_t *value = json_is_object(point) ? json_object_get(point, g->axes[j]) : point;
-        r->axes[j]          = json_number_value(value);
+        r->axes[j]          = lcsm_axis_value(value);
         if (json_is_object(point)) LCSM_OR_RETURN(merge(to, point, err));
         else LCSM_OR_RETURN(set_number(to, g->axes[j], r->axes[j], err));
     }
@@ -249,14 +252,16 @@ static lcsm_status settle(lcsm_grid_run *r, const lcsm_grid *g, const place *p, 
     return LCSM_OK;
 }
 
+/* The task comes first, because it gives other settings their values; an axis may change it. */
 static lcsm_status make_run(lcsm_grid_run *r, const lcsm_grid *g, const place *p, lcsm_error *err)
 {
+    bool several = strcmp(g->task, LCSM_GRID_SEVERAL) == 0;
     lcsm_error why;
     *r = (lcsm_grid_run){.variant  = p->variant,
                          .settings = json_object(),
                          .lr       = p->source->lr[p->lr],
                          .seed     = (double)(p->seed + 1)};
-    if (r->settings == NULL || json_object_set_new(r->settings, "task", json_string(g->task)) != 0)
+    if (r->settings == NULL || json_object_set_new(r->settings, "task", json_string(several ? "lm" : g->task)) != 0)
         return no_room(err);
     if (settle(r, g, p, &why) != LCSM_OK)
         return lcsm_fail(err, why.status, "%s/grid.json, %.60s: %.150s", g->name,

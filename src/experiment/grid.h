@@ -1,7 +1,7 @@
 /*
  * grid.h - an experiment's grid.json, and the runs that it stands for.
  *
- *     {"title": ..., "about": ..., "task": "lm" | "mqar", "metric": "perplexity",
+ *     {"title": ..., "about": ..., "task": TASK | "several", "metric": "perplexity",
  *      "serial": true,                    one run at a time, with all threads: it is timed
  *      "fixed": {KEY: VALUE, ...},        settings of every run; keys are flags of lcsm train
  *      "variants": [{"label": "1-1-1-0", KEY: VALUE, ..., "at": {SCALE: {KEY: VALUE}}}],
@@ -10,7 +10,8 @@
  * ...}}
  *
  * A point of an axis, or a rate, is a number for its key, or an object that sets other keys along
- * with it: {"lr": 0.01, "weight_decay": 0.1}. What a variant and the points set wins over that. lr
+ * with it: {"lr": 0.01, "weight_decay": 0.1}. A point of the axis "task", which a grid of several
+ * tasks has, is {"task": "parity", ...}. What a variant and the points set wins over that. lr
  * may stand in a variant too; seed and task are no settings of a grid.
  * A variant {"every": "method", KEY: VALUE, ...} stands for one of each method, with its name as
  * label. "tokenizer" is the vocabulary of a BPE tokenizer that is trained on the data.
@@ -26,6 +27,8 @@
 #include "train/settings.h"
 
 enum { LCSM_GRID_SCALES = 3, LCSM_GRID_AXES = 4, LCSM_GRID_RUNS = 100000 };
+
+#define LCSM_GRID_SEVERAL "several"
 
 extern const char *const LCSM_GRID_SCALE_NAMES[LCSM_GRID_SCALES];
 

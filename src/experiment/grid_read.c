@@ -14,6 +14,7 @@
 #include "experiment/catalogue.h"
 #include "model/config.h"
 #include "report/record.h"
+#include "report/study.h"
 #include "train/settings.h"
 
 /* ---- documents ----------------------------------------------------------------------------- */
@@ -81,17 +82,18 @@ lcsm_status lcsm_grid_load(lcsm_grid *g, const char *name, lcsm_error *err)
 static const struct {
     const char *key, *want;
 } ELSEWHERE[] = {
-    {"task", "none here: it belongs beside \"title\""},
+    {"task", "none here: it belongs beside \"title\", or is an axis"},
     {"seed", "none here: a scale has \"seeds\""},
     {"lr", "none here: a scale has the list \"lr\", and a variant may have its own learning rate"},
 };
 
-/* Settings, or axes by their keys. A rate may be set by variants and by the list of rates. */
-static lcsm_status check_settings(const lcsm_json *object, bool rate, lcsm_error *err)
+/* Settings, or axes by their keys. A rate may be set by variants and by the list of rates, and the
+ * task by an axis: `may` is such a key, or "". */
+static lcsm_status check_settings(const lcsm_json *object, const char *may, lcsm_error *err)
 {
-    for (size_t j = 0; j < COUNT(ELSEWHERE) - (rate ? 1 : 0); j++) {
+    for (size_t j = 0; j < COUNT(ELSEWHERE); j++) {
         lcsm_json v = lcsm_json_may(object, ELSEWHERE[j].key);
-        if (v.value != NULL) return lcsm_json_fail(&v, err, "%s", ELSEWHERE[j].want);
+        if (v.value != NULL && strcmp(may, ELSEWHERE[j].key) != 0) return lcsm_json_fail(&v, err, "%s", ELSEWHERE[j].want);
     }
     return LCSM_OK;
 }
@@ -101,8 +103,9 @@ static lcsm_status read_point(double *out, lcsm_json point, const char *key, dou
                               double most, lcsm_error *err)
 {
     lcsm_json   value = json_is_object(point.value) ? lcsm_json_need(&point, key) : point;
-    lcsm_status st    = check_settings(&point, strcmp(key, "lr") == 0, err);
-    return st == LCSM_OK ? lcsm_json_get_real(out, value, least, most, err) : st;
+    LCSM_OR_RETURN(check_settings(&point, key, err));
+    if (strcmp(key, "task") == 0) return lcsm_axis_read(out, value, err);
+    return lcsm_json_get_real(out, value, least, most, err);
 }
 
 static lcsm_status read_axes(lcsm_grid *g, lcsm_grid_source *out, const lcsm_json *scale,
@@ -111,7 +114,7 @@ static lcsm_status read_axes(lcsm_grid *g, lcsm_grid_source *out, const lcsm_jso
     lcsm_json axes = lcsm_json_may(scale, "axes");
     if (axes.value == NULL) return LCSM_OK;
     LCSM_OR_RETURN(lcsm_json_get_object(&axes, axes, err));
-    LCSM_OR_RETURN(check_settings(&axes, false, err));
+    LCSM_OR_RETURN(check_settings(&axes, "task", err));
     for (lcsm_json a = lcsm_json_first(&axes); a.value != NULL; a = lcsm_json_next(&a)) {
         lcsm_json points;
         if (g->axis_count == LCSM_GRID_AXES)
@@ -163,7 +166,7 @@ static lcsm_status read_scale(lcsm_grid *g, lcsm_grid_source *out, const lcsm_js
     LCSM_OR_RETURN(lcsm_json_get_object(&scale, lcsm_json_need(&scales, g->scale), err));
     LCSM_OR_RETURN(lcsm_json_known_keys(&scale, known, COUNT(known), err));
     LCSM_OR_RETURN(lcsm_json_get_object(&fixed, lcsm_json_need(&scale, "fixed"), err));
-    LCSM_OR_RETURN(check_settings(&fixed, false, err));
+    LCSM_OR_RETURN(check_settings(&fixed, "", err));
     out->scale_fixed = fixed.value;
     LCSM_OR_RETURN(
         lcsm_json_get_size(&g->vocabulary, lcsm_json_may(&scale, "tokenizer"), 257, 1 << 20, err));
@@ -180,7 +183,7 @@ static lcsm_status check_at(const lcsm_json *variant, const lcsm_json *scales, l
     LCSM_OR_RETURN(lcsm_json_known_keys(&at, LCSM_GRID_SCALE_NAMES, LCSM_GRID_SCALES, err));
     for (lcsm_json m = lcsm_json_first(&at); m.value != NULL; m = lcsm_json_next(&m)) {
         LCSM_OR_RETURN(lcsm_json_get_object(&m, m, err));
-        LCSM_OR_RETURN(check_settings(&m, true, err));
+        LCSM_OR_RETURN(check_settings(&m, "lr", err));
         if (!lcsm_json_has(scales, m.key))
             LCSM_OR_RETURN(lcsm_json_fail(&m, err, "none: \"scales\" has no \"%s\"", m.key));
     }
@@ -237,7 +240,7 @@ static lcsm_status read_variants(lcsm_grid *g, lcsm_grid_source *out, const lcsm
         LCSM_OR_RETURN(lcsm_json_get_object(&object, row, err));
         LCSM_OR_RETURN(lcsm_json_get_text(&g->variants[g->variant_count],
                                           lcsm_json_need(&object, "label"), err));
-        LCSM_OR_RETURN(check_settings(&object, true, err));
+        LCSM_OR_RETURN(check_settings(&object, "lr", err));
         LCSM_OR_RETURN(check_at(&object, &scales, err));
     }
     out->variants = list.value;
@@ -293,7 +296,7 @@ static lcsm_status check_points(const lcsm_grid *g, lcsm_json v, lcsm_error *err
     LCSM_OR_RETURN(lcsm_json_get_object(&at, v, err));
     for (lcsm_json m = lcsm_json_first(&at); m.value != NULL; m = lcsm_json_next(&m)) {
         if (!is_axis(g, m.key)) LCSM_OR_RETURN(lcsm_json_fail(&m, err, "the key of an axis"));
-        LCSM_OR_RETURN(lcsm_json_get_real(&number, m, -INFINITY, INFINITY, err));
+        LCSM_OR_RETURN(lcsm_axis_read(&number, m, err));
     }
     return LCSM_OK;
 }
@@ -341,12 +344,14 @@ static lcsm_status check_paper(const lcsm_grid *g, lcsm_error *err)
     return LCSM_OK;
 }
 
+/* One of the table, or "several": then it is an axis. */
 static lcsm_status read_task(lcsm_grid *g, lcsm_json name, lcsm_error *err)
 {
-    const char *names[LCSM_TASK_COUNT];
+    const char *names[LCSM_TASK_COUNT + 1];
     size_t      task;
     for (size_t j = 0; j < LCSM_TASK_COUNT; j++) names[j] = LCSM_TASKS[j]->name;
-    LCSM_OR_RETURN(lcsm_json_get_choice(&task, name, names, LCSM_TASK_COUNT, err));
+    names[LCSM_TASK_COUNT] = LCSM_GRID_SEVERAL;
+    LCSM_OR_RETURN(lcsm_json_get_choice(&task, name, names, LCSM_TASK_COUNT + 1, err));
     g->task = names[task];
     return LCSM_OK;
 }
@@ -369,10 +374,16 @@ lcsm_status lcsm_grid_read(lcsm_grid *g, lcsm_grid_source *out, const char *scal
     g->metric = metric->name;
     fixed     = lcsm_json_may(&root, "fixed");
     LCSM_OR_RETURN(lcsm_json_get_object(&fixed, fixed, err));
-    LCSM_OR_RETURN(check_settings(&fixed, false, err));
+    LCSM_OR_RETURN(check_settings(&fixed, "", err));
     out->fixed = fixed.value;
     LCSM_OR_RETURN(read_variants(g, out, &root, err));
     LCSM_OR_RETURN(read_scale(g, out, &root, scale, err));
+    bool axis = false, several = strcmp(g->task, LCSM_GRID_SEVERAL) == 0;
+    for (size_t j = 0; j < g->axis_count; j++) axis = axis || strcmp(g->axes[j], "task") == 0;
+    if (axis != several) {
+        lcsm_json task = lcsm_json_need(&root, "task");
+        return lcsm_json_fail(&task, err, "\"several\" if task is an axis, and one task otherwise");
+    }
     return check_paper(g, err);
 }
 

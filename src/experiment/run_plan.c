@@ -150,6 +150,13 @@ static void put_readings(lcsm_json_writer *w, unsigned readings)
     lcsm_json_close(w);
 }
 
+/* A task by its name. */
+static void put_axis(lcsm_json_writer *w, const char *key, double value)
+{
+    if (strcmp(key, "task") != 0) lcsm_json_put_real(w, NULL, value);
+    else lcsm_json_put_text(w, NULL, LCSM_TASKS[(size_t)value]->name);
+}
+
 static void put_run(lcsm_json_writer *w, const lcsm_grid *g, const lcsm_grid_run *r,
                     const lcsm_experiment_options *o)
 {
@@ -158,7 +165,7 @@ static void put_run(lcsm_json_writer *w, const lcsm_grid *g, const lcsm_grid_run
     lcsm_json_put_text(w, "name", r->name);
     lcsm_json_put_size(w, "variant", r->variant);
     lcsm_json_open_array(w, "axes");
-    for (size_t j = 0; j < g->axis_count; j++) lcsm_json_put_real(w, NULL, r->axes[j]);
+    for (size_t j = 0; j < g->axis_count; j++) put_axis(w, g->axes[j], r->axes[j]);
     lcsm_json_close(w);
     lcsm_json_put_real(w, "lr", r->lr);
     lcsm_json_put_real(w, "seed", r->seed);
@@ -169,13 +176,13 @@ static void put_run(lcsm_json_writer *w, const lcsm_grid *g, const lcsm_grid_run
 }
 
 /* A run that an earlier call put into the list. */
-static void put_old_run(lcsm_json_writer *w, const lcsm_study_run *r, size_t axes)
+static void put_old_run(lcsm_json_writer *w, const lcsm_study_run *r, const lcsm_grid *g)
 {
     lcsm_json_open_object(w, NULL);
     lcsm_json_put_text(w, "name", r->name);
     lcsm_json_put_size(w, "variant", r->variant);
     lcsm_json_open_array(w, "axes");
-    for (size_t j = 0; j < axes; j++) lcsm_json_put_real(w, NULL, r->axes[j]);
+    for (size_t j = 0; j < g->axis_count; j++) put_axis(w, g->axes[j], r->axes[j]);
     lcsm_json_close(w);
     if (isfinite(r->lr)) lcsm_json_put_real(w, "lr", r->lr);
     if (isfinite(r->seed)) lcsm_json_put_real(w, "seed", r->seed);
@@ -197,7 +204,7 @@ static void put_runs(lcsm_json_writer *w, const lcsm_grid *g, const lcsm_study *
     lcsm_json_open_array(w, "runs");
     for (size_t j = 0; j < g->run_count; j++) put_run(w, g, &g->runs[j], o);
     for (size_t j = 0; j < old->run_count; j++)
-        if (find_run(g, old->runs[j].name) == NULL) put_old_run(w, &old->runs[j], old->axis_count);
+        if (find_run(g, old->runs[j].name) == NULL) put_old_run(w, &old->runs[j], g);
     lcsm_json_close(w);
 }
 

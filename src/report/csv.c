@@ -11,7 +11,8 @@ static const char *const FIRST[]   = {"experiment", "run", "variant", "state", "
 static const char *const KEYS[]    = {"task", "method", "code", "d_model", "seq_len", "lr", "seed"};
 static const char *const FIGURES[] = {
     "loss",   "perplexity", "bits_per_byte", "accuracy",          "steps",
-    "tokens", "speed",      "seconds",       "peak_memory_bytes", "parameters"};
+    "tokens", "speed",      "seconds",       "peak_memory_bytes", "parameters",
+    "score"};
 
 /* Of the evaluation on the test set. */
 static const char *const TESTS[][2] = {{"test_loss", "loss"}, {"test_perplexity", "perplexity"}};
@@ -64,6 +65,7 @@ static void number_cell(lcsm_table *t, double x)
 static double planned_value(const lcsm_study *s, const lcsm_study_run *run, const char *key)
 {
     size_t axis = lcsm_study_axis(s, key);
+    if (strcmp(key, "task") == 0) return NAN; /* which the settings name */
     if (axis < s->axis_count) return run->axes[axis];
     if (strcmp(key, "lr") == 0) return run->lr;
     return strcmp(key, "seed") == 0 ? run->seed : NAN;

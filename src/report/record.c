@@ -91,6 +91,7 @@ static bool take_eval(lcsm_record *r, const json_t *line)
     take_fields(&e, line, EVAL_FIELDS, COUNT(EVAL_FIELDS));
     e.test = split != NULL && strcmp(split, "test") == 0;
     if (!isfinite(e.perplexity) && isfinite(e.loss)) e.perplexity = exp(e.loss);
+    if (!isfinite(e.score)) e.score = e.accuracy;
     if (!grow((void **)&r->eval, r->eval_count, sizeof e)) return false;
     r->eval[r->eval_count++] = e;
     return true;

@@ -11,6 +11,10 @@ lcsm_status lcsm_section_runs(lcsm_doc *d, const lcsm_record *records, size_t co
 /* Both readings of a study that has two, beside the paper. */
 void lcsm_section_readings(lcsm_doc *d, const lcsm_study *s);
 
+/* Where the task is an axis: scores beside the numbers in print, task by task, with the correlation
+ * of their ranks. Nothing otherwise. */
+void lcsm_section_published(lcsm_doc *d, const lcsm_study *s);
+
 /* Experiments with the same metric and scale in one ranking beside the paper's; nothing if there is
  * no more than one. */
 lcsm_status lcsm_section_together(lcsm_doc *d, const lcsm_study *studies, size_t count,

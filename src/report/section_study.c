@@ -26,7 +26,10 @@ const char *lcsm_point_text(char text[96], const lcsm_study *s, size_t point, si
     size_t used = 0;
     text[0]     = '\0';
     for (size_t j = 0; j < s->axis_count && used < 90; j++)
-        if (j != without)
+        if (j != without && strcmp(s->axes[j], "task") == 0)
+            used += (size_t)snprintf(text + used, 96 - used, "%s%s", used == 0 ? "" : ", ",
+                                     LCSM_TASKS[(size_t)s->points[point][j]]->name);
+        else if (j != without)
             used += (size_t)snprintf(text + used, 96 - used, "%s%s %g", used == 0 ? "" : ", ",
                                      lcsm_axis_name(s->axes[j]), s->points[point][j]);
     return text;
@@ -307,6 +310,7 @@ static lcsm_status put_part(lcsm_doc *d, const part *p, bool alone, lcsm_error *
         lcsm_doc_add(d, LCSM_BLOCK_HEADING, "The paper %s", LCSM_READING_WORDS[p->study.reading]);
     else lcsm_findings(d, &p->study);
     lcsm_study_tables(d, &p->study, &(lcsm_study_order){p->means, p->ranks, p->paper});
+    lcsm_section_published(d, &p->study);
     if (alone) put_source(d, &p->study);
     lcsm_study_rates(d, &p->study);
     return lcsm_study_figures(d, &p->study, p->means, err);

@@ -90,8 +90,7 @@ static lcsm_status read_run(lcsm_study_run *r, const lcsm_study *s, const lcsm_j
     LCSM_OR_RETURN(
         lcsm_json_get_array(&axes, lcsm_json_need(row, "axes"), s->axis_count, s->axis_count, err));
     for (size_t j = 0; j < s->axis_count; j++)
-        LCSM_OR_RETURN(
-            lcsm_json_get_real(&r->axes[j], lcsm_json_item(&axes, j), -INFINITY, INFINITY, err));
+        LCSM_OR_RETURN(lcsm_axis_read(&r->axes[j], lcsm_json_item(&axes, j), err));
     if (!lcsm_path_is_bare(r->name)) {
         lcsm_json v = lcsm_json_need(row, "name");
         st          = lcsm_json_fail(&v, err, "a name without a folder");
@@ -327,8 +326,8 @@ static bool meant(const lcsm_study *s, size_t point, const json_t *at)
     json_object_foreach((json_t *)(uintptr_t)at, key, value)
     {
         size_t axis = lcsm_study_axis(s, key);
-        if (axis == s->axis_count || !json_is_number(value)) return false;
-        if (fabs(s->points[point][axis] - json_number_value(value)) > 1e-9) return false;
+        if (axis == s->axis_count) return false;
+        if (!(fabs(s->points[point][axis] - lcsm_axis_value(value)) <= 1e-9)) return false;
     }
     return true;
 }
@@ -354,6 +353,22 @@ double lcsm_study_spread(const lcsm_study *s, size_t variant, const json_t *at)
         n++;
     }
     return n > 0 ? sqrt(sum) / n : NAN;
+}
+
+double lcsm_axis_value(const json_t *value)
+{
+    size_t row = json_is_string(value) ? lcsm_task_find(json_string_value(value)) : LCSM_TASK_COUNT;
+    if (json_is_number(value)) return json_number_value(value);
+    return row < LCSM_TASK_COUNT ? (double)row : NAN;
+}
+
+lcsm_status lcsm_axis_read(double *out, lcsm_json value, lcsm_error *err)
+{
+    *out = lcsm_axis_value(value.value);
+    if (!json_is_string(value.value))
+        return lcsm_json_get_real(out, value, -INFINITY, INFINITY, err);
+    return isnan(*out) ? lcsm_json_fail(&value, err, "a number, or a task: see lcsm tasks")
+                       : LCSM_OK;
 }
 
 size_t lcsm_study_axis(const lcsm_study *s, const char *key)

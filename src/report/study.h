@@ -76,6 +76,11 @@ double lcsm_study_spread(const lcsm_study *s, size_t variant, const json_t *at);
 /* The study as another of its readings has it. It borrows everything and is not freed. */
 lcsm_study lcsm_study_as(const lcsm_study *s, lcsm_reading reading);
 
+/* A point of an axis: a number, or the name of a task, which is its row in the table. NaN for what
+ * is neither. */
+double      lcsm_axis_value(const json_t *value);
+lcsm_status lcsm_axis_read(double *out, lcsm_json value, lcsm_error *err);
+
 /* The number of an axis by its key, or axis_count. */
 size_t lcsm_study_axis(const lcsm_study *s, const char *key);
 

@@ -39,6 +39,7 @@ static bool is_ordered(const lcsm_study *s)
 
 static bool varies(const lcsm_study *s, size_t axis)
 {
+    if (strcmp(s->axes[axis], "task") == 0) return false; /* tasks are no steps of a quantity */
     for (size_t p = 1; p < s->point_count; p++)
         if (fabs(s->points[p][axis] - s->points[0][axis]) > 0) return true;
     return false;
