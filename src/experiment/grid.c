@@ -255,13 +255,14 @@ static lcsm_status settle(lcsm_grid_run *r, const lcsm_grid *g, const place *p, 
 /* The task comes first, because it gives other settings their values; an axis may change it. */
 static lcsm_status make_run(lcsm_grid_run *r, const lcsm_grid *g, const place *p, lcsm_error *err)
 {
-    bool several = strcmp(g->task, LCSM_GRID_SEVERAL) == 0;
+    bool       several = strcmp(g->task, LCSM_GRID_SEVERAL) == 0;
     lcsm_error why;
     *r = (lcsm_grid_run){.variant  = p->variant,
                          .settings = json_object(),
                          .lr       = p->source->lr[p->lr],
                          .seed     = (double)(p->seed + 1)};
-    if (r->settings == NULL || json_object_set_new(r->settings, "task", json_string(several ? "lm" : g->task)) != 0)
+    if (r->settings == NULL
+        || json_object_set_new(r->settings, "task", json_string(several ? "lm" : g->task)) != 0)
         return no_room(err);
     if (settle(r, g, p, &why) != LCSM_OK)
         return lcsm_fail(err, why.status, "%s/grid.json, %.60s: %.150s", g->name,

@@ -93,7 +93,8 @@ static lcsm_status check_settings(const lcsm_json *object, const char *may, lcsm
 {
     for (size_t j = 0; j < COUNT(ELSEWHERE); j++) {
         lcsm_json v = lcsm_json_may(object, ELSEWHERE[j].key);
-        if (v.value != NULL && strcmp(may, ELSEWHERE[j].key) != 0) return lcsm_json_fail(&v, err, "%s", ELSEWHERE[j].want);
+        if (v.value != NULL && strcmp(may, ELSEWHERE[j].key) != 0)
+            return lcsm_json_fail(&v, err, "%s", ELSEWHERE[j].want);
     }
     return LCSM_OK;
 }
@@ -102,7 +103,7 @@ static lcsm_status check_settings(const lcsm_json *object, const char *may, lcsm
 static lcsm_status read_point(double *out, lcsm_json point, const char *key, double least,
                               double most, lcsm_error *err)
 {
-    lcsm_json   value = json_is_object(point.value) ? lcsm_json_need(&point, key) : point;
+    lcsm_json value = json_is_object(point.value) ? lcsm_json_need(&point, key) : point;
     LCSM_OR_RETURN(check_settings(&point, key, err));
     if (strcmp(key, "task") == 0) return lcsm_axis_read(out, value, err);
     return lcsm_json_get_real(out, value, least, most, err);

@@ -10,9 +10,8 @@
 static const char *const FIRST[]   = {"experiment", "run", "variant", "state", "scale", "folder"};
 static const char *const KEYS[]    = {"task", "method", "code", "d_model", "seq_len", "lr", "seed"};
 static const char *const FIGURES[] = {
-    "loss",   "perplexity", "bits_per_byte", "accuracy",          "steps",
-    "tokens", "speed",      "seconds",       "peak_memory_bytes", "parameters",
-    "score"};
+    "loss",  "perplexity", "bits_per_byte",     "accuracy",   "steps", "tokens",
+    "speed", "seconds",    "peak_memory_bytes", "parameters", "score"};
 
 /* Of the evaluation on the test set. */
 static const char *const TESTS[][2] = {{"test_loss", "loss"}, {"test_perplexity", "perplexity"}};

@@ -13,7 +13,7 @@ static const lcsm_task *task_of(const lcsm_study *s, size_t point)
 static void put_pair(lcsm_table *t, double ours, double theirs)
 {
     char a[LCSM_NUMBER_TEXT], b[LCSM_NUMBER_TEXT];
-    lcsm_table_cell(t, "%s | %s", isfinite(ours) ? lcsm_number_text(a, 3, ours) : "-",
+    lcsm_table_cell(t, "%s / %s", isfinite(ours) ? lcsm_number_text(a, 3, ours) : "-",
                     isfinite(theirs) ? lcsm_number_text(b, 3, theirs) : "-");
 }
 
@@ -64,7 +64,8 @@ void lcsm_section_published(lcsm_doc *d, const lcsm_study *s)
     }
     put_ranks(&t, s, room, room + s->variant_count);
     free(room);
-    lcsm_doc_table(d, &t, "%s", "Each cell: our score | the number in print. Sizes and steps differ: "
-                                "compare the order and who learns at all.");
+    lcsm_doc_table(d, &t, "%s",
+                   "Each cell: our score / the number in print. Sizes and steps differ: "
+                   "compare the order and who learns at all.");
     put_sources(d, s);
 }

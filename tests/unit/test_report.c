@@ -659,7 +659,7 @@ TEST(report_in_csv_has_metric_scale_and_axes)
                      "lr,seed,tau,loss,perplexity,bits_per_byte,accuracy,steps,tokens,speed,");
     assert_has(rows, "n,x,v,done,tiny,");
     assert_has(rows, "/study/runs/x,,,0,,8,,,16,,,,,4,40,100,");
-    assert_has(rows, "/study/runs/y,,,,,8,0.1,2,0.5,,,,,,,,,,,,\r\n");
+    assert_has(rows, "/study/runs/y,,,,,8,0.1,2,0.5,,,,,,,,,,,,,\r\n");
     free(rows);
     temp_folder_remove(&f);
 }
