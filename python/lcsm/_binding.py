@@ -368,6 +368,7 @@ class lcsm_train_event(ct.Structure):
         ("best", ct.c_bool),
         ("log", ct.c_bool),
         ("bytes", ct.c_size_t),
+        ("score", ct.c_double),
     ]
 
 
@@ -865,6 +866,25 @@ class lcsm_report_summary(ct.Structure):
 lcsm_run_fact_fn = ct.CFUNCTYPE(None, ct.c_void_p, ct.c_char_p, ct.c_char_p, ct.c_char_p)
 
 
+class lcsm_task_info(ct.Structure):
+    _fields_ = [
+        ("size", ct.c_size_t),
+        ("name", ct.c_char_p),
+        ("asks", ct.c_char_p),
+        ("metric", ct.c_char_p),
+        ("reference", ct.c_char_p),
+        ("source", ct.c_char_p),
+        ("standard", ct.c_char_p),
+        ("small", ct.c_char_p),
+        ("text", ct.c_bool),
+        ("fresh", ct.c_bool),
+        ("chance", ct.c_double),
+        ("vocab", ct.c_size_t),
+        ("length", ct.c_size_t),
+        ("test_length", ct.c_size_t),
+    ]
+
+
 #: name: (result, arguments)
 FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "lcsm_bench_decode_model": (ct.c_int, [ct.c_void_p, ct.c_double, ct.POINTER(lcsm_bench_decode), ct.POINTER(lcsm_error)]),
@@ -924,6 +944,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "lcsm_eos_tape": (ct.c_size_t, [ct.c_void_p]),
     "lcsm_evaluate": (ct.c_int, [ct.c_void_p, ct.c_void_p, ct.POINTER(lcsm_evaluate_options), ct.POINTER(lcsm_evaluation), lcsm_evaluate_progress, ct.c_void_p, ct.POINTER(lcsm_error)]),
     "lcsm_evaluate_recall": (ct.c_int, [ct.c_void_p, ct.c_void_p, ct.POINTER(lcsm_tally), ct.POINTER(lcsm_error)]),
+    "lcsm_evaluate_task": (ct.c_int, [ct.c_void_p, ct.c_void_p, ct.POINTER(lcsm_tally), ct.c_void_p, ct.POINTER(lcsm_error)]),
     "lcsm_experiment_list": (ct.c_int, [ct.CFUNCTYPE(None, ct.c_void_p, ct.POINTER(lcsm_experiment_info)), ct.c_void_p, ct.POINTER(lcsm_error)]),
     "lcsm_experiment_run": (ct.c_int, [ct.c_void_p, ct.POINTER(lcsm_experiment_options), ct.POINTER(lcsm_experiment_hooks), ct.POINTER(lcsm_experiment_result), ct.POINTER(lcsm_error)]),
     "lcsm_generate": (ct.c_int, [ct.c_void_p, ct.c_void_p, ct.POINTER(lcsm_generate_options), lcsm_text_fn, ct.c_void_p, ct.POINTER(lcsm_generate_end), ct.POINTER(lcsm_error)]),
@@ -980,6 +1001,11 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "lcsm_settings_save": (ct.c_int, [ct.c_char_p, ct.c_void_p, ct.c_void_p, ct.POINTER(lcsm_error)]),
     "lcsm_status_name": (ct.c_char_p, [ct.c_int]),
     "lcsm_status_text": (ct.c_char_p, [ct.c_int]),
+    "lcsm_task_at": (ct.c_int, [ct.c_size_t, ct.POINTER(lcsm_task_info), ct.POINTER(lcsm_error)]),
+    "lcsm_task_example": (ct.c_int, [ct.c_void_p, ct.c_size_t, ct.c_bool, ct.c_uint64, ct.c_void_p, ct.c_void_p, ct.POINTER(lcsm_error)]),
+    "lcsm_task_named": (ct.c_int, [ct.c_char_p, ct.POINTER(lcsm_task_info), ct.POINTER(lcsm_error)]),
+    "lcsm_task_number_at": (ct.c_bool, [ct.c_char_p, ct.c_size_t, ct.POINTER(ct.c_char_p), ct.c_void_p]),
+    "lcsm_task_symbol": (ct.c_int, [ct.c_void_p, ct.c_size_t, ct.c_bool, ct.c_int32, ct.c_char * 64, ct.POINTER(lcsm_error)]),
     "lcsm_tokenizer_bytes": (ct.c_int, [ct.POINTER(ct.c_void_p), ct.POINTER(lcsm_error)]),
     "lcsm_tokenizer_decode": (ct.c_int, [ct.c_void_p, ct.c_void_p, ct.c_size_t, ct.POINTER(ct.c_void_p), ct.c_void_p, ct.POINTER(lcsm_error)]),
     "lcsm_tokenizer_describe": (ct.c_int, [ct.c_void_p, ct.POINTER(lcsm_tokenizer_info), ct.POINTER(lcsm_error)]),
