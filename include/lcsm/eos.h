@@ -79,7 +79,7 @@ enum {
  * [B,T,H,K,D] without the axes it does not have. They serve slices of wider arrays. */
 typedef struct {
     bool      present;
-    bool      is_complex; /* i, e, s, a, b and bonus only: pairs (re, im) */
+    bool      is_complex; /* i, e, s, erase, a, b and bonus only: (re, im) */
     unsigned  axes;       /* LCSM_AXIS_... */
     ptrdiff_t stride_b, stride_t, stride_h;
 } lcsm_eos_operand;

@@ -63,6 +63,8 @@ const lcsm_eos_case LCSM_EOS_CASES[] = {
     {"delta-scalar", {T | D, T | K, T | K, T, NO, NO, NO, NO, NO, NO, NO, NO, T | K, NO, NO, NO}, LCSM_GEN_NONE, 0, 0, {0}},
     {"delta-outer", {T | D, T | K, T | K, T | K, T | D, NO, NO, NO, NO, NO, NO, NO, T | K, NO, NO, NO}, LCSM_GEN_NONE, 0, 0, {0}},
     {"delta-full", {T | D, T | K, T | K, NO, NO, T | K | D, NO, NO, NO, NO, NO, NO, T | K, NO, NO, NO}, LCSM_GEN_NONE, 0, 0, {0}},
+    {"delta-phase", {T | D, T | K, T | K, T | K, NO, NO, T | K, NO, NO, NO, NO, NO, T | K, NO, NO, NO}, LCSM_GEN_NONE, 0, 0, {0}},
+    {"complex-delta", {T | D, T | K, T | K, T, NO, NO, K, NO, NO, NO, NO, NO, T | K, NO, NO, NO}, LCSM_GEN_NONE, 0, I | E | S | 1 << EOS_erase, {.complex_y = true, .shared = E}},
     {"groups", {T | D, T | K, T | K, T, NO, NO, NO, NO, NO, NO, NO, NO, NO, NO, NO, NO}, LCSM_GEN_NONE, 0, 0, {.shared = E | S}},
     {"groups-row", {T | D, T | K, K, T | K, T | D, NO, NO, NO, NO, NO, NO, NO, NO, NO, NO, NO}, LCSM_GEN_NONE, 0, 0, {.shared = I | E | S | ROW}},
     {"groups-delta", {T | D, T | K, T | K, T, NO, NO, NO, NO, NO, NO, NO, NO, T | K, NO, NO, NO}, LCSM_GEN_NONE, 0, 0, {.shared = E | S | 1 << EOS_erase}},

@@ -295,10 +295,14 @@ TEST(eos_exact_gates_of_awkward_shapes_are_as_exact_as_the_plain_loop)
     static const struct {
         const char    *name;
         lcsm_eos_sizes n;
-    } cases[] = {{"row-static", {1, 131, 4, 33, 9}},    {"row-static", {1, 67, 4, 5, 19}},
-                 {"col-static", {1, 257, 4, 3, 17}},    {"scalar-token", {1, 131, 4, 33, 9}},
-                 {"scalar-static", {1, 131, 4, 33, 9}}, {"row-phase-static", {1, 131, 4, 17, 9}},
-                 {"outer-static", {1, 257, 4, 17, 5}},  {"delta-row", {1, 131, 4, 17, 9}}};
+    } cases[] = {{"row-static", {1, 131, 4, 33, 9}},     {"row-static", {1, 67, 4, 5, 19}},
+                 {"col-static", {1, 257, 4, 3, 17}},     {"scalar-token", {1, 131, 4, 33, 9}},
+                 {"scalar-static", {1, 131, 4, 33, 9}},  {"row-phase-static", {1, 131, 4, 17, 9}},
+                 {"outer-static", {1, 257, 4, 17, 5}},   {"delta-row", {1, 131, 4, 17, 9}},
+                 {"low-rank", {1, 131, 4, 17, 9}},       {"low-rank-static", {1, 67, 4, 5, 19}},
+                 {"low-rank-scalar", {1, 67, 4, 9, 17}}, {"low-rank-phase", {1, 67, 4, 17, 9}},
+                 {"before-bonus", {1, 131, 4, 33, 9}},   {"before-static", {1, 67, 4, 5, 19}},
+                 {"delta-phase", {1, 67, 4, 9, 17}}};
     int count = 0;
     for (size_t j = 0; j < COUNT(cases); j++)
         for (range r = STRONG; r <= ONE; r++)

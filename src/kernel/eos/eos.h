@@ -63,7 +63,8 @@ typedef struct {
 #undef X
     bool is_complex; /* the memory has an imaginary plane */
     /* the imaginary part follows the real one in memory */
-    bool         complex_i, complex_e, complex_s, complex_a, complex_b, complex_bonus, complex_y;
+    bool complex_i, complex_e, complex_s, complex_a, complex_b, complex_bonus, complex_erase,
+        complex_y;
     bool         read_before; /* y_t reads m_{t-1} */
     ptrdiff_t    rank;        /* of a and b; 0 without them */
     lcsm_eos_gen gen;

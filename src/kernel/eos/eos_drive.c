@@ -141,6 +141,7 @@ static seq problem(const lcsm_eos_plan *p, place w)
     x.complex_a     = p->operand[EOS_a].is_complex;
     x.complex_b     = p->operand[EOS_b].is_complex;
     x.complex_bonus = p->operand[EOS_bonus].is_complex;
+    x.complex_erase = p->operand[EOS_erase].is_complex;
     x.complex_y     = p->complex_y;
     x.read_before   = p->read_before;
     x.rank          = p->rank;

@@ -32,7 +32,7 @@ static const rule RULES[EOS_OPERANDS] = {
     [EOS_u]     = {"u", {0, T, K, D, T | K, T | D, K | D, T | K | D, END}, "any of T K D", false},
     [EOS_w]     = {"w", {0, T, K, D, T | K, T | D, K | D, T | K | D, END}, "any of T K D", false},
     [EOS_dense] = {"dense", {T | KK, KK, END}, "T KK or KK", false},
-    [EOS_erase] = {"erase", {T | K, END}, "T K", false},
+    [EOS_erase] = {"erase", {T | K, END}, "T K", true},
     [EOS_a]     = {"a", {T | K, K, END}, "T K or K", true},
     [EOS_b]     = {"b", {T | K, K, END}, "T K or K", true},
     [EOS_bonus] = {"bonus", {K, 0, END}, "K or none", true},
@@ -143,7 +143,7 @@ static lcsm_status check_axes(int j, const lcsm_eos_operand *o, lcsm_error *err)
     const rule *r = &RULES[j];
     if (o->is_complex && !r->may_be_complex)
         return lcsm_fail(err, LCSM_ERR_ARGUMENT,
-                         "eos: %s is complex, only i, e, s, a, b and bonus may be; give %s",
+                         "eos: %s is complex, only i, e, s, erase, a, b and bonus may be; give %s",
                          r->name, "the oscillation by magnitude and phase");
     for (size_t a = 0; r->axes[a] != END; a++)
         if (r->axes[a] == o->axes) return LCSM_OK;
@@ -317,10 +317,9 @@ static lcsm_status check_together(const lcsm_eos_plan *p, lcsm_error *err)
     if (has(p, EOS_dense) && (any_factor(p) || any_phase(p) || has(p, EOS_erase) || has(p, EOS_a)))
         return lcsm_fail(err, LCSM_ERR_UNSUPPORTED,
                          "eos: dense is the whole oscillation; omit the other factors");
-    if (p->is_complex && (has(p, EOS_dense) || has(p, EOS_erase)))
+    if (p->is_complex && has(p, EOS_dense))
         return lcsm_fail(err, LCSM_ERR_UNSUPPORTED,
-                         "eos: %s needs a real memory; omit phases and complex operands",
-                         has(p, EOS_dense) ? "dense" : "erase");
+                         "eos: dense needs a real memory; omit phases and complex operands");
     return check_generated(p, err);
 }
 

@@ -73,6 +73,11 @@ static inline cplx plus(cplx a, cplx b)
     return (cplx){a.re + b.re, a.im + b.im};
 }
 
+static inline cplx minus(cplx a, cplx b)
+{
+    return (cplx){a.re - b.re, a.im - b.im};
+}
+
 /* log(sigmoid(x)), finite for every finite x. */
 static inline real log_sigmoid(real x)
 {
@@ -153,7 +158,9 @@ static cplx written(const seq *x, ptrdiff_t t, ptrdiff_t d, const real *w)
 {
     cplx v = at_complex(&x->i, x->complex_i, t, 0, d);
     if (x->erase.p != NULL)
-        for (ptrdiff_t k = 0; k < x->K; k++) v.re -= at(&x->erase, t, k, 0) * w[k * x->D + d];
+        for (ptrdiff_t k = 0; k < x->K; k++)
+            v = minus(v, cplx_mul(at_complex(&x->erase, x->complex_erase, t, k, 0),
+                                  get(x, w, k * x->D + d)));
     return v;
 }
 
@@ -371,8 +378,11 @@ static void expand_bwd(const seq *x, const grads *g, ptrdiff_t t, const real *w,
         add_complex(&g->i, x->complex_i, t, 0, d, g_i);
         if (x->erase.p == NULL) continue;
         for (ptrdiff_t k = 0; k < K; k++) {
-            add(&g->erase, t, k, 0, -w[k * D + d] * g_i.re);
-            G[k * D + d] -= at(&x->erase, t, k, 0) * g_i.re;
+            ptrdiff_t j   = k * D + d;
+            cplx      k_  = at_complex(&x->erase, x->complex_erase, t, k, 0);
+            cplx      g_k = cplx_conj_mul(get(x, w, j), g_i);
+            add_complex(&g->erase, x->complex_erase, t, k, 0, (cplx){-g_k.re, -g_k.im});
+            put(x, G, j, minus(get(x, G, j), cplx_conj_mul(k_, g_i)));
         }
     }
 }

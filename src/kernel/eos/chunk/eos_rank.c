@@ -58,7 +58,12 @@ static void list(rank *f)
                         .shift = x->read_before},
                -1);
     f->outputs = f->readers;
-    if (erase) add_reader(f, (vector){.v = x->erase, .by = -1, .count = parts, .strict = true}, 0);
+    if (erase)
+        add_reader(
+            f,
+            (vector){
+                .v = x->erase, .pairs = x->complex_erase, .by = -1, .count = parts, .strict = true},
+            0);
     for (ptrdiff_t r = 0; r < x->rank; r++) {
         add_reader(f,
                    (vector){.v     = of_rank(&x->b, r, x->K),

@@ -38,6 +38,11 @@ static number times(number a, number b)
     return (number){a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
 }
 
+static number negative(number a)
+{
+    return (number){-a.re, -a.im};
+}
+
 static number at(const R_(lcsm_view) *v, bool pairs, ptrdiff_t k)
 {
     const real *p = v->p + k * v->k;
@@ -61,7 +66,7 @@ static void coefficients(const seq *x, real *c, step *to)
         put(c, O, o);
         put(c, E, e);
         put(c, S, (number){s.re * x->scale, s.im * x->scale});
-        if (to->erase) put(c, B, times(o, (number){-x->erase.p[k * x->erase.k], 0}));
+        if (to->erase) put(c, B, negative(times(o, at(&x->erase, x->complex_erase, k))));
         for (ptrdiff_t r = 0; r < x->rank; r++) {
             put(c, B + (int)r, at(&x->b, x->complex_b, r * x->K + k));
             put(c, A + (int)r, at(&x->a, x->complex_a, r * x->K + k));
