@@ -277,19 +277,9 @@ lcsm_tensor *lcsm_gated_deltanet_2_mixer(const lcsm_mixer *m)
 
 /* ---- DeltaProduct ----------------------------------------------------------------------- */
 
-/* x (B, T, J n) as (B, T J, n): a step for each of J. */
-static lcsm_tensor *micro_steps(const lcsm_mixer *m, lcsm_tensor *x)
+static lcsm_tensor *micro(const lcsm_mixer *m, lcsm_tensor *x)
 {
-    ptrdiff_t J = m->cfg->householders;
-    return x == NULL ? NULL : lcsm_reshape(m->g, x, lcsm_dims(m->B, m->T * J, x->cols / J));
-}
-
-/* 0, and a decay of 0 where a sequence begins. */
-static lcsm_tensor *fresh(const lcsm_mixer *m, ptrdiff_t H)
-{
-    lcsm_positions_attr a   = {.count = 2, .step = 1};
-    lcsm_tensor        *off = lcsm_constant(m->g, lcsm_dims(H), -1e30);
-    return lcsm_embed(m->g, m->reset, lcsm_positions(m->g, &a, off, NULL), 1);
+    return lcsm_mix_micro(m, x, m->cfg->householders);
 }
 
 /* The log gate of the first of a token's steps; the others do not decay. NULL: there is none. */
@@ -298,11 +288,12 @@ static lcsm_tensor *first_gate(const lcsm_mixer *m, ptrdiff_t H)
     lcsm_tensor *g = NULL;
     if (m->cfg->forget_gate)
         g = lcsm_mix_dt_gate(m, lcsm_mix_project(m, m->x, "decay", H, false), H);
-    if (m->reset != NULL) g = g == NULL ? fresh(m, H) : lcsm_add(m->g, g, fresh(m, H));
+    if (m->reset != NULL)
+        g = g == NULL ? lcsm_mix_fresh(m, H) : lcsm_add(m->g, g, lcsm_mix_fresh(m, H));
     if (g == NULL || m->cfg->householders == 1) return g;
     ptrdiff_t    rest = (m->cfg->householders - 1) * H;
     lcsm_tensor *none = lcsm_constant(m->g, lcsm_dims(m->B, m->T, rest), 0);
-    return micro_steps(m, lcsm_concat(m->g, (lcsm_tensor *[]){g, none}, 2));
+    return micro(m, lcsm_concat(m->g, (lcsm_tensor *[]){g, none}, 2));
 }
 
 /* J steps of the delta rule for each token; it is read after the last. */
@@ -311,13 +302,13 @@ static lcsm_tensor *product(const lcsm_mixer *m)
     sizes        z = sizes_of(m);
     ptrdiff_t    J = m->cfg->householders, n = z.H * z.D;
     lcsm_tensor *q = lcsm_mix_unit(m, short_term(m, "q", "q_conv", z.H * z.K), z.H, 1e-6);
-    lcsm_tensor *k = micro_steps(m, short_term(m, "k", "k_conv", J * z.H * z.K));
-    lcsm_tensor *v = micro_steps(m, short_term(m, "v", "v_conv", J * n));
+    lcsm_tensor *k = micro(m, short_term(m, "k", "k_conv", J * z.H * z.K));
+    lcsm_tensor *v = micro(m, short_term(m, "v", "v_conv", J * n));
     k              = lcsm_mix_unit(m, k, z.H, 1e-6);
     lcsm_states s  = {.H = z.H, .K = z.K, .D = z.D, .scale = 1 / sqrt((double)z.K)};
     s.i            = lcsm_per_token_d(v);
     s.erase        = lcsm_per_token_k(k);
-    s.e            = lcsm_per_token_k(lcsm_mix_by_head(m, k, micro_steps(m, strength(m, J * z.H))));
+    s.e            = lcsm_per_token_k(lcsm_mix_by_head(m, k, micro(m, strength(m, J * z.H))));
     if (q == NULL || s.e.x == NULL) return NULL;
     q              = lcsm_repeat(m->g, lcsm_reshape(m->g, q, lcsm_dims(m->B, m->T, 1, q->cols)), J);
     s.s            = lcsm_per_token_k(lcsm_reshape(m->g, q, lcsm_dims(m->B, m->T * J, z.H * z.K)));

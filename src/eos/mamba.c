@@ -37,6 +37,25 @@ static parts parts_of(const lcsm_mixer *m, lcsm_tensor *u)
     return p;
 }
 
+/* o = 2 exp(dt A) - 1 in [-1, 1], by magnitude and phase. */
+static bool signed_gates(const lcsm_mixer *m, lcsm_tensor *dt, lcsm_tensor *rate, lcsm_states *s)
+{
+    static const double PI = 3.14159265358979323846;
+    if (dt == NULL || rate == NULL) return false;
+    ptrdiff_t    n = s->K * s->D;
+    lcsm_tensor *o = lcsm_reshape(m->g, dt, lcsm_dims(m->B, m->T, 1, s->D));
+    o              = lcsm_reshape(m->g, lcsm_repeat(m->g, o, s->K), lcsm_dims(m->B, m->T, n));
+    o              = lcsm_mul(m->g, o, lcsm_reshape(m->g, rate, lcsm_dims(n)));
+    o              = lcsm_affine(m->g, lcsm_activate(m->g, LCSM_ACT_EXP, o), 2, -1);
+    /* o is 0 or at least the rounding error of 1, and 1e30 times that is far out */
+    lcsm_tensor *negative =
+        lcsm_stop(m->g, lcsm_activate(m->g, LCSM_ACT_SIGMOID, lcsm_scale(m->g, o, -1e30)));
+    const unsigned all = LCSM_AXIS_T | LCSM_AXIS_K | LCSM_AXIS_D;
+    s->full            = (lcsm_operand){lcsm_activate(m->g, LCSM_ACT_LOG, lcsm_mix_abs(m, o)), all};
+    s->full_phase      = (lcsm_operand){lcsm_scale(m->g, negative, PI), all};
+    return s->full_phase.x != NULL;
+}
+
 /* dt, B and C: o = exp(dt A), e = B, i = dt u, s = C. */
 static bool with_rates(const lcsm_mixer *m, lcsm_tensor *u, const parts *p, lcsm_states *s)
 {
@@ -49,15 +68,16 @@ static bool with_rates(const lcsm_mixer *m, lcsm_tensor *u, const parts *p, lcsm
     lcsm_tensor *dt    = lcsm_activate(m->g, LCSM_ACT_SOFTPLUS, lcsm_linear(m->g, p->low, w, bias));
     lcsm_tensor *a     = lcsm_mix_param(m, "A_log", lcsm_dims(p->N, E), A, LCSM_PARAM_NO_DECAY);
     lcsm_tensor *rate  = lcsm_activate_scaled(m->g, LCSM_ACT_EXP, a, -1);
-    *s                 = (lcsm_states){.H   = 1,
-                                       .K   = p->N,
-                                       .D   = E,
-                                       .i   = lcsm_per_token_d(lcsm_mul(m->g, dt, u)),
-                                       .e   = lcsm_per_token_k(p->e),
-                                       .s   = lcsm_per_token_k(p->s),
-                                       .u   = lcsm_per_token_d(dt),
-                                       .gen = LCSM_GEN_EXP};
-    s->w               = lcsm_static(rate, LCSM_AXIS_K | LCSM_AXIS_D);
+    *s                 = (lcsm_states){.H = 1,
+                                       .K = p->N,
+                                       .D = E,
+                                       .i = lcsm_per_token_d(lcsm_mul(m->g, dt, u)),
+                                       .e = lcsm_per_token_k(p->e),
+                                       .s = lcsm_per_token_k(p->s)};
+    if (m->cfg->signed_gates) return signed_gates(m, dt, rate, s);
+    s->u   = lcsm_per_token_d(dt);
+    s->w   = lcsm_static(rate, LCSM_AXIS_K | LCSM_AXIS_D);
+    s->gen = LCSM_GEN_EXP;
     return rate != NULL;
 }
 

@@ -13,13 +13,10 @@ typedef struct {
 
 static sizes sizes_of(const lcsm_mixer *m)
 {
-    enum { CHANNELS = 64 };
     sizes z = {.inner = lcsm_mix_inner(m, 2),
                .N     = lcsm_mix_or(m->cfg->state_size, 128),
                .G     = lcsm_mix_or(m->cfg->groups, 1)};
-    z.H     = lcsm_mix_heads(m, z.inner % CHANNELS == 0 ? z.inner / CHANNELS
-                                : z.inner % 4 == 0      ? 4
-                                                        : 1);
+    z.H     = lcsm_mix_heads(m, lcsm_mix_heads_of(z.inner));
     z.P     = lcsm_mix_split(m, "inner width", z.inner, z.H);
     if (z.H % z.G != 0)
         lcsm_graph_fail(m->g, LCSM_ERR_CONFIG, "%td heads are not divisible by %td groups", z.H,
@@ -42,6 +39,17 @@ static lcsm_tensor *steps(const lcsm_mixer *m, lcsm_tensor *z, ptrdiff_t H)
     return dt;
 }
 
+/* Gates 2 exp(row) - 1 in [-1, 1]: their magnitude, and the sign in e and s. */
+static bool with_signs(const lcsm_mixer *m, lcsm_states *s)
+{
+    lcsm_tensor *o     = lcsm_affine(m->g, lcsm_activate(m->g, LCSM_ACT_EXP, s->row.x), 2, -1);
+    lcsm_tensor *signs = lcsm_running_signs(m->g, o);
+    s->row.x           = lcsm_activate(m->g, LCSM_ACT_LOG, lcsm_mix_abs(m, o));
+    s->e.x             = lcsm_mix_by_head(m, s->e.x, signs);
+    s->s.x             = lcsm_mix_by_head(m, s->s.x, signs);
+    return s->s.x != NULL;
+}
+
 /* From x (B, T, inner), B and C (B, T, G N) and what dt is made of. */
 static bool states_of(const lcsm_mixer *m, const sizes *z, lcsm_tensor *const parts[4],
                       lcsm_states *s)
@@ -53,6 +61,7 @@ static bool states_of(const lcsm_mixer *m, const sizes *z, lcsm_tensor *const pa
     s->e              = lcsm_per_token_k(lcsm_mix_shared(m, parts[1], z->G, z->H));
     s->s              = lcsm_per_token_k(lcsm_mix_shared(m, parts[2], z->G, z->H));
     s->row            = (lcsm_operand){lcsm_mul(m->g, dt, rate), LCSM_AXIS_T};
+    if (m->cfg->signed_gates) return with_signs(m, s);
     return s->row.x != NULL;
 }
 

@@ -63,8 +63,8 @@ lcsm_tensor *lcsm_mixer_build(const lcsm_mixer *m);
     X(fwp) X(attention) X(mamba) X(rwkv4) X(rwkv4_eos) X(hgrn) X(lrn) X(s4) X(s4d) X(s5) X(dss)    \
     X(tnn) X(hgrn2) X(deltanet) X(gated_deltanet) X(kda) X(deltaproduct) X(mamba2) X(falcon_mamba) X(longhorn) X(mingru) X(minlstm)       \
     X(rg_lru) X(based) X(rebased) X(lightning) X(gsa) X(rwkv5) X(rwkv6) X(rwkv7) \
-    X(gated_deltanet_2) X(complex_kda) X(comba)
-#define LCSM_BARE_LIST(X) X(s4) X(s5) X(tnn) X(rwkv4_eos) X(deltaproduct) X(gsa)
+    X(gated_deltanet_2) X(complex_kda) X(comba) X(mamba3)
+#define LCSM_BARE_LIST(X) X(s4) X(s5) X(tnn) X(rwkv4_eos) X(deltaproduct) X(gsa) X(mamba3)
 /* clang-format on */
 
 #define X(name) lcsm_states_fn lcsm_##name##_states;

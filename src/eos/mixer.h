@@ -43,6 +43,7 @@ typedef bool lcsm_states_fn(const lcsm_mixer *m, lcsm_states *s);
 /* ---- sizes ---- */
 
 ptrdiff_t lcsm_mix_heads(const lcsm_mixer *m, ptrdiff_t standard);
+ptrdiff_t lcsm_mix_heads_of(ptrdiff_t width);                       /* of 64 channels, if it can */
 ptrdiff_t lcsm_mix_expand(const lcsm_mixer *m, ptrdiff_t standard); /* k of a head */
 ptrdiff_t lcsm_mix_or(ptrdiff_t value, ptrdiff_t standard);         /* standard if value is 0 */
 ptrdiff_t lcsm_mix_inner(const lcsm_mixer *m, double standard);     /* inner_ratio D */
@@ -183,6 +184,11 @@ lcsm_tensor *lcsm_mix_pick(lcsm_graph *g, lcsm_tensor *places, lcsm_tensor *x);
 
 /* LayerNorm over all channels and the output projection; where places are given, of those rows. */
 lcsm_tensor *lcsm_mix_bare_end(const lcsm_mixer *m, lcsm_tensor *y);
+
+/* x (B, T, J n) as (B, T J, n): J steps for each token. Their first log gate, (B, T, H), where
+ * sequences are packed: 0, and a decay of 0 where one begins. */
+lcsm_tensor *lcsm_mix_micro(const lcsm_mixer *m, lcsm_tensor *x, ptrdiff_t J);
+lcsm_tensor *lcsm_mix_fresh(const lcsm_mixer *m, ptrdiff_t H);
 
 /* F(x) in both directions of time, if the settings ask for them; both count the step itself. */
 lcsm_tensor *lcsm_mix_ways(const lcsm_mixer *m, lcsm_native_fn *forward);

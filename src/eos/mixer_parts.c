@@ -32,10 +32,15 @@ lcsm_tensor *lcsm_mix_unit(const lcsm_mixer *m, lcsm_tensor *x, ptrdiff_t heads,
 
 /* ---- RWKV ------------------------------------------------------------------------------- */
 
-ptrdiff_t lcsm_mix_rwkv_heads(const lcsm_mixer *m)
+ptrdiff_t lcsm_mix_heads_of(ptrdiff_t width)
 {
     enum { CHANNELS = 64 };
-    return lcsm_mix_heads(m, m->D % CHANNELS == 0 ? m->D / CHANNELS : m->D % 4 == 0 ? 4 : 1);
+    return width % CHANNELS == 0 ? width / CHANNELS : width % 4 == 0 ? 4 : 1;
+}
+
+ptrdiff_t lcsm_mix_rwkv_heads(const lcsm_mixer *m)
+{
+    return lcsm_mix_heads(m, lcsm_mix_heads_of(m->D));
 }
 
 lcsm_tensor *lcsm_mix_previous(const lcsm_mixer *m)
@@ -134,6 +139,20 @@ lcsm_tensor *lcsm_mix_dt_gate(const lcsm_mixer *m, lcsm_tensor *z, ptrdiff_t H)
     return lcsm_mul(m->g, z, lcsm_mix_spread(m, rate, z->cols / H));
 }
 
+/* ---- several steps for each token -------------------------------------------------------- */
+
+lcsm_tensor *lcsm_mix_micro(const lcsm_mixer *m, lcsm_tensor *x, ptrdiff_t J)
+{
+    return x == NULL ? NULL : lcsm_reshape(m->g, x, lcsm_dims(m->B, m->T * J, x->cols / J));
+}
+
+lcsm_tensor *lcsm_mix_fresh(const lcsm_mixer *m, ptrdiff_t H)
+{
+    lcsm_positions_attr a   = {.count = 2, .step = 1};
+    lcsm_tensor        *off = lcsm_constant(m->g, lcsm_dims(H), -1e30);
+    return lcsm_embed(m->g, m->reset, lcsm_positions(m->g, &a, off, NULL), 1);
+}
+
 /* ---- both directions, of what is more than one recurrence ------------------------------- */
 
 lcsm_tensor *lcsm_mix_ways(const lcsm_mixer *m, lcsm_native_fn *forward)
@@ -142,6 +161,7 @@ lcsm_tensor *lcsm_mix_ways(const lcsm_mixer *m, lcsm_native_fn *forward)
     if (!m->cfg->bidirectional) return y;
     lcsm_mixer back = *m;
     back.x          = lcsm_reverse(m->g, m->x);
+    back.side       = NULL;
     if (!lcsm_mix_both_ways(m)) return NULL;
     return lcsm_add(m->g, y, lcsm_reverse(m->g, forward(&back)));
 }

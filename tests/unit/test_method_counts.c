@@ -75,6 +75,8 @@ TEST(native_mixers_have_the_parameters_of_their_formulas)
         {"fwp", NULL, NULL, 4 * D2 + H * D},
         {"mamba2", NULL, NULL,
          D * (2 * Di + 2 * N + H) + (Di + 2 * N) * (W + 1) + 3 * H + Di + Di * D},
+        {"mamba3", "state_rotary", "1",
+         D * (2 * Di + 2 * N + 3 * H + N / 2) + 2 * H + 2 * N + 2 * H * N + Di * D},
         {"falcon-mamba", NULL, NULL,
          2 * D * Di + Di * (W + 1) + Di * (R + 2 * N) + R * Di + Di + Di * N + Di + Di * D},
         {"longhorn", NULL, NULL,

@@ -17,12 +17,16 @@ FAMILY = (
     "longhorn", "gsa", "lightning", "based", "rebased", "rg-lru", "mingru", "minlstm",
 )  # fmt: skip
 
-# Those of 2025 and 2026.
-LATER = ("gated-deltanet-2", "complex-kda", "comba")
+# Those of 2025 and 2026, and mLSTM.
+LATER = ("gated-deltanet-2", "complex-kda", "comba", "mamba3")
 LATER_VARIANTS = (
     ("gated-deltanet-2", {"groups": 1, "beta_max": 2, "gate_bound": 5}),
     ("gated-deltanet-2", {"conv_width": 0, "value_ratio": 2, "mixer_eps": 0.01}),
     ("complex-kda", {"beta_max": 2, "gate_bound": 3, "groups": 1}),
+    ("mamba3", {"groups": 2, "state_rotary": 1, "proj_bias": True, "mixer_eps": 0.01}),
+    ("mamba3", {"inner_ratio": 1, "state_rotary": 0, "heads": 3}),
+    ("mamba", {"signed_gates": True, "wide": {"A_log": 2}}),
+    ("mamba2", {"signed_gates": True, "wide": {"A_log": 2}}),
     ("comba", {"groups": 1, "output_gate": "silu", "beta_max": 2}),
 )
 
@@ -221,7 +225,7 @@ FILES = {
         [*methods(False, FAMILY), *methods(True, FAMILY), *variants(FAMILY_VARIANTS)],
     ),
     "later": (
-        "the methods of 2025 and 2026, one direction and both, and their settings",
+        "mLSTM and the methods of 2025 and 2026, one direction and both, and their settings",
         [*methods(False, LATER), *methods(True, LATER), *variants(LATER_VARIANTS)],
     ),
     "rwkv": (

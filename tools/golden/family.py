@@ -200,6 +200,7 @@ def mamba2(p, cfg, x):
         _, u, b, c, dt = inputs(x)
         dt = clamped(cfg, softplus(dt + p("dt_bias", H, scale=0.7)))
         o = np.exp(-np.exp(p("A_log", H, scale=0.7)) * dt)[..., None, None]
+        o = 2 * o - 1 if cfg.signed_gates else o
         return States(dt[..., None] * heads(u, H), share(column(b, G), H), share(column(c, G), H), o=o)
 
     y = merge(run(cfg, x, states))

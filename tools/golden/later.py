@@ -1,9 +1,9 @@
-"""Delta rules of 2025 and 2026."""
+"""mLSTM, delta rules of 2025 and 2026, and Mamba-3."""
 
 import numpy as np
 
 from golden.basics import *  # noqa: F403
-from golden.family import column, conv, delta_end, delta_sizes, dt_gate, normed, scalar_gate, share, short, strength, unit  # noqa: F401
+from golden.family import column, conv, delta_end, delta_sizes, dt_gate, normed, scalar_gate, share, short, strength, unit, ways  # noqa: F401
 
 
 def low_rank_end(p, cfg, x, y):
@@ -74,4 +74,57 @@ def comba(p, cfg, x):
     return delta_end(p, cfg, x, merge(run(cfg, x, states)), "sigmoid")
 
 
-METHODS = {"gated-deltanet-2": gated_deltanet_2, "complex-kda": complex_kda, "comba": comba}
+# ---- Mamba-3 -----------------------------------------------------------------------------------
+
+
+def turned(x, angle):
+    """Pairs (..., N) of numbers that follow each other, the first ones by angle (..., n)."""
+    pair = x.reshape(*x.shape[:-1], -1, 2)
+    pair = pair[..., 0] + 1j * pair[..., 1]
+    still = np.zeros_like(pair[..., angle.shape[-1] :].real)
+    pair = pair * np.exp(1j * np.concatenate([angle, still], axis=-1))
+    return np.stack([pair.real, pair.imag], axis=-1).reshape(x.shape)
+
+
+def mamba3(p, cfg, x):
+    """h = a h + (1 - l) dt a B' x' + l dt B x, y = h C: B and C turn with time, B' x' is the token before's."""
+    inner = int(cfg.d_model * (cfg.inner_ratio or 2))
+    H, G, N, bare = cfg.heads, cfg.groups or 1, cfg.state_size, cfg.flavour == "bare"
+    n = int(N * cfg.state_rotary) // 2
+    p.fixed("conjugate", np.tile([1, -1], H * N // 2))
+    part = lambda x, name, size: p.linear(x, name, size, cfg.proj_bias)  # noqa: E731
+
+    def forward(x):
+        u, b, c = part(x, "x", inner), part(x, "B", G * N), part(x, "C", G * N)
+        dt, rate, l = part(x, "dt", H), part(x, "A", H), part(x, "share", H)
+        angle = part(x, "angle", n) if n else np.zeros((*x.shape[:2], 0), dtype=REAL)
+        dt = softplus(dt + p("dt_bias", H, scale=0.7))
+        a = np.exp(-np.maximum(softplus(rate), REAL(1e-4)) * dt)
+        l = sigmoid(l)
+        theta = np.cumsum(PI * np.tanh(angle)[:, :, None] * dt[..., None], axis=1)
+
+        def state(x, name):
+            w = p(name + "_norm.weight", N, centre=1.0, scale=0.3, init=1)
+            x = np.repeat(rms_norm(heads(x, G), w, cfg.mixer_eps or 1e-5), H // G, axis=2)
+            return turned(x + p(name + "_bias", H, N, centre=1.0, init=1), theta)
+
+        b, c = state(b, "B"), state(c, "C")
+        write = b[..., None] * heads(u, H)[..., None, :]
+        h, out = np.zeros_like(write[:, 0]), []
+        for t in range(x.shape[1]):
+            k = lambda v: v[:, t, :, None, None]  # noqa: E731
+            h = k(a) * h + k(l * dt) * write[:, t]
+            if t > 0:
+                h = h + k((1 - l) * dt * a) * write[:, t - 1]
+            out.append((h * c[:, t, :, :, None]).sum(-2))
+        return merge(np.stack(out, axis=1))
+
+    y = ways(cfg, x, forward)
+    if bare:
+        return bare_end(p, cfg, y)
+    y = y + np.repeat(p("D", H, centre=1.0, init=1), inner // H) * part(x, "x", inner)
+    y = y * silu(part(x, "z", inner))
+    return p.linear(y, "out_proj", cfg.d_model, cfg.proj_bias)
+
+
+METHODS = {"gated-deltanet-2": gated_deltanet_2, "complex-kda": complex_kda, "comba": comba, "mamba3": mamba3}

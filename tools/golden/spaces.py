@@ -269,6 +269,7 @@ def selective(p, cfg, u):
     A = -np.exp(p("A_log", N, E, scale=0.7, init=log))
     B, C = low[..., R : R + N], low[..., R + N :]
     o = np.exp(dt[:, :, None, :] * A)[:, :, None]
+    o = 2 * o - 1 if cfg.signed_gates else o
     return States((dt * u)[:, :, None, :], B[:, :, None, :, None], C[:, :, None, :, None], o=o)
 
 
