@@ -9,7 +9,6 @@
  * gate.
  */
 #include <math.h>
-#include <string.h>
 
 #include "base/rng.h"
 #include "eos/method.h"
@@ -191,6 +190,11 @@ static lcsm_tensor *decay(const lcsm_mixer *m, lcsm_tensor *x, ptrdiff_t K)
     return lcsm_scale(m->g, w, -exp(-0.5));
 }
 
+static lcsm_tensor *output_gate(const lcsm_mixer *m, lcsm_tensor *x)
+{
+    return low_rank(m, x, "g1", "g2", rank_of(m, m->cfg->rwkv_g_rank, 5), LCSM_ACT_SIGMOID);
+}
+
 /* Side: r, the key that is written, v and the gate. */
 bool lcsm_rwkv7_states(const lcsm_mixer *m, lcsm_states *s)
 {
@@ -215,11 +219,10 @@ bool lcsm_rwkv7_states(const lcsm_mixer *m, lcsm_states *s)
     s->a   = lcsm_per_token_k(lcsm_mul(m->g, kappa, a));
     s->b   = lcsm_per_token_k(lcsm_scale(m->g, kappa, -1));
     if (m->side != NULL) {
-        lcsm_tensor *g = x.g == NULL
-                           ? NULL
-                           : low_rank(m, x.g, "g1", "g2", rank_of(m, m->cfg->rwkv_g_rank, 5),
-                                      LCSM_ACT_SIGMOID);
-        memcpy(m->side, (lcsm_tensor *[]){r, k, v, g}, 4 * sizeof *m->side);
+        m->side[0] = r;
+        m->side[1] = k;
+        m->side[2] = v;
+        m->side[3] = x.g == NULL ? NULL : output_gate(m, x.g);
     }
     return s->b.x != NULL;
 }
