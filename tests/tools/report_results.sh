@@ -8,3 +8,4 @@ grep -q '"done": 46' "$folder/summary"
 grep -q '"done": 120' "$folder/summary"
 grep -q '29.28' "$folder/language/report.md"
 ls "$folder"/language/figures/*.svg >/dev/null
+grep -q '0.688 / 1.000' "$folder/state-tracking/report.md"
