@@ -146,6 +146,8 @@ typedef struct {
     int32_t          read_before; /* not 0: y_t reads m_{t-1}, and i_t by the bonus */
     int32_t          complex_y;   /* not 0: y has pairs (re, im) */
     int64_t double_precision;     /* not 0: arrays hold doubles, for the functions with _double */
+    int64_t planes; /* not 0: i and y, both complex, have all real parts of a head, then its
+                       imaginary ones */
 } lcsm_eos_desc;
 
 /* Arrays of the operands, in the layout of the descriptor. Absent operands are NULL. */

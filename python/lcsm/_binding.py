@@ -635,6 +635,7 @@ class lcsm_eos_desc(ct.Structure):
         ("read_before", ct.c_int32),
         ("complex_y", ct.c_int32),
         ("double_precision", ct.c_int64),
+        ("planes", ct.c_int64),
     ]
 
 

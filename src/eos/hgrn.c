@@ -59,15 +59,17 @@ lcsm_tensor *lcsm_lrn_mixer(const lcsm_mixer *m)
 /* Complex channels: c = silu of pairs, turned by a learned angle at each step. */
 static lcsm_tensor *complex_memory(const lcsm_mixer *m, bool reverse)
 {
-    lcsm_cscan_attr a      = {.reverse = reverse};
-    lcsm_tensor    *lambda = forget(m, true);
-    lcsm_tensor    *c      = lcsm_mix_project(m, m->x, "input", 2 * m->D, true);
-    c                      = lcsm_halves(m->g, lcsm_activate(m->g, LCSM_ACT_SILU, c));
-    lcsm_tensor *share     = lcsm_affine(m->g, lambda, -1, 1);
-    lcsm_tensor *both      = lcsm_concat(m->g, (lcsm_tensor *[]){share, share}, 2);
-    lcsm_tensor *theta     = lcsm_mix_angles(m, "theta", m->D, m->D, true);
-    lcsm_tensor *log       = lcsm_activate(m->g, LCSM_ACT_LOG, lambda);
-    return lcsm_cscan(m->g, &a, lcsm_mul(m->g, c, both), log, theta, reverse ? NULL : m->reset);
+    lcsm_tensor *lambda = forget(m, true);
+    lcsm_tensor *c      = lcsm_mix_project(m, m->x, "input", 2 * m->D, true);
+    c                   = lcsm_halves(m->g, lcsm_activate(m->g, LCSM_ACT_SILU, c));
+    lcsm_tensor *share  = lcsm_affine(m->g, lambda, -1, 1);
+    lcsm_tensor *both   = lcsm_concat(m->g, (lcsm_tensor *[]){share, share}, 2);
+    lcsm_tensor *theta  = lcsm_mix_angles(m, "theta", m->D, m->D, true);
+    lcsm_operand log    = lcsm_per_token_d(lcsm_activate(m->g, LCSM_ACT_LOG, lambda));
+    lcsm_states  s      = lcsm_mix_channels(m, lcsm_mul(m->g, c, both), log, theta);
+    s.reverse           = reverse;
+    if (reverse) s.reset = NULL;
+    return lcsm_recurrence(m->g, &s, NULL);
 }
 
 /* W (norm(h) * silu(W x)). */

@@ -56,6 +56,9 @@ bool lcsm_linear_attention_states(const lcsm_mixer *m, lcsm_states *s)
                                     .e = lcsm_per_token_k(feature(m, k, "feature_k", K)),
                                     .s = lcsm_per_token_k(feature(m, q, "feature_q", K))};
     if (head_norm(m)) s->scale = 1 / sqrt((double)K);
+    if (native(m) && m->cfg->denominator)
+        s->normaliser =
+            (lcsm_normaliser){.kind = LCSM_NORMALISER_PLAIN, .eps = head_norm(m) ? 1e-10 : 1e-6};
     return s->e.x != NULL && s->s.x != NULL;
 }
 
@@ -74,9 +77,7 @@ static lcsm_tensor *normed_end(const lcsm_mixer *m, lcsm_tensor *y)
 lcsm_tensor *lcsm_linear_attention_mixer(const lcsm_mixer *m)
 {
     lcsm_tensor *y = lcsm_mix_recurrence(m, lcsm_linear_attention_states);
-    if (!m->cfg->denominator) return head_norm(m) ? normed_end(m, y) : lcsm_mix_bare_end(m, y);
-    double       eps = head_norm(m) ? 1e-10 : 1e-6;
-    lcsm_tensor *den = lcsm_mix_denominator(m, lcsm_linear_attention_states);
-    y                = lcsm_mix_divide(m, y, den, eps, false);
-    return head_norm(m) ? normed_end(m, y) : lcsm_mix_project(m, y, "out", m->D, true);
+    if (head_norm(m)) return normed_end(m, y);
+    return m->cfg->denominator ? lcsm_mix_project(m, y, "out", m->D, true)
+                               : lcsm_mix_bare_end(m, y);
 }

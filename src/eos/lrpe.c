@@ -35,15 +35,16 @@ bool lcsm_cosformer_states(const lcsm_mixer *m, lcsm_states *s)
     if (!attention_states(m, LCSM_ACT_RELU, s)) return false;
     lcsm_init angle = lcsm_init_constant(acos(0) / (double)m->cfg->max_length);
     s->row_phase    = lcsm_static(lcsm_mix_constant(m, "theta", lcsm_dims(s->H), angle), 0);
+    if (native(m) && m->cfg->denominator)
+        s->normaliser = (lcsm_normaliser){.kind = LCSM_NORMALISER_AT_LEAST, .eps = 1e-6};
     return s->row_phase.x != NULL;
 }
 
 lcsm_tensor *lcsm_cosformer_mixer(const lcsm_mixer *m)
 {
     lcsm_tensor *y = lcsm_mix_recurrence(m, lcsm_cosformer_states);
-    if (!m->cfg->denominator) return lcsm_mix_bare_end(m, y);
-    y = lcsm_mix_divide(m, y, lcsm_mix_denominator(m, lcsm_cosformer_states), 1e-6, true);
-    return lcsm_mix_project(m, y, "out", m->D, true);
+    return m->cfg->denominator ? lcsm_mix_project(m, y, "out", m->D, true)
+                               : lcsm_mix_bare_end(m, y);
 }
 
 bool lcsm_lrpe_states(const lcsm_mixer *m, lcsm_states *s)

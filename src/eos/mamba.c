@@ -116,7 +116,7 @@ static bool online(const lcsm_mixer *m, lcsm_tensor *u, lcsm_states *s)
     lcsm_tensor *length =
         lcsm_linear(m->g, square, lcsm_constant(m->g, lcsm_dims(1, p.N), 1), NULL);
     lcsm_tensor *den  = lcsm_affine(m->g, lcsm_scale_rows(m->g, beta, length), 1, 1);
-    lcsm_tensor *step = lcsm_divide(m->g, beta, den, 0, false);
+    lcsm_tensor *step = lcsm_divide(m->g, &(lcsm_divide_attr){0}, beta, den, NULL);
     *s                = (lcsm_states){.H   = 1,
                                       .K   = p.N,
                                       .D   = inner_width(m),

@@ -184,6 +184,32 @@ lcsm_operand lcsm_mix_ones(const lcsm_mixer *m, lcsm_tensor *like)
     return lcsm_static(lcsm_constant(m->g, lcsm_dims(1, K), 1), LCSM_AXIS_K);
 }
 
+/* A vector [D] as [1, D], for one head. */
+static lcsm_tensor *of_one_head(const lcsm_mixer *m, lcsm_tensor *x)
+{
+    return x == NULL ? NULL : lcsm_reshape(m->g, x, lcsm_dims(1, x->cols));
+}
+
+lcsm_states lcsm_mix_channels(const lcsm_mixer *m, lcsm_tensor *x, lcsm_operand log,
+                              lcsm_tensor *phase)
+{
+    lcsm_operand one = lcsm_static(lcsm_constant(m->g, lcsm_dims(1, 1), 1), LCSM_AXIS_K);
+    lcsm_states  s   = {.H         = 1,
+                        .K         = 1,
+                        .D         = x == NULL ? 1 : x->cols / 2,
+                        .i         = lcsm_per_token_d(x),
+                        .e         = one,
+                        .s         = one,
+                        .col       = log,
+                        .col_phase = lcsm_static(of_one_head(m, phase), LCSM_AXIS_D),
+                        .reset     = m->reset,
+                        .complex_i = true,
+                        .complex_y = true,
+                        .planes    = true};
+    if ((log.axes & LCSM_AXIS_T) == 0) s.col.x = of_one_head(m, log.x);
+    return s;
+}
+
 /* ---- both directions -------------------------------------------------------------------- */
 
 /* s . e i, the term of the step itself, which a read before it has by its bonus: the recurrence of
@@ -205,16 +231,6 @@ static lcsm_tensor *self_term(const lcsm_mixer *m, const lcsm_states *s)
     return lcsm_recurrence(m->g, &only, NULL);
 }
 
-/* The input replaced by ones of one column a head. */
-static void take_ones(const lcsm_mixer *m, lcsm_states *s)
-{
-    if (s->i.x == NULL) return; /* the graph has failed */
-    lcsm_shape shape          = s->i.x->shape;
-    shape.dim[shape.rank - 1] = s->H;
-    s->i                      = lcsm_per_token_d(lcsm_constant(m->g, shape, 1));
-    s->D                      = 1;
-}
-
 bool lcsm_mix_both_ways(const lcsm_mixer *m)
 {
     if (m->reset == NULL) return true;
@@ -222,45 +238,62 @@ bool lcsm_mix_both_ways(const lcsm_mixer *m)
     return false;
 }
 
-static lcsm_tensor *run(const lcsm_mixer *m, lcsm_states_fn *states, bool ones)
-{
-    lcsm_states s = {0};
-    if (!states(m, &s)) return NULL;
-    if (ones) take_ones(m, &s);
-    s.reset        = m->reset;
-    lcsm_tensor *y = lcsm_recurrence(m->g, &s, NULL);
-    if (!m->cfg->bidirectional) return y;
+/* One direction of time: the operands of the operator alone, its sums, and their maximum. */
+typedef struct {
+    lcsm_states  s;
+    lcsm_tensor *y, *mu;
+} way;
 
-    lcsm_mixer back = *m;
-    back.x          = lcsm_reverse(m->g, m->x);
-    back.side       = NULL;
+static way run(const lcsm_mixer *m, const lcsm_states *s)
+{
+    way w = {.s = *s};
+    w.mu  = lcsm_normaliser_begin(m->g, &w.s);
+    w.y   = lcsm_recurrence(m->g, &w.s, NULL);
+    return w;
+}
+
+/* a exp(mu_a - mu) + b exp(mu_b - mu) with mu = max(mu_a, mu_b) for each token and head: a running
+ * maximum over two steps. */
+static way joined(const lcsm_mixer *m, way a, way b)
+{
+    if (a.mu == NULL) return (way){.y = lcsm_add(m->g, a.y, b.y)};
+    if (b.mu == NULL) return (way){0};
+    ptrdiff_t                H   = a.mu->cols;
+    lcsm_shape               one = lcsm_dims(m->B * m->T, 1, H), all = lcsm_dims(m->B, m->T, H);
+    lcsm_tensor             *z     = lcsm_reshape(m->g, lcsm_stop(m->g, b.mu), one);
+    lcsm_tensor             *first = lcsm_reshape(m->g, a.mu, lcsm_dims(m->B * m->T, H));
+    lcsm_running_max_tensors two =
+        lcsm_running_max(m->g, &(lcsm_running_max_attr){0}, NULL, z, first, NULL);
+    lcsm_tensor *share = lcsm_activate(m->g, LCSM_ACT_EXP, lcsm_reshape(m->g, two.row, all));
+    lcsm_tensor *y     = lcsm_mix_by_head(m, a.y, lcsm_stop(m->g, share));
+    lcsm_tensor *other = lcsm_stop(m->g, lcsm_reshape(m->g, two.write, all));
+    return (way){.y  = lcsm_add(m->g, y, lcsm_mix_by_head(m, b.y, other)),
+                 .mu = lcsm_reshape(m->g, two.mu, all)};
+}
+
+/* Sums of both directions, the step itself once; what divides them comes after. */
+static lcsm_tensor *both_ways(const lcsm_mixer *m, lcsm_states_fn *states, const lcsm_states *s)
+{
+    lcsm_mixer  back = *m;
+    lcsm_states r    = {0};
+    back.x           = lcsm_reverse(m->g, m->x);
+    back.side        = NULL;
     if (m->first != NULL) back.first = m->first + 1;
-    if (!lcsm_mix_both_ways(m)) return NULL;
-    lcsm_states r = {0};
-    if (!states(&back, &r)) return NULL;
-    if (ones) take_ones(&back, &r);
-    lcsm_tensor *z = lcsm_reverse(m->g, lcsm_recurrence(m->g, &r, NULL));
-    return lcsm_add(m->g, lcsm_add(m->g, y, z), lcsm_scale(m->g, self_term(m, &s), -1));
+    if (!lcsm_mix_both_ways(m) || !states(&back, &r)) return NULL;
+    way a = run(m, s), b = run(&back, &r);
+    a.y = lcsm_add(m->g, a.y, lcsm_scale(m->g, self_term(m, &a.s), -1));
+    b.y = lcsm_reverse(m->g, b.y);
+    if (b.mu != NULL) b.mu = lcsm_reverse(m->g, b.mu);
+    way sum = joined(m, a, b);
+    return lcsm_normaliser_end(m->g, &s->normaliser, s->H, sum.y, sum.mu);
 }
 
 lcsm_tensor *lcsm_mix_recurrence(const lcsm_mixer *m, lcsm_states_fn *states)
 {
-    return run(m, states, false);
-}
-
-lcsm_tensor *lcsm_mix_denominator(const lcsm_mixer *m, lcsm_states_fn *states)
-{
-    return run(m, states, true);
-}
-
-lcsm_tensor *lcsm_mix_divide(const lcsm_mixer *m, lcsm_tensor *y, lcsm_tensor *den, double eps,
-                             bool at_least)
-{
-    if (y == NULL || den == NULL) return NULL;
-    ptrdiff_t    H = den->cols, D = y->cols / H;
-    lcsm_tensor *a = lcsm_reshape(m->g, y, lcsm_dims(m->B, m->T, H, D));
-    lcsm_tensor *b = lcsm_reshape(m->g, den, lcsm_dims(m->B, m->T, H, 1));
-    return lcsm_reshape(m->g, lcsm_divide(m->g, a, b, eps, at_least), lcsm_dims(m->B, m->T, H * D));
+    lcsm_states s = {0};
+    if (!states(m, &s)) return NULL;
+    s.reset = m->reset;
+    return m->cfg->bidirectional ? both_ways(m, states, &s) : lcsm_recurrence(m->g, &s, NULL);
 }
 
 /* ---- ends ------------------------------------------------------------------------------- */

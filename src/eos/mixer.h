@@ -160,6 +160,11 @@ static inline lcsm_operand lcsm_static(lcsm_tensor *x, unsigned axes)
     return (lcsm_operand){x, axes};
 }
 
+/* Complex channels, h = exp(log + i phase) h + x: x (B, T, 2 D), real parts before the imaginary
+ * ones, log (T) D, phase [D]; their output is h, as x. K = 1, e = s = 1. */
+lcsm_states lcsm_mix_channels(const lcsm_mixer *m, lcsm_tensor *x, lcsm_operand log,
+                              lcsm_tensor *phase);
+
 /* A static 1 in as many rows as `like` [K] or [K, D] has. */
 lcsm_operand lcsm_mix_ones(const lcsm_mixer *m, lcsm_tensor *like);
 
@@ -169,15 +174,9 @@ lcsm_operand lcsm_mix_ones(const lcsm_mixer *m, lcsm_tensor *like);
 bool lcsm_mix_both_ways(const lcsm_mixer *m);
 
 /* The recurrence of the states, in one direction of time or in both: then
- * y = F(x) + reverse(F(reverse x)) - self, where self is the term that both have. */
+ * y = F(x) + reverse(F(reverse x)) - self, where self is the term that both have; a normaliser
+ * divides the sum. */
 lcsm_tensor *lcsm_mix_recurrence(const lcsm_mixer *m, lcsm_states_fn *states);
-
-/* The same with ones for the input: the sum of the scores, (B, T, H). */
-lcsm_tensor *lcsm_mix_denominator(const lcsm_mixer *m, lcsm_states_fn *states);
-
-/* y (B, T, H D) by den (B, T, H): plus eps, or at least eps. */
-lcsm_tensor *lcsm_mix_divide(const lcsm_mixer *m, lcsm_tensor *y, lcsm_tensor *den, double eps,
-                             bool at_least);
 
 /* The rows of x (B, T, D) that places (B, n) name, as (B, n, D); x itself if it has no others. */
 lcsm_tensor *lcsm_mix_pick(lcsm_graph *g, lcsm_tensor *places, lcsm_tensor *x);

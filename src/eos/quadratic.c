@@ -23,8 +23,9 @@ static lcsm_tensor *features(const lcsm_mixer *m, const lcsm_quadratic_attr *a, 
     return y == NULL ? NULL : lcsm_reshape(m->g, y, lcsm_dims(m->B, m->T, H * y->cols));
 }
 
+/* y by the sum of the scores in the native block. */
 static bool squared_states(const lcsm_mixer *m, const lcsm_quadratic_attr *a, lcsm_tensor *q,
-                           lcsm_tensor *k, lcsm_states *s)
+                           lcsm_tensor *k, double eps, lcsm_states *s)
 {
     ptrdiff_t    H = heads(m);
     lcsm_tensor *e = features(m, a, k, H);
@@ -33,6 +34,9 @@ static bool squared_states(const lcsm_mixer *m, const lcsm_quadratic_attr *a, lc
     s->i = lcsm_per_token_d(lcsm_mix_project(m, m->x, "v", m->D, false));
     s->e = lcsm_per_token_k(e);
     s->s = lcsm_per_token_k(features(m, a, q, H));
+    if (m->cfg->flavour == LCSM_FLAVOUR_NATIVE)
+        s->normaliser =
+            (lcsm_normaliser){.kind = LCSM_NORMALISER_PLAIN, .eps = lcsm_mix_eps(m, eps)};
     return s->s.x != NULL;
 }
 
@@ -43,7 +47,7 @@ bool lcsm_based_states(const lcsm_mixer *m, lcsm_states *s)
     double              root = sqrt((double)d);
     lcsm_quadratic_attr a    = {1 / sqrt(root), 1 / (root * sqrt(2)), 1 / root};
     return squared_states(m, &a, lcsm_mix_project(m, m->x, "q", H * d, false),
-                          lcsm_mix_project(m, m->x, "k", H * d, false), s);
+                          lcsm_mix_project(m, m->x, "k", H * d, false), 1e-12, s);
 }
 
 /* LayerNorm in each head, by one weight and bias for q and k. */
@@ -61,26 +65,17 @@ bool lcsm_rebased_states(const lcsm_mixer *m, lcsm_states *s)
 {
     ptrdiff_t           d = lcsm_mix_expand(m, FEATURES);
     lcsm_quadratic_attr a = {0, 1 / sqrt((double)d), sqrt(2 / (double)d)};
-    return squared_states(m, &a, centred(m, "q", d), centred(m, "k", d), s);
-}
-
-/* y by the sum of the scores. */
-static lcsm_tensor *divided(const lcsm_mixer *m, lcsm_states_fn *states, double eps)
-{
-    lcsm_tensor *y   = lcsm_mix_recurrence(m, states);
-    lcsm_tensor *den = lcsm_mix_denominator(m, states);
-    y                = lcsm_mix_divide(m, y, den, lcsm_mix_eps(m, eps), false);
-    return lcsm_mix_project(m, y, "out", m->D, false);
+    return squared_states(m, &a, centred(m, "q", d), centred(m, "k", d), 1e-5, s);
 }
 
 lcsm_tensor *lcsm_based_mixer(const lcsm_mixer *m)
 {
-    return divided(m, lcsm_based_states, 1e-12);
+    return lcsm_mix_project(m, lcsm_mix_recurrence(m, lcsm_based_states), "out", m->D, false);
 }
 
 lcsm_tensor *lcsm_rebased_mixer(const lcsm_mixer *m)
 {
-    return divided(m, lcsm_rebased_states, 1e-5);
+    return lcsm_mix_project(m, lcsm_mix_recurrence(m, lcsm_rebased_states), "out", m->D, false);
 }
 
 /* ---- lightning attention ---------------------------------------------------------------- */

@@ -43,22 +43,48 @@ static void receive(const lcsm_mixer *m, lcsm_tensor **k, lcsm_tensor **v, lcsm_
                                width(m), false, zero);
 }
 
-/* W (sigmoid(r) * wkv(k, v)); in both directions of time the two wkv are added. */
+/* Every channel a head with K = D = 1: writes times exp(k) with their running maximum, the read
+ * before the step with the bonus exp(u), divided by the sum of the weights. side: r. */
+static bool mean_states(const lcsm_mixer *m, lcsm_states *s)
+{
+    lcsm_init    first = {.kind = LCSM_INIT_FILL, .fill = fill_first};
+    lcsm_tensor *k, *v, *r;
+    ptrdiff_t    H = width(m);
+    receive(m, &k, &v, &r);
+    if (m->side != NULL) m->side[0] = r;
+    lcsm_tensor *u   = lcsm_mix_param(m, "time_first", lcsm_dims(H), first, LCSM_PARAM_NO_DECAY);
+    lcsm_tensor *one = lcsm_constant(m->g, lcsm_dims(H, 1), 1);
+    *s               = (lcsm_states){
+                      .H           = H,
+                      .K           = 1,
+                      .D           = 1,
+                      .i           = lcsm_per_token_d(v),
+                      .e           = lcsm_static(one, LCSM_AXIS_K),
+                      .s           = lcsm_static(one, LCSM_AXIS_K),
+                      .row         = lcsm_static(lcsm_activate_scaled(m->g, LCSM_ACT_EXP, decay(m), -1), 0),
+                      .bonus       = lcsm_static(lcsm_activate(m->g, LCSM_ACT_EXP, u), LCSM_AXIS_K),
+                      .read_before = true,
+                      .reset       = m->reset,
+                      .normaliser  = {.kind = LCSM_NORMALISER_PLAIN, .z = k, .start = LCSM_MAX_EMPTY}};
+    return s->bonus.x != NULL;
+}
+
+/* W (sigmoid(r) * mean); in both directions of time the two means are added. */
 lcsm_tensor *lcsm_rwkv4_mixer(const lcsm_mixer *m)
 {
-    lcsm_init     first = {.kind = LCSM_INIT_FILL, .fill = fill_first};
-    lcsm_wkv_attr a     = {0};
-    lcsm_tensor  *k, *v, *r;
-    receive(m, &k, &v, &r);
-    lcsm_tensor *u =
-        lcsm_mix_param(m, "time_first", lcsm_dims(width(m)), first, LCSM_PARAM_NO_DECAY);
-    lcsm_tensor *y = lcsm_wkv(m->g, &a, k, v, decay(m), u, m->reset);
+    lcsm_tensor *side[4] = {0};
+    lcsm_mixer   own     = *m;
+    lcsm_states  s       = {0};
+    own.side             = side;
+    if (!mean_states(&own, &s)) return NULL;
+    lcsm_tensor *y = lcsm_recurrence(m->g, &s, NULL);
     if (m->cfg->bidirectional) {
-        a.reverse = true;
-        y         = lcsm_add(m->g, y, lcsm_wkv(m->g, &a, k, v, decay(m), u, NULL));
+        s.reverse = true;
+        s.reset   = NULL;
+        y         = lcsm_add(m->g, y, lcsm_recurrence(m->g, &s, NULL));
     }
-    return lcsm_mix_project_init(m, lcsm_glu(m->g, LCSM_ACT_SIGMOID, r, y), "output", m->D, false,
-                                 lcsm_init_constant(0));
+    return lcsm_mix_project_init(m, lcsm_glu(m->g, LCSM_ACT_SIGMOID, side[0], y), "output", m->D,
+                                 false, lcsm_init_constant(0));
 }
 
 /* m = exp(-w) m + exp(min(k, 10)) v for each channel: K = 1, the decay a static column. Without the

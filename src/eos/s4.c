@@ -108,26 +108,30 @@ static bool dense_states(const lcsm_mixer *m, lcsm_states *s)
     return bar.A != NULL && u != NULL;
 }
 
-/* A = diag(lambda) - P P^*, bilinear, O(N) a step. */
-static lcsm_tensor *dplr(const lcsm_mixer *m)
+/* A = diag(lambda) - P P^*, bilinear, O(N) a step: every channel a head over conjugate pairs. */
+static lcsm_tensor *low_rank(const lcsm_mixer *m)
 {
-    lcsm_shape        pairs = lcsm_dims(m->D, state_count(m) / 2, 2);
-    lcsm_tensor      *u     = lcsm_mix_input(m);
-    lcsm_dplr_attr    a     = {.log_re = true};
-    lcsm_dplr_tensors x     = {
-            .lambda = space_param(m, "Lambda", pairs, (lcsm_init){.a = FILL_LAMBDA, .fill = fill_dplr}),
-            .P      = space_param(m, "P", pairs, (lcsm_init){.a = FILL_P, .fill = fill_dplr}),
-            .B      = space_param(m, "B", pairs, (lcsm_init){.a = FILL_B, .fill = fill_dplr}),
-            .C      = lcsm_mix_param(m, "C", pairs, lcsm_init_normal(sqrt(0.5)), 0),
-            .log_dt = lcsm_mix_log_dt(m, m->D)};
-    lcsm_tensor *y = lcsm_dplr(m->g, &a, u, &x, m->reset);
+    const lcsm_low_rank_attr attr = {.log_re = true};
+
+    lcsm_shape   pairs = lcsm_dims(m->D, state_count(m) / 2, 2);
+    lcsm_tensor *u     = lcsm_mix_input(m);
+    lcsm_tensor *lambda =
+        space_param(m, "Lambda", pairs, (lcsm_init){.a = FILL_LAMBDA, .fill = fill_dplr});
+    lcsm_tensor *P = space_param(m, "P", pairs, (lcsm_init){.a = FILL_P, .fill = fill_dplr});
+    lcsm_tensor *B = space_param(m, "B", pairs, (lcsm_init){.a = FILL_B, .fill = fill_dplr});
+    lcsm_tensor *C = lcsm_mix_param(m, "C", pairs, lcsm_init_normal(sqrt(0.5)), 0);
+
+    lcsm_low_rank_tensors x = lcsm_low_rank(m->g, &attr, lambda, P, B, lcsm_mix_log_dt(m, m->D));
+    lcsm_states           s = lcsm_low_rank_operands(&x, u, C);
+    s.reset                 = m->reset;
+    lcsm_tensor *y          = lcsm_recurrence(m->g, &s, NULL);
     if (!m->cfg->bidirectional) return y;
-    if (!lcsm_mix_both_ways(m)) return NULL;
-    a.reverse         = true;
-    lcsm_tensor *back = lcsm_dplr(m->g, &a, u, &x, NULL);
+    if (!lcsm_mix_both_ways(m) || u == NULL) return NULL;
+    s.reverse         = true;
+    lcsm_tensor *back = lcsm_recurrence(m->g, &s, NULL);
     /* The step itself is in both: what sequences of one step give. */
-    lcsm_tensor *alone = lcsm_reshape(m->g, u, lcsm_dims(m->B * m->T, 1, m->D));
-    alone              = lcsm_dplr(m->g, &a, alone, &x, NULL);
+    s.i.x              = lcsm_reshape(m->g, u, lcsm_dims(m->B * m->T, 1, m->D));
+    lcsm_tensor *alone = lcsm_recurrence(m->g, &s, NULL);
     alone              = lcsm_reshape(m->g, alone, lcsm_dims(m->B, m->T, m->D));
     return lcsm_add(m->g, lcsm_add(m->g, y, back), lcsm_scale(m->g, alone, -1));
 }
@@ -137,7 +141,7 @@ static lcsm_tensor *s4_output(const lcsm_mixer *m)
     switch (m->cfg->s4_kind) {
     case LCSM_S4_DIAGONAL: return lcsm_mix_recurrence(m, lcsm_s4d_states);
     case LCSM_S4_DENSE: return lcsm_mix_recurrence(m, dense_states);
-    default: return dplr(m);
+    default: return low_rank(m);
     }
 }
 

@@ -107,11 +107,12 @@ static lcsm_tensor *space_fill(const lcsm_mixer *m, const char *name, lcsm_shape
  * once. */
 static lcsm_tensor *memory(const lcsm_mixer *m, lcsm_tensor *e, const lcsm_discrete *d)
 {
-    lcsm_tensor *h = lcsm_cscan(m->g, &(lcsm_cscan_attr){0}, e, d->log, d->phase, m->reset);
+    lcsm_states  s = lcsm_mix_channels(m, e, lcsm_static(d->log, LCSM_AXIS_D), d->phase);
+    lcsm_tensor *h = lcsm_recurrence(m->g, &s, NULL);
     if (!m->cfg->bidirectional) return h;
     if (!lcsm_mix_both_ways(m)) return NULL;
-    lcsm_tensor *back =
-        lcsm_cscan(m->g, &(lcsm_cscan_attr){.reverse = true}, e, d->log, d->phase, NULL);
+    s.reverse         = true;
+    lcsm_tensor *back = lcsm_recurrence(m->g, &s, NULL);
     return lcsm_add(m->g, lcsm_add(m->g, h, back), lcsm_scale(m->g, e, -1));
 }
 

@@ -77,17 +77,8 @@ typedef struct {
 } lcsm_attention_attr;
 
 typedef struct {
-    bool reverse; /* time runs from the last step to the first; nothing is carried */
-} lcsm_wkv_attr;
-
-typedef struct {
     bool log_re; /* the real part of lambda is stored as log(-Re lambda) */
-    bool reverse;
-} lcsm_dplr_attr;
-
-typedef struct {
-    bool reverse;
-} lcsm_cscan_attr;
+} lcsm_low_rank_attr;
 
 /* graph/ops/op_discretise.c has the formulas. */
 typedef enum {
@@ -109,6 +100,7 @@ typedef struct {
 typedef struct {
     lcsm_eos_desc desc;  /* B, T, strides and resets are left to the op */
     bool          final; /* the memory after the last step is a second output */
+    bool          pairs; /* rows stand for conjugate pairs: what b reads is 2 Re(b^T m) */
 } lcsm_eos_attr;
 
 typedef struct {
@@ -120,10 +112,25 @@ typedef struct {
     double     value;
 } lcsm_constant_attr;
 
+/* graph/ops/op_divide.c has the formulas. */
+typedef enum {
+    LCSM_DIVIDE_PLAIN,
+    LCSM_DIVIDE_AT_LEAST,
+    LCSM_DIVIDE_FLOOR,
+    LCSM_DIVIDE_COUNT
+} lcsm_divide_kind;
+
 typedef struct {
-    double eps;
-    bool   clamp; /* the divisor is at least eps; else eps is added to it */
+    double           eps;
+    lcsm_divide_kind kind;
 } lcsm_divide_attr;
+
+/* mu of an empty memory: below every exponent of a float. */
+#define LCSM_MAX_EMPTY (-1e38)
+
+typedef struct {
+    double start; /* mu before the first step of a sequence */
+} lcsm_running_max_attr;
 
 typedef struct {
     ptrdiff_t nu;

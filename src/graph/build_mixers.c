@@ -6,25 +6,34 @@ static lcsm_tensor *first_of(const lcsm_node *n)
     return n == NULL ? NULL : n->out[0];
 }
 
-lcsm_tensor *lcsm_wkv(lcsm_graph *g, const lcsm_wkv_attr *a, lcsm_tensor *k, lcsm_tensor *v,
-                      lcsm_tensor *decay, lcsm_tensor *first, lcsm_tensor *reset)
+lcsm_low_rank_tensors lcsm_low_rank(lcsm_graph *g, const lcsm_low_rank_attr *a, lcsm_tensor *lambda,
+                                    lcsm_tensor *P, lcsm_tensor *B, lcsm_tensor *log_dt)
 {
-    lcsm_tensor *in[] = {k, v, decay, first, reset};
-    return first_of(lcsm_graph_add(g, LCSM_OP_wkv, a, in, 5));
+    lcsm_tensor     *in[] = {lambda, P, B, log_dt};
+    const lcsm_node *n    = lcsm_graph_add(g, LCSM_OP_low_rank, a, in, 4);
+    if (n == NULL) return (lcsm_low_rank_tensors){0};
+    return (lcsm_low_rank_tensors){n->out[0], n->out[1], n->out[2], n->out[3], n->out[4]};
 }
 
-lcsm_tensor *lcsm_dplr(lcsm_graph *g, const lcsm_dplr_attr *a, lcsm_tensor *u,
-                       const lcsm_dplr_tensors *x, lcsm_tensor *reset)
+lcsm_eos_operands lcsm_low_rank_operands(const lcsm_low_rank_tensors *x, lcsm_tensor *i,
+                                         lcsm_tensor *C)
 {
-    lcsm_tensor *in[] = {u, x->lambda, x->P, x->B, x->C, x->log_dt, reset};
-    return first_of(lcsm_graph_add(g, LCSM_OP_dplr, a, in, 7));
-}
-
-lcsm_tensor *lcsm_cscan(lcsm_graph *g, const lcsm_cscan_attr *a, lcsm_tensor *x, lcsm_tensor *log,
-                        lcsm_tensor *phase, lcsm_tensor *reset)
-{
-    lcsm_tensor *in[] = {x, log, phase, reset};
-    return first_of(lcsm_graph_add(g, LCSM_OP_cscan, a, in, 4));
+    return (lcsm_eos_operands){.H         = x->log == NULL ? 1 : x->log->shape.dim[0],
+                               .K         = x->log == NULL ? 1 : x->log->cols,
+                               .D         = 1,
+                               .i         = {i, LCSM_AXIS_T | LCSM_AXIS_D},
+                               .e         = {x->e, LCSM_AXIS_K},
+                               .s         = {C, LCSM_AXIS_K},
+                               .row       = {x->log, LCSM_AXIS_K},
+                               .row_phase = {x->phase, LCSM_AXIS_K},
+                               .a         = {x->a, LCSM_AXIS_K},
+                               .b         = {x->b, LCSM_AXIS_K},
+                               .complex_e = true,
+                               .complex_s = true,
+                               .complex_a = true,
+                               .complex_b = true,
+                               .pairs     = true,
+                               .scale     = 2};
 }
 
 static lcsm_discrete discrete_of(const lcsm_node *n)
@@ -102,10 +111,21 @@ lcsm_tensor *lcsm_affine(lcsm_graph *g, lcsm_tensor *x, double a, double b)
     return first_of(lcsm_graph_add(g, LCSM_OP_affine, &(lcsm_affine_attr){a, b}, &x, 1));
 }
 
-lcsm_tensor *lcsm_divide(lcsm_graph *g, lcsm_tensor *x, lcsm_tensor *den, double eps, bool clamp)
+lcsm_tensor *lcsm_divide(lcsm_graph *g, const lcsm_divide_attr *a, lcsm_tensor *x, lcsm_tensor *den,
+                         lcsm_tensor *mu)
 {
-    lcsm_tensor *in[] = {x, den};
-    return first_of(lcsm_graph_add(g, LCSM_OP_divide, &(lcsm_divide_attr){eps, clamp}, in, 2));
+    lcsm_tensor *in[] = {x, den, mu};
+    return first_of(lcsm_graph_add(g, LCSM_OP_divide, a, in, 3));
+}
+
+lcsm_running_max_tensors lcsm_running_max(lcsm_graph *g, const lcsm_running_max_attr *a,
+                                          lcsm_tensor *row, lcsm_tensor *z, lcsm_tensor *mu0,
+                                          lcsm_tensor *reset)
+{
+    lcsm_tensor     *in[] = {row, z, mu0, reset};
+    const lcsm_node *n    = lcsm_graph_add(g, LCSM_OP_running_max, a, in, 4);
+    if (n == NULL) return (lcsm_running_max_tensors){NULL, NULL, NULL};
+    return (lcsm_running_max_tensors){n->out[0], n->out[1], n->out[2]};
 }
 
 lcsm_tensor *lcsm_running_signs(lcsm_graph *g, lcsm_tensor *x)

@@ -120,6 +120,7 @@ static lcsm_eos_desc descriptor(const lcsm_graph *g, const lcsm_eos_operands *o)
     desc.bonus.is_complex = o->complex_bonus;
     desc.complex_y        = o->complex_y;
     desc.read_before      = o->read_before;
+    desc.planes           = o->planes;
     desc.heads            = o->heads;
     desc.rank             = o->rank;
     desc.reverse          = o->reverse;
@@ -143,15 +144,15 @@ bool lcsm_recurrence_reads_fast(const lcsm_graph *g, const lcsm_eos_operands *o,
         && p.form != LCSM_FORM_RECURRENT;
 }
 
-lcsm_tensor *lcsm_recurrence(lcsm_graph *g, const lcsm_eos_operands *o, lcsm_tensor **m_T)
+lcsm_tensor *lcsm_recurrence_alone(lcsm_graph *g, const lcsm_eos_operands *o, lcsm_tensor **m_T)
 {
-    lcsm_eos_attr a    = {.desc = descriptor(g, o), .final = m_T != NULL};
+    lcsm_eos_attr a    = {.desc = descriptor(g, o), .final = m_T != NULL, .pairs = o->pairs};
     lcsm_tensor  *in[] = {
 #define X(name) o->name.x,
         LCSM_EOS_OPERAND_LIST(X)
 #undef X
             o->m0,
-        o->reset, o->read};
+        o->reset, o->read, o->normaliser.z};
     const lcsm_node *n = lcsm_graph_add(g, LCSM_OP_eos, &a, in, (int)COUNT(in));
     if (m_T != NULL) *m_T = n == NULL ? NULL : n->out[1];
     return first(n);

@@ -10,8 +10,9 @@
 #include "graph/op.h"
 #include "kernel/eos/eos_plan.h"
 
-/* Inputs after the operands. */
-enum { LCSM_EOS_M0 = EOS_OPERANDS, LCSM_EOS_RESET, LCSM_EOS_READ };
+/* Inputs after the operands. z is there where a running maximum is part of the node
+ * (graph/ops/eos_mean_node.c). */
+enum { LCSM_EOS_M0 = EOS_OPERANDS, LCSM_EOS_RESET, LCSM_EOS_READ, LCSM_EOS_Z };
 
 lcsm_status lcsm_eos_node_plan(const lcsm_node *n, lcsm_eos_plan *p, lcsm_error *err);
 #endif

@@ -114,12 +114,32 @@ typedef struct {
     unsigned     axes;
 } lcsm_operand;
 
+/* What a recurrence is divided by: its own sum over inputs of 1, which is one more column of the
+ * memory. Beside that, writes may be scaled by exp(z), any z: then the memory is kept as m exp(-mu)
+ * by a running maximum mu, which counts as a constant in backward, and row has no axis K. */
+typedef enum {
+    LCSM_NORMALISER_NONE,
+    LCSM_NORMALISER_PLAIN,    /* y / (den + eps) */
+    LCSM_NORMALISER_AT_LEAST, /* y / max(den, eps) */
+    LCSM_NORMALISER_FLOOR,    /* y / (max(|den|, exp(-mu)) + eps), mu = 0 without z */
+} lcsm_normaliser_kind;
+
+typedef struct {
+    lcsm_normaliser_kind kind;
+    double               eps;
+    lcsm_tensor         *z;     /* NULL, or (B, T, H) */
+    lcsm_tensor         *mu0;   /* (B, H); without it mu is carried */
+    double               start; /* mu of an empty memory: 0 or LCSM_MAX_EMPTY (graph/attr.h) */
+} lcsm_normaliser;
+
 typedef struct {
     ptrdiff_t H, K, D;
 #define X(name) lcsm_operand name;
     LCSM_EOS_OPERAND_LIST(X)
 #undef X
-    lcsm_tensor  *m0;    /* (B, H, K, D), twice D if complex; without it the memory is carried */
+    /* (B, H, K, D), twice D if complex, D + 1 with a normaliser; without it the memory is carried
+     */
+    lcsm_tensor  *m0;
     lcsm_tensor  *reset; /* (B, T) I32: not 0 starts a new sequence */
     lcsm_tensor  *read;  /* NULL, or (B, n) I32: rows b T + t that are read, as in lcsm/eos.h */
     bool          complex_e, complex_s, reverse;
@@ -130,7 +150,10 @@ typedef struct {
     /* as in lcsm/eos.h; 0 everywhere is what most methods want */
     lcsm_eos_heads heads; /* of operands that have fewer */
     ptrdiff_t      rank;  /* of a and b, 0 means 1 */
-    bool           complex_i, complex_a, complex_b, complex_bonus, complex_y, read_before;
+    bool           complex_i, complex_a, complex_b, complex_bonus, complex_y, read_before, planes;
+    bool           pairs; /* rows stand for themselves and their conjugates: b reads 2 Re(b^T m)
+                             (graph/ops/eos_pairs_node.c) */
+    lcsm_normaliser normaliser;
 } lcsm_eos_operands;
 
 /* Some methods as operands. kk (B, T, H K) and so on are tensors, TK stands for LCSM_AXIS_T |
@@ -141,12 +164,20 @@ typedef struct {
  *   RWKV-5, 6   .read_before = true, .bonus = {u, LCSM_AXIS_K}             u [H, K]
  *   RWKV-7      .a = {kk_a, TK}, .b = {minus_kk, TK}                       (B, T, H K)
  *   S5, HGRN    .K = 1, .complex_i = true, .complex_y = true, e and s of ones {., LCSM_AXIS_K},
- *               .col = {log, D}, .col_phase = {phase, D};  i and y (B, T, H D 2), pairs (re, im)
+ *               .col = {log, D}, .col_phase = {phase, D};  i and y (B, T, H D 2), pairs (re, im),
+ *               or with .planes all real parts of a head, then its imaginary ones
  */
 
 /* The EOS operator: y (B, T, H D), or of the n rows that are read, and the last memory, laid out as
- * m0, unless m_T is NULL. */
+ * m0, unless m_T is NULL. A normaliser is a prologue and an epilogue around it. */
 lcsm_tensor *lcsm_recurrence(lcsm_graph *g, const lcsm_eos_operands *o, lcsm_tensor **m_T);
+
+/* The two by themselves, for what comes between: the operands become those of the operator alone,
+ * with one more column, and mu (B, T, H) is returned, NULL without z; then y (B, T, H (D + 1)) is
+ * divided: (B, T, H D). */
+lcsm_tensor *lcsm_normaliser_begin(lcsm_graph *g, lcsm_eos_operands *o);
+lcsm_tensor *lcsm_normaliser_end(lcsm_graph *g, const lcsm_normaliser *n, ptrdiff_t H,
+                                 lcsm_tensor *y, lcsm_tensor *mu);
 
 /* The form and chunk of recurrences built from now on that ask for none. */
 void lcsm_graph_prefer_form(lcsm_graph *g, lcsm_eos_form form, ptrdiff_t chunk);

@@ -57,4 +57,7 @@ static inline lcsm_tensor *lcsm_tensor_root(lcsm_tensor *t, ptrdiff_t *offset)
     return t;
 }
 
+/* The eos node, without a normaliser. */
+lcsm_tensor *lcsm_recurrence_alone(lcsm_graph *g, const lcsm_eos_operands *o, lcsm_tensor **m_T);
+
 #endif

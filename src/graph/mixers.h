@@ -9,24 +9,18 @@
 #include "graph/attr.h"
 #include "graph/graph.h"
 
-/* RWKV-4: k, v (..., T, D), decay = log(-w) [D], first = the bonus [D] -> wkv (..., T, D). */
-lcsm_tensor *lcsm_wkv(lcsm_graph *g, const lcsm_wkv_attr *a, lcsm_tensor *k, lcsm_tensor *v,
-                      lcsm_tensor *decay, lcsm_tensor *first, lcsm_tensor *reset);
-
-/* S4 with A = diag(lambda) - P P^*, bilinear: u (..., T, D), the others [D, M, 2], halves of
- * conjugate pairs -> y = 2 Re(C m) (..., T, D). */
+/* S4 with A = diag(lambda) - P P^*, bilinear: lambda, P, B [D, M, 2], halves of conjugate pairs,
+ * log_dt [D] -> operands of a recurrence over pairs, graph/ops/op_low_rank.c. */
 typedef struct {
-    lcsm_tensor *lambda, *P, *B, *C;
-    lcsm_tensor *log_dt; /* [D] */
-} lcsm_dplr_tensors;
+    lcsm_tensor *log, *phase; /* [D, M] */
+    lcsm_tensor *a, *b, *e;   /* [D, M, 2] */
+} lcsm_low_rank_tensors;
 
-lcsm_tensor *lcsm_dplr(lcsm_graph *g, const lcsm_dplr_attr *a, lcsm_tensor *u,
-                       const lcsm_dplr_tensors *x, lcsm_tensor *reset);
-
-/* Complex channels, h = exp(log + i phase) h + x: x and h (..., T, 2 D), real parts before the
- * imaginary ones; log and phase [D] or (..., T, D). S5 and complex HGRN. */
-lcsm_tensor *lcsm_cscan(lcsm_graph *g, const lcsm_cscan_attr *a, lcsm_tensor *x, lcsm_tensor *log,
-                        lcsm_tensor *phase, lcsm_tensor *reset);
+lcsm_low_rank_tensors lcsm_low_rank(lcsm_graph *g, const lcsm_low_rank_attr *a, lcsm_tensor *lambda,
+                                    lcsm_tensor *P, lcsm_tensor *B, lcsm_tensor *log_dt);
+/* The recurrence with them: i (B, T, D), C [D, M, 2] -> 2 Re(C m), (B, T, D). */
+lcsm_eos_operands lcsm_low_rank_operands(const lcsm_low_rank_tensors *x, lcsm_tensor *i,
+                                         lcsm_tensor *C);
 
 /* Diagonal state spaces in steps; graph/ops/op_discretise.c has formulas and shapes. coef may be
  * NULL. */
@@ -71,8 +65,20 @@ lcsm_discrete lcsm_toeplitz(lcsm_graph *g, lcsm_tensor *t, double gamma);
 lcsm_tensor *lcsm_constant(lcsm_graph *g, lcsm_shape shape, double value);
 /* a x + b. */
 lcsm_tensor *lcsm_affine(lcsm_graph *g, lcsm_tensor *x, double a, double b);
-/* x / (den + eps), or x / max(den, eps) if clamp; den as x or (..., 1). */
-lcsm_tensor *lcsm_divide(lcsm_graph *g, lcsm_tensor *x, lcsm_tensor *den, double eps, bool clamp);
+/* x / (den + eps), x / max(den, eps) or x / (max(|den|, exp(-mu)) + eps); den and mu as x or
+ * (..., 1), mu NULL but for the last kind. */
+lcsm_tensor *lcsm_divide(lcsm_graph *g, const lcsm_divide_attr *a, lcsm_tensor *x, lcsm_tensor *den,
+                         lcsm_tensor *mu);
+
+/* The running maximum of writes times exp(z): the gate and the factor of the writes that keep the
+ * memory small, and mu; all as z (B, T, C). row as z, [C] or NULL, mu0 (B, C) or NULL: carried. */
+typedef struct {
+    lcsm_tensor *row, *write, *mu;
+} lcsm_running_max_tensors;
+
+lcsm_running_max_tensors lcsm_running_max(lcsm_graph *g, const lcsm_running_max_attr *a,
+                                          lcsm_tensor *row, lcsm_tensor *z, lcsm_tensor *mu0,
+                                          lcsm_tensor *reset);
 /* The running product of the signs of x (..., T, C), 1 and -1; it has no gradient. */
 lcsm_tensor *lcsm_running_signs(lcsm_graph *g, lcsm_tensor *x);
 /* s x with s (..., 1). */

@@ -25,9 +25,9 @@
 #define LCSM_OP_LIST(X)                                                                            \
     X(embed) X(linear) X(linears) X(add) X(mul) X(scale) X(lerp) X(sum) X(concat) X(dropout)       \
     X(reverse) X(eos) X(activation) X(glu) X(norm) X(conv) X(longconv) X(shift) X(rotate) X(xent)  \
-    X(linear_xent) X(attention) X(wkv) X(dplr) X(cscan) X(discretise) X(bilinear) X(affine)        \
+    X(linear_xent) X(attention) X(low_rank) X(discretise) X(bilinear) X(affine)        \
     X(constant) X(divide) X(scale_rows) X(lower_bounds) X(dpfp) X(repeat) X(halves) X(positions) X(toeplitz) \
-    X(stop) X(signs) X(softmax) X(quadratic) X(top_k)
+    X(stop) X(signs) X(softmax) X(quadratic) X(top_k) X(running_max)
 /* clang-format on */
 
 typedef enum {

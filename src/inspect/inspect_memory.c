@@ -98,19 +98,6 @@ static double eos_at(const source *s, ptrdiff_t t, ptrdiff_t row, ptrdiff_t colu
     return eos_decay(s, (ptrdiff_t[4]){t, row / p->K, row % p->K, column});
 }
 
-static double wkv_at(const source *s, ptrdiff_t t, ptrdiff_t row, ptrdiff_t column)
-{
-    (void)t, (void)column;
-    return -exp((double)((const float *)s->node->in[2]->data)[row]);
-}
-
-static double cscan_at(const source *s, ptrdiff_t t, ptrdiff_t row, ptrdiff_t column)
-{
-    const lcsm_tensor *x = s->node->in[1];
-    (void)column;
-    return ((const float *)x->data)[(x->shape.rank == 1 ? 0 : t) * x->ld + row];
-}
-
 /* The inputs that an EOS operator's decays are made of. */
 enum {
     EOS_DECAYS = LCSM_BIT(EOS_row) | LCSM_BIT(EOS_col) | LCSM_BIT(EOS_full) | LCSM_BIT(EOS_u)
@@ -121,30 +108,13 @@ static void eos_size(memory *m, const source *s)
 {
     const lcsm_eos_plan *p    = &s->plan;
     unsigned             axes = 0;
-    if (p->operand[EOS_dense].present || p->operand[EOS_erase].present) return; /* a matrix */
+    if (p->operand[EOS_dense].present || p->operand[EOS_erase].present || p->operand[EOS_a].present)
+        return; /* a matrix */
     for (int j = 0; j < EOS_OPERANDS; j++)
         if ((EOS_DECAYS & LCSM_BIT(j)) != 0 && p->operand[j].present) axes |= p->operand[j].axes;
     m->rows    = p->H * (p->K == 1 ? p->D : p->K);
     m->columns = p->K > 1 && (axes & LCSM_AXIS_D) != 0 ? p->D : 1;
     m->moves   = (axes & LCSM_AXIS_T) != 0;
-}
-
-static void wkv_size(memory *m, const source *s)
-{
-    m->rows    = s->node->in[2]->cols;
-    m->columns = 1;
-}
-
-static void cscan_size(memory *m, const source *s)
-{
-    m->rows    = s->node->in[1]->cols;
-    m->columns = 1;
-    m->moves   = s->node->in[1]->shape.rank != 1;
-}
-
-static void matrix_size(memory *m, const source *s)
-{
-    (void)m, (void)s;
 }
 
 /* keep: a mask of the inputs that the decay is made of. size leaves rows 0 where o_t is a matrix.
@@ -156,9 +126,6 @@ static const struct {
     decay_fn *decay;
 } KINDS[] = {
     {LCSM_OP_eos, EOS_DECAYS, eos_size, eos_at},
-    {LCSM_OP_wkv, LCSM_BIT(2), wkv_size, wkv_at},
-    {LCSM_OP_cscan, LCSM_BIT(1), cscan_size, cscan_at},
-    {LCSM_OP_dplr, 0, matrix_size, NULL},
 };
 
 static size_t kind_of(const lcsm_node *n)

@@ -11,9 +11,9 @@
 #include "kernel/adamw/adamw.h"
 #include "kernel/attention/attention.h"
 #include "kernel/conv/conv.h"
-#include "kernel/cscan/cscan.h"
-#include "kernel/dplr/dplr.h"
 #include "kernel/drop/drop.h"
+#include "kernel/eos/mean/eos_mean.h"
+#include "kernel/eos/pairs/eos_pairs.h"
 #include "kernel/eos/step/eos_step.h"
 #include "kernel/ew/ew.h"
 #include "kernel/gemm/gemm.h"
@@ -22,7 +22,6 @@
 #include "kernel/probe/probe.h"
 #include "kernel/rotate/rotate.h"
 #include "kernel/shift/shift.h"
-#include "kernel/wkv/wkv.h"
 #include "kernel/xent/xent.h"
 
 /* Every row is a pointer. X(type, name) */
@@ -46,9 +45,8 @@
     X(const R_(lcsm_xent_kernels) *, xent)                                                         \
     X(const R_(lcsm_attention_kernels) *, attention)                                               \
     X(const R_(lcsm_adamw_kernels) *, adamw)                                                       \
-    X(const R_(lcsm_wkv_kernels) *, wkv)                                                           \
-    X(const R_(lcsm_dplr_kernels) *, dplr)                                                         \
-    X(const R_(lcsm_cscan_kernels) *, cscan)                                                       \
+    X(const R_(lcsm_eos_mean_kernels) *, eos_mean)                                                 \
+    X(const R_(lcsm_eos_pairs_kernels) *, eos_pairs)                                               \
     X(const R_(lcsm_probe) *, probe)
 
 typedef struct R_(lcsm_kernels) {

@@ -24,8 +24,7 @@ const R_(lcsm_kernels) K_(lcsm_kernels) = {
     .xent          = &K_(lcsm_xent_rows),
     .attention     = &K_(lcsm_attention_head),
     .adamw         = &K_(lcsm_adamw_flat),
-    .wkv           = &K_(lcsm_wkv_steps),
-    .dplr          = &K_(lcsm_dplr_steps),
-    .cscan         = &K_(lcsm_cscan_steps),
+    .eos_mean      = &K_(lcsm_eos_mean_steps),
+    .eos_pairs     = &K_(lcsm_eos_pairs_steps),
     .probe         = &K_(lcsm_probes),
 };

@@ -33,7 +33,7 @@ lcsm_lab_builder lcsm_lab_mixer;
 
 /* Operators by themselves. */
 lcsm_lab_builder lcsm_lab_delta_core, lcsm_lab_delta_l2, lcsm_lab_selective_scan, lcsm_lab_s4_dplr,
-    lcsm_lab_dss_softmax, lcsm_lab_etsc, lcsm_lab_rpe, lcsm_lab_operator;
+    lcsm_lab_dss_softmax, lcsm_lab_etsc, lcsm_lab_rpe, lcsm_lab_operator, lcsm_lab_normalised;
 
 /* Activations, layers, loss, optimiser, schedules. */
 lcsm_lab_builder lcsm_lab_activation, lcsm_lab_gate_values, lcsm_lab_softplus;

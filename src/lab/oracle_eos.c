@@ -48,6 +48,7 @@ lcsm_lab_eos lcsm_lab_eos_from(const lcsm_eos_operands *s, ptrdiff_t T)
     x.desc.bonus.is_complex = s->complex_bonus;
     x.desc.complex_y        = s->complex_y;
     x.desc.read_before      = s->read_before;
+    x.desc.planes           = s->planes;
     x.desc.heads            = s->heads;
     x.desc.rank             = s->rank;
     x.desc.gen              = s->gen;
@@ -96,6 +97,7 @@ static lcsm_tensor *add(lcsm_lab *lab, const lcsm_lab_eos *x, lcsm_eos_form form
                                   .complex_bonus = d->bonus.is_complex,
                                   .complex_y     = d->complex_y != 0,
                                   .read_before   = d->read_before != 0,
+                                  .planes        = d->planes != 0,
                                   .heads         = d->heads,
                                   .rank          = d->rank,
                                   .reset         = x->reset,

@@ -59,7 +59,7 @@ static lcsm_tensor *before_gelu(lcsm_rig *r)
 static lcsm_tensor *complex_memory(lcsm_rig *r)
 {
     (void)lcsm_rig_mixer(r);
-    return output_of(r, LCSM_OP_cscan);
+    return output_of(r, LCSM_OP_eos);
 }
 
 /* Without the 1 / sqrt(K) of the builder: the case has none. */
@@ -163,7 +163,7 @@ static void wkv(lcsm_rig *r)
 {
     unshifted(r);
     lcsm_rig_identity(r, "output.weight");
-    lcsm_lab_out(r->lab, "wkv", output_of(r, LCSM_OP_wkv));
+    lcsm_lab_out(r->lab, "wkv", output_of(r, LCSM_OP_eos));
 }
 
 /* The table's form: y = sigmoid(r) m. */
@@ -319,7 +319,7 @@ static const method_row ROWS[] = {
     {"retnet_rotated*", "retnet", "", "v", "q", "v=v k=k q=q", "", recurrence, NULL, NULL},
     {"retnet_mixer*", "retnet", "", "x", "Wk", "", "Wq=q.weight Wk=k.weight Wv=v.weight Wg=gate.weight Wo=out.weight", mixer, NULL, NULL},
     {"tnl_mixer*", "tnl", "", "x", "Wk", "", "Wq=q.weight Wk=k.weight Wv=v.weight Wu=gate.weight Wo=out.weight", mixer, NULL, NULL},
-    {"cosformer_paper_form*", "cosformer", "", "v", "q", "v=v k=k q=q", "", recurrence, angle_by_length, NULL},
+    {"cosformer_paper_form*", "cosformer", "denominator=false", "v", "q", "v=v k=k q=q", "", recurrence, angle_by_length, NULL},
     {"cosformer_with_denominator*", "cosformer", "", "v", "q", "v=v k=k q=q", "", mixer, angle_by_length, out_denominator},
     {"lrpe_*", "lrpe", "", "v", "q", "v=v k=k q=q", "theta=theta", recurrence, NULL, NULL},
     {"gla_core*", "gla", "", "v", "q", "v=v k=k q=q z=gate_down", "", recurrence, gate_settings, gla_core},

@@ -53,3 +53,70 @@ void lcsm_lab_operator(lcsm_lab *lab)
     lcsm_lab_out(lab, "y", lcsm_lab_eos_add(lab, &x, &last));
     lcsm_lab_out(lab, "m_final", last);
 }
+
+/* ---- normalised ---- */
+
+static lcsm_normaliser normaliser_of(lcsm_lab *lab)
+{
+    bool            floor = strcmp(lcsm_lab_text(lab, "kind", "plain"), "floor") == 0;
+    lcsm_normaliser n     = {.kind  = floor ? LCSM_NORMALISER_FLOOR : LCSM_NORMALISER_PLAIN,
+                             .eps   = lcsm_lab_number(lab, "eps", NAN),
+                             .start = LCSM_MAX_EMPTY};
+    if (lcsm_lab_has(lab, "z")) n.z = lcsm_lab_seq(lab, "z");
+    if (lcsm_lab_has(lab, "mu0"))
+        n.mu0 = lcsm_reshape(lab->g, lcsm_lab_in(lab, "mu0"),
+                             lcsm_dims(1, lcsm_lab_dim(lab, "mu0", 0)));
+    return n;
+}
+
+/* m0 beside n0, the column of the normaliser. */
+static lcsm_tensor *first_memory(lcsm_lab *lab, ptrdiff_t H, ptrdiff_t K, ptrdiff_t D)
+{
+    if (!lcsm_lab_has(lab, "m0")) return NULL;
+    lcsm_tensor *m = lcsm_reshape(lab->g, lcsm_lab_in(lab, "m0"), lcsm_dims(1, H, K, D));
+    lcsm_tensor *n = lcsm_reshape(lab->g, lcsm_lab_in(lab, "n0"), lcsm_dims(1, H, K, 1));
+    return lcsm_lab_beside(lab, m, n);
+}
+
+static lcsm_tensor *flat(lcsm_lab *lab, const char *name)
+{
+    const lcsm_oracle_array *a = lcsm_lab_array(lab, name);
+    ptrdiff_t                T = lcsm_lab_dim(lab, name, 0);
+    if (a == NULL) return NULL;
+    return lcsm_reshape(lab->g, lcsm_lab_in(lab, name), lcsm_dims(1, T, (ptrdiff_t)a->count / T));
+}
+
+static lcsm_eos_operands normalised_operands(lcsm_lab *lab)
+{
+    ptrdiff_t         H = lcsm_lab_dim(lab, "i", 1), K = lcsm_lab_dim(lab, "e", 2);
+    bool              rows = lcsm_lab_has(lab, "row") && lcsm_lab_array(lab, "row")->rank == 3;
+    lcsm_eos_operands o    = {.H          = H,
+                              .K          = K,
+                              .D          = lcsm_lab_dim(lab, "i", 2),
+                              .i          = {flat(lab, "i"), LAB_T | LAB_D},
+                              .e          = {flat(lab, "e"), LAB_T | LAB_K},
+                              .s          = {flat(lab, "s"), LAB_T | LAB_K},
+                              .form       = lab->form,
+                              .chunk      = lab->chunk,
+                              .normaliser = normaliser_of(lab)};
+    if (lcsm_lab_has(lab, "row"))
+        o.row = (lcsm_operand){flat(lab, "row"), LAB_T | (rows ? LAB_K : 0u)};
+    o.m0 = first_memory(lab, H, K, o.D);
+    return o;
+}
+
+/* y = num / den with one more column, of a memory whose writes may be times exp(z). */
+void lcsm_lab_normalised(lcsm_lab *lab)
+{
+    lcsm_tensor      *last = NULL;
+    lcsm_eos_operands o = normalised_operands(lab), alone = o;
+    ptrdiff_t         T  = lcsm_lab_dim(lab, "i", 0);
+    lcsm_tensor      *mu = lcsm_normaliser_begin(lab->g, &alone);
+    lcsm_tensor      *y  = lcsm_recurrence(lab->g, &alone, &last);
+    lcsm_lab_out(lab, "y", lcsm_normaliser_end(lab->g, &o.normaliser, o.H, y, mu));
+    lcsm_lab_out(lab, "m_final", lcsm_lab_columns(lab, last, 0, o.D));
+    lcsm_lab_out(lab, "n_final", lcsm_lab_columns(lab, last, o.D, 1));
+    if (mu == NULL) return;
+    mu = lcsm_reshape(lab->g, mu, lcsm_dims(T, o.H));
+    lcsm_lab_out(lab, "mu_final", lcsm_slice(lab->g, mu, 0, T - 1, 1));
+}

@@ -83,20 +83,20 @@ void lcsm_lab_selective_scan(lcsm_lab *lab)
 /* The kernel of A = diag(Lambda) - P P^* is its response to 1 at the first step. */
 void lcsm_lab_s4_dplr(lcsm_lab *lab)
 {
-    ptrdiff_t         M       = lcsm_lab_dim(lab, "Lambda", 0);
-    ptrdiff_t         L       = (ptrdiff_t)lcsm_lab_number(lab, "L", NAN);
-    double           *impulse = lcsm_lab_take(lab, (size_t)L + 1, sizeof *impulse);
-    lcsm_dplr_tensors x       = {.log_dt = lcsm_lab_in(lab, "log_dt")};
+    ptrdiff_t    M       = lcsm_lab_dim(lab, "Lambda", 0);
+    ptrdiff_t    L       = (ptrdiff_t)lcsm_lab_number(lab, "L", NAN);
+    double      *impulse = lcsm_lab_take(lab, (size_t)L + 1, sizeof *impulse);
+    const char  *names[] = {"Lambda", "P", "B", "C"};
+    lcsm_tensor *in[COUNT(names)];
     if (impulse == NULL) return;
-    const struct {
-        const char   *name;
-        lcsm_tensor **to;
-    } inputs[] = {{"Lambda", &x.lambda}, {"P", &x.P}, {"B", &x.B}, {"C", &x.C}};
-    for (size_t j = 0; j < COUNT(inputs); j++)
-        *inputs[j].to = lcsm_reshape(lab->g, lcsm_lab_in(lab, inputs[j].name), lcsm_dims(1, M, 2));
-    impulse[0]     = 1;
-    lcsm_tensor *u = lcsm_lab_constant(lab, lcsm_dims(1, L, 1), impulse);
-    lcsm_lab_out(lab, "kernel", lcsm_dplr(lab->g, &(lcsm_dplr_attr){0}, u, &x, NULL));
+    for (size_t j = 0; j < COUNT(names); j++)
+        in[j] = lcsm_reshape(lab->g, lcsm_lab_in(lab, names[j]), lcsm_dims(1, M, 2));
+    impulse[0]              = 1;
+    lcsm_tensor          *u = lcsm_lab_constant(lab, lcsm_dims(1, L, 1), impulse);
+    lcsm_low_rank_tensors x = lcsm_low_rank(lab->g, &(lcsm_low_rank_attr){0}, in[0], in[1], in[2],
+                                            lcsm_lab_in(lab, "log_dt"));
+    lcsm_eos_operands     o = lcsm_low_rank_operands(&x, u, in[3]);
+    lcsm_lab_out(lab, "kernel", lcsm_recurrence(lab->g, &o, NULL));
 }
 
 /* ---- DSS by the softmax ---- */

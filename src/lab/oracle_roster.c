@@ -57,13 +57,13 @@ static const lcsm_oracle_row ROWS[] = {
     {"", "dur_*", "q k v zg zh", lcsm_lab_method, EOS},
     {"", "gfw_*", "q k v zg zh", lcsm_lab_method, EOS},
     {"", "hgrn_real_core*", "c mu gate lower", lcsm_lab_method, EOS},
-    {"", "hgrn_complex_core*", "c mu theta lower", lcsm_lab_method, NO_EOS},
-    {"", "hgru1d_mixer*", "x Win Wl Wg theta lower Wo", lcsm_lab_method, NO_EOS},
+    {"", "hgrn_complex_core*", "c mu theta lower", lcsm_lab_method, EOS},
+    {"", "hgru1d_mixer*", "x Win Wl Wg theta lower Wo", lcsm_lab_method, EOS},
     {"", "lrn_*", "pre_g pre_i", lcsm_lab_method, EOS},
-    {"", "rwkv4_with_denominator*", "decay first k v r", lcsm_lab_method, NO_EOS},
-    {"", "rwkv4_extreme_keys*", "decay first k v r", lcsm_lab_method, NO_EOS},
+    {"", "rwkv4_with_denominator*", "decay first k v r", lcsm_lab_method, EOS},
+    {"", "rwkv4_extreme_keys*", "decay first k v r", lcsm_lab_method, EOS},
     {"", "rwkv4_simplified*", "w k v r", lcsm_lab_method, EOS},
-    {"", "rwkv4_time_mix*", "x mix_k mix_v mix_r decay first", lcsm_lab_method, NO_EOS},
+    {"", "rwkv4_time_mix*", "x mix_k mix_v mix_r decay first", lcsm_lab_method, EOS},
     {"", "rwkv4_channel_mix*", "x mix_k mix_r Wk Wr Wv", lcsm_lab_channel_mix, NO_EOS},
     {"", "rwkv[567]_channel_mix*", "x key.weight value.weight", lcsm_lab_channel_mix_since, NO_EOS},
     {"", "selective_scan*", "u dt_raw dt_bias A_log B C D z", lcsm_lab_selective_scan, EOS},
@@ -72,7 +72,7 @@ static const lcsm_oracle_row ROWS[] = {
     {"", "s4_dplr_*", "Lambda P B C log_dt", lcsm_lab_s4_dplr, NO_EOS},
     {"", "s4d_*", "u log_A_re A_im C D log_dt", lcsm_lab_method, EOS},
     {"", "s5_paper_table*", "i E S log_re im", lcsm_lab_method, EOS},
-    {"", "s5_*", "u Lre Lim B C D log_dt", lcsm_lab_method, NO_EOS},
+    {"", "s5_*", "u Lre Lim B C D log_dt", lcsm_lab_method, EOS},
     {"", "dss_softmax*", "u Lre Lim W D log_dt", lcsm_lab_dss_softmax, EOS},
     {"", "dss_*", "u Lre Lim W D log_dt", lcsm_lab_method, EOS},
     {"", "toeplitz_causal*", "x t", lcsm_lab_method, NO_EOS},
@@ -95,6 +95,7 @@ static const lcsm_oracle_row ROWS[] = {
 
     /* files that name the operator */
     {"eos2", "*", "i e s", lcsm_lab_operator, EOS},
+    {"eos2_normalised", "*", "i e s", lcsm_lab_normalised, EOS},
 
     /* recorded elsewhere */
     {"dw_causal_conv", "*", "x weight", lcsm_lab_cuda_conv, NO_EOS},

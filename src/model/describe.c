@@ -101,8 +101,7 @@ static const char *source_name(unsigned char from)
 /* The first node that mixes steps by what a method is named for. */
 static const lcsm_node *mixing_node(const lcsm_graph *g)
 {
-    static const lcsm_op_id MIXING[] = {LCSM_OP_eos, LCSM_OP_cscan,    LCSM_OP_dplr,
-                                        LCSM_OP_wkv, LCSM_OP_longconv, LCSM_OP_attention};
+    static const lcsm_op_id MIXING[] = {LCSM_OP_eos, LCSM_OP_longconv, LCSM_OP_attention};
     for (int j = 0; j < g->node_list.count; j++)
         for (size_t k = 0; k < COUNT(MIXING); k++)
             if (lcsm_node_at(g, j)->op == lcsm_op_row(MIXING[k], LCSM_F32))
@@ -128,20 +127,8 @@ static const struct {
     {"eos", "a", "a: o = gate + a b^T"},
     {"eos", "b", "b: o = gate + a b^T"},
     {"eos", "bonus", "u: weight of the step itself"},
+    {"eos", "z", "log of what writes are scaled by"},
     {"eos", "m0", "initial memory"},
-    {"cscan", "x", "input, already expanded (complex pairs)"},
-    {"cscan", "log", "log of o, per channel"},
-    {"cscan", "phase", "angle of o, per channel"},
-    {"dplr", "u", "input"},
-    {"dplr", "lambda", "A: diagonal part"},
-    {"dplr", "P", "A: low-rank part"},
-    {"dplr", "B", "expand"},
-    {"dplr", "C", "shrink"},
-    {"dplr", "log_dt", "log of the step size"},
-    {"wkv", "k", "key: expand is exp(k)"},
-    {"wkv", "v", "value: input"},
-    {"wkv", "decay", "decay: o = exp(-exp(decay))"},
-    {"wkv", "first", "bonus of the current token"},
     {"longconv", "u", "input"},
     {"longconv", "kernel", "convolution kernel"},
     {"attention", "q", "query"},

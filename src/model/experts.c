@@ -30,7 +30,7 @@ static lcsm_tensor *weights(const lcsm_mixer *m)
     if (c->experts_norm) {
         lcsm_tensor *sum =
             lcsm_linear(m->g, p, lcsm_constant(m->g, lcsm_dims(1, c->experts), 1), NULL);
-        p = lcsm_divide(m->g, p, sum, sigmoid ? 1e-20 : 0, false);
+        p = lcsm_divide(m->g, &(lcsm_divide_attr){.eps = sigmoid ? 1e-20 : 0}, p, sum, NULL);
     }
     return c->experts_scale == 1 ? p : lcsm_scale(m->g, p, c->experts_scale);
 }

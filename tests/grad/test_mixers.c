@@ -161,14 +161,34 @@ static lcsm_tensor *with_skip(model *m, lcsm_tensor *y, lcsm_tensor *u)
 
 /* ---- RWKV-4 ---- */
 
+/* RWKV-4's mean: every channel a head of the operator, with running maximum, normaliser and bonus.
+ */
+static lcsm_tensor *mean(const model *m, lcsm_tensor *k, lcsm_tensor *v, lcsm_tensor *decay,
+                         lcsm_tensor *first)
+{
+    ptrdiff_t         H   = k->cols;
+    lcsm_operand      one = {lcsm_constant(m->g, lcsm_dims(H, 1), 1), LCSM_AXIS_K};
+    lcsm_eos_operands o   = {
+          .H           = H,
+          .K           = 1,
+          .D           = 1,
+          .i           = {v, LCSM_AXIS_T | LCSM_AXIS_D},
+          .e           = one,
+          .s           = one,
+          .row         = {lcsm_activate_scaled(m->g, LCSM_ACT_EXP, decay, -1), 0},
+          .bonus       = {lcsm_activate(m->g, LCSM_ACT_EXP, first), LCSM_AXIS_K},
+          .read_before = true,
+          .normaliser  = {.kind = LCSM_NORMALISER_PLAIN, .z = k, .start = LCSM_MAX_EMPTY}};
+    return lcsm_recurrence(m->g, &o, NULL);
+}
+
 static void check_wkv(model *m)
 {
     enum { T = 3, D = 2 };
     lcsm_tensor *k = from_case(m, "k", lcsm_dims(1, T, D)), *v = from_case(m, "v", k->shape);
     lcsm_tensor *r = lcsm_activate(m->g, LCSM_ACT_SIGMOID, from_case(m, "r", k->shape));
     lcsm_tensor *wkv =
-        lcsm_wkv(m->g, &(lcsm_wkv_attr){false}, k, v, from_case(m, "decay", lcsm_dims(D)),
-                 from_case(m, "first", lcsm_dims(D)), NULL);
+        mean(m, k, v, from_case(m, "decay", lcsm_dims(D)), from_case(m, "first", lcsm_dims(D)));
     lcsm_tensor *y = lcsm_mul(m->g, wkv, r);
     lcsm_keep(m->g, wkv);
     plan(m, y);
@@ -199,9 +219,8 @@ TEST(wkv_keys_of_ten_thousand_give_finite_numbers)
     for (int dtype = LCSM_F32; dtype <= LCSM_F64; dtype++) {
         model        m = start((lcsm_dtype)dtype);
         lcsm_tensor *y =
-            lcsm_wkv(m.g, &(lcsm_wkv_attr){false}, given(&m, "k", lcsm_dims(1, T, D), k),
-                     given(&m, "v", lcsm_dims(1, T, D), v), given(&m, "decay", lcsm_dims(D), decay),
-                     given(&m, "first", lcsm_dims(D), first), NULL);
+            mean(&m, given(&m, "k", lcsm_dims(1, T, D), k), given(&m, "v", lcsm_dims(1, T, D), v),
+                 given(&m, "decay", lcsm_dims(D), decay), given(&m, "first", lcsm_dims(D), first));
         plan(&m, y);
         run_both(&m, y, dy);
         for (ptrdiff_t i = 0; i < T * D; i++) assert_true(fabs(get(&m, y->data, i)) <= 2);
@@ -219,12 +238,14 @@ static void check_dplr(model *m)
     enum { L = 6, M = 2 };
     static const double IMPULSE[L] = {1};
     lcsm_tensor        *u          = given(m, "u", lcsm_dims(1, L, 1), IMPULSE);
-    lcsm_dplr_tensors   x          = {.lambda = from_case(m, "Lambda", lcsm_dims(1, M, 2)),
-                                      .P      = from_case(m, "P", lcsm_dims(1, M, 2)),
-                                      .B      = from_case(m, "B", lcsm_dims(1, M, 2)),
-                                      .C      = from_case(m, "C", lcsm_dims(1, M, 2)),
-                                      .log_dt = from_case(m, "log_dt", lcsm_dims(1))};
-    lcsm_tensor        *y = lcsm_dplr(m->g, &(lcsm_dplr_attr){.log_re = false}, u, &x, NULL);
+    lcsm_tensor        *lambda     = from_case(m, "Lambda", lcsm_dims(1, M, 2));
+    lcsm_tensor        *P = from_case(m, "P", lambda->shape), *B = from_case(m, "B", lambda->shape);
+    lcsm_tensor        *C = from_case(m, "C", lambda->shape);
+
+    lcsm_low_rank_tensors x = lcsm_low_rank(m->g, &(lcsm_low_rank_attr){.log_re = false}, lambda, P,
+                                            B, from_case(m, "log_dt", lcsm_dims(1)));
+    lcsm_eos_operands     o = lcsm_low_rank_operands(&x, u, C);
+    lcsm_tensor          *y = lcsm_recurrence(m->g, &o, NULL);
     plan(m, y);
     run_both(m, y, dy_of(m, "kernel", L));
     compare_output(m, "kernel", y);
@@ -424,7 +445,29 @@ static void check_s5_table(model *m)
     for (int j = 0; j < m->leaves; j++) compare_grad(m, m->name[j]);
 }
 
-/* S5 is discretise by rows, a matrix product, cscan, and the matrix (2 Re C, -2 Im C). */
+/* h = exp(log + i phase) h + x: K = 1, complex i and y in planes; log (1, T, D) or [D]. */
+static lcsm_tensor *channels(const model *m, lcsm_tensor *x, lcsm_tensor *log, lcsm_tensor *phase)
+{
+    ptrdiff_t         D   = phase->cols;
+    lcsm_operand      one = {lcsm_constant(m->g, lcsm_dims(1, 1), 1), LCSM_AXIS_K};
+    lcsm_eos_operands o   = {.H         = 1,
+                             .K         = 1,
+                             .D         = D,
+                             .i         = {x, LCSM_AXIS_T | LCSM_AXIS_D},
+                             .e         = one,
+                             .s         = one,
+                             .col       = {log, LCSM_AXIS_T | LCSM_AXIS_D},
+                             .col_phase = {lcsm_reshape(m->g, phase, lcsm_dims(1, D)), LCSM_AXIS_D},
+                             .complex_i = true,
+                             .complex_y = true,
+                             .planes    = true};
+    if (log->shape.rank == 1)
+        o.col = (lcsm_operand){lcsm_reshape(m->g, log, lcsm_dims(1, D)), LCSM_AXIS_D};
+    return lcsm_recurrence(m->g, &o, NULL);
+}
+
+/* S5 is discretise by rows, a matrix product, complex channels, and the matrix (2 Re C, -2 Im C).
+ */
 static void check_s5(model *m, lcsm_discretise_kind kind)
 {
     enum { P = 2, H = 2, T = 3 };
@@ -442,7 +485,7 @@ static void check_s5(model *m, lcsm_discretise_kind kind)
         from_case(m, "Lre", lcsm_dims(P)), from_case(m, "Lim", lcsm_dims(P)),
         from_case(m, "log_dt", lcsm_dims(P)), given(m, "B", lcsm_dims(2, P, H), planes));
     lcsm_tensor *Bu = lcsm_linear(m->g, u, lcsm_reshape(m->g, x.coef, lcsm_dims(2 * P, H)), NULL);
-    lcsm_tensor *h  = lcsm_cscan(m->g, &(lcsm_cscan_attr){false}, Bu, x.log, x.phase, NULL);
+    lcsm_tensor *h  = channels(m, Bu, x.log, x.phase);
     lcsm_tensor *y  = lcsm_linear(m->g, h, given(m, "C", lcsm_dims(H, 2 * P), out), NULL);
     y               = lcsm_add(m->g, y, lcsm_mul(m->g, u, from_case(m, "D", lcsm_dims(H))));
     plan(m, y);
@@ -487,8 +530,8 @@ static void check_hgrn(model *m)
     c                  = lcsm_halves(m->g, lcsm_activate(m->g, LCSM_ACT_SILU, c));
     lcsm_tensor *half[2];
     for (int j = 0; j < 2; j++) half[j] = lcsm_mul(m->g, lcsm_slice(m->g, c, 2, j * D, D), keep);
-    lcsm_tensor *y = lcsm_cscan(m->g, &(lcsm_cscan_attr){false}, lcsm_concat(m->g, half, 2), log,
-                                from_case(m, "theta", lcsm_dims(D)), NULL);
+    lcsm_tensor *y =
+        channels(m, lcsm_concat(m->g, half, 2), log, from_case(m, "theta", lcsm_dims(D)));
     plan(m, y);
     run_both(m, y, dy_of(m, "y", T * 2 * D));
     compare_output(m, "y", y);

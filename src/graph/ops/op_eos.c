@@ -7,11 +7,12 @@
  */
 #include "base/size.h"
 #include "graph/eos_node.h"
-#include "graph/ops/ops.h"
+#include "graph/ops/eos_mean_node.h"
+#include "graph/ops/eos_pairs_node.h"
 #include "kernel/eos/eos_drive.h"
 #include "kernel/eos/eos_operands.h"
 
-enum { M0 = LCSM_EOS_M0, RESET = LCSM_EOS_RESET, READ = LCSM_EOS_READ };
+enum { M0 = LCSM_EOS_M0, RESET = LCSM_EOS_RESET, READ = LCSM_EOS_READ, Z = LCSM_EOS_Z };
 
 static const lcsm_tensor *optional(const lcsm_node *n, int j)
 {
@@ -56,6 +57,8 @@ static lcsm_status shape(lcsm_node *n, lcsm_error *err)
     lcsm_eos_plan        p;
     lcsm_status          st = lcsm_eos_node_plan(n, &p, err);
     if (st != LCSM_OK) return st;
+    if (optional(n, Z) != NULL) return R_(lcsm_eos_mean_shape)(n, err);
+    if (a->pairs) return R_(lcsm_eos_pairs_shape)(n, err);
     lcsm_shape memory = lcsm_dims(p.B, p.H, p.K, p.D * (p.is_complex ? 2 : 1));
     if ((st = check_rest(n, &p, &memory, err)) != LCSM_OK) return st;
     n->n_out    = a->final ? 2 : 1;
@@ -79,7 +82,8 @@ static lcsm_status shape(lcsm_node *n, lcsm_error *err)
 
 static void prepare(const lcsm_call *c)
 {
-    lcsm_eos_node_plan(c->node, c->own, NULL); /* it succeeded in the shape rule */
+    if (c->node->own > 0)
+        lcsm_eos_node_plan(c->node, c->own, NULL); /* it succeeded in the shape rule */
 }
 
 /* ---- passes ---- */
@@ -95,6 +99,11 @@ static R_(lcsm_eos_arrays) arrays_of(const lcsm_call *c, const lcsm_eos_plan *p)
 
 static void forward(const lcsm_call *c)
 {
+    if (c->node->own == 0) {
+        if (optional(c->node, Z) != NULL) R_(lcsm_eos_mean_forward)(c);
+        else R_(lcsm_eos_pairs_forward)(c);
+        return;
+    }
     const lcsm_eos_plan    *p   = c->own;
     R_(lcsm_eos_arrays)     x   = arrays_of(c, p);
     const R_(lcsm_kernels) *k   = kernels_of(c);
@@ -107,6 +116,11 @@ static void forward(const lcsm_call *c)
 
 static void backward(const lcsm_call *c)
 {
+    if (c->node->own == 0) {
+        if (optional(c->node, Z) != NULL) R_(lcsm_eos_mean_backward)(c);
+        else R_(lcsm_eos_pairs_backward)(c);
+        return;
+    }
     const lcsm_eos_plan     *p   = c->own;
     R_(lcsm_eos_arrays)      x   = arrays_of(c, p);
     R_(lcsm_eos_grad_arrays) g   = {.m0 = c->g_in[M0].data};
@@ -137,17 +151,19 @@ static double flops(const lcsm_node *n)
 }
 
 const lcsm_op R_(lcsm_op_eos) = {
-    .name = "eos",
-    .in = {"i", "e", "s", "?row", "?col", "?full", "?row_phase", "?col_phase", "?full_phase", "?u",
-           "?w", "?dense", "?erase", "?a", "?b", "?bonus", "?m0", "?#reset", "?#read"},
-    .attr_size  = sizeof(lcsm_eos_attr),
-    .shape      = shape,
-    .prepare    = prepare,
-    .forward    = forward,
-    .backward   = backward,
-    .flops      = flops,
-    .bwd_in     = ((1u << EOS_OPERANDS) - 1) | LCSM_BIT(M0) | LCSM_BIT(RESET) | LCSM_BIT(READ),
+    .name      = "eos",
+    .in        = {"i",          "e",           "s",   "?row",    "?col",   "?full",  "?row_phase",
+                  "?col_phase", "?full_phase", "?u",  "?w",      "?dense", "?erase", "?a",
+                  "?b",         "?bonus",      "?m0", "?#reset", "?#read", "?z"},
+    .attr_size = sizeof(lcsm_eos_attr),
+    .shape     = shape,
+    .prepare   = prepare,
+    .forward   = forward,
+    .backward  = backward,
+    .flops     = flops,
+    .bwd_in =
+        ((1u << EOS_OPERANDS) - 1) | LCSM_BIT(M0) | LCSM_BIT(RESET) | LCSM_BIT(READ) | LCSM_BIT(Z),
     .bwd_out    = LCSM_BIT(0),
-    .overwrites = (1u << EOS_OPERANDS) - 1,
+    .overwrites = ((1u << EOS_OPERANDS) - 1) | LCSM_BIT(Z),
     .packed_out = LCSM_BIT(0) | LCSM_BIT(1),
 };

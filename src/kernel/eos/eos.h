@@ -62,9 +62,10 @@ typedef struct {
     LCSM_EOS_OPERAND_LIST(X)
 #undef X
     bool is_complex; /* the memory has an imaginary plane */
-    /* the imaginary part follows the real one in memory */
+    /* the imaginary part follows the real one in memory, that of i and y `im` further */
     bool complex_i, complex_e, complex_s, complex_a, complex_b, complex_bonus, complex_erase,
         complex_y;
+    ptrdiff_t    im, y_d;     /* from a real part of i or y to the imaginary one; columns of y */
     bool         read_before; /* y_t reads m_{t-1} */
     ptrdiff_t    rank;        /* of a and b; 0 without them */
     lcsm_eos_gen gen;

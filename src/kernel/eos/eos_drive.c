@@ -105,7 +105,8 @@ static bool is_step(const lcsm_eos_plan *p)
     const lcsm_eos_layout *e = &p->operand[EOS_e], *s = &p->operand[EOS_s];
     for (size_t j = 0; j < COUNT(others); j++)
         if (p->operand[others[j]].present) return false;
-    if (p->T != 1 || p->form == LCSM_FORM_RECURRENT || (s->axes & LCSM_AXIS_D) != 0) return false;
+    if (p->T != 1 || p->form == LCSM_FORM_RECURRENT || (s->axes & LCSM_AXIS_D) != 0 || p->planes)
+        return false;
     if (is_rank_step(p)) return (e->axes & LCSM_AXIS_D) == 0;
     return p->form == LCSM_FORM_SCAN
         && ((e->axes & LCSM_AXIS_D) == 0 || e->is_complex == p->is_complex);
@@ -143,6 +144,8 @@ static seq problem(const lcsm_eos_plan *p, place w)
     x.complex_bonus = p->operand[EOS_bonus].is_complex;
     x.complex_erase = p->operand[EOS_erase].is_complex;
     x.complex_y     = p->complex_y;
+    x.im            = p->planes ? p->D : 1;
+    x.y_d           = p->complex_y && !p->planes ? 2 : 1;
     x.read_before   = p->read_before;
     x.rank          = p->rank;
     for (int j = 0; j < EOS_OPERANDS; j++) {

@@ -172,6 +172,7 @@ static void lay_inner(const lcsm_eos_desc *desc, int j, const lcsm_eos_operand *
     l->k     = o->axes & K ? (o->axes & D ? desc->D * width : width) : 0;
     l->inner = width * (o->axes & K ? desc->K : 1) * (o->axes & D ? desc->D : 1);
     if (j == EOS_a || j == EOS_b) l->inner *= rank_of(desc);
+    if (j == EOS_i && desc->planes != 0) l->d = 1;
 }
 
 /* Given strides must not make two elements share a place: gradients are written through them. */
@@ -299,6 +300,8 @@ static lcsm_status check_later(const lcsm_eos_plan *p, ptrdiff_t rank, lcsm_erro
     if (has(p, EOS_bonus) && !p->read_before)
         return lcsm_fail(err, LCSM_ERR_ARGUMENT,
                          "eos: a bonus is for reading before the step; set read_before");
+    if (p->planes && (!p->complex_y || !p->operand[EOS_i].is_complex))
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "eos: planes are for complex i and complex_y");
     if (p->complex_y && !p->is_complex)
         return lcsm_fail(err, LCSM_ERR_ARGUMENT,
                          "eos: complex_y needs a complex memory: a phase or a complex operand");
@@ -347,6 +350,14 @@ static lcsm_status check_reads(lcsm_eos_plan *p, lcsm_error *err)
 
 /* ---- the form --------------------------------------------------------------------------- */
 
+/* Complex inputs or outputs, with an element-wise o that is not generated: the scan knows them. */
+static bool scans_complex(const lcsm_eos_plan *p)
+{
+    bool complex_io = p->complex_y || p->operand[EOS_i].is_complex;
+    return complex_io && !has(p, EOS_a) && !has(p, EOS_erase) && !has(p, EOS_dense)
+        && !p->read_before && p->gen == LCSM_GEN_NONE && p->reads == 0;
+}
+
 static bool separable(const lcsm_eos_plan *p)
 {
     return !has(p, EOS_full) && !has(p, EOS_full_phase) && !has(p, EOS_col_phase)
@@ -366,7 +377,10 @@ static bool serves(const lcsm_eos_plan *p, lcsm_eos_form form)
 {
     bool chunks = form == LCSM_FORM_CHUNKED || form == LCSM_FORM_DELTA,
          ranked = lcsm_eos_is_ranked(p);
-    if (ranked && !chunks && form != LCSM_FORM_RECURRENT) return false;
+    if (ranked && !chunks && form != LCSM_FORM_RECURRENT
+        && !(form == LCSM_FORM_SCAN && scans_complex(p)))
+        return false;
+    if (p->planes && chunks) return false;
     if (p->reads > 0 && form == LCSM_FORM_CHUNKED && p->is_complex && !ranked) return false;
     if (p->reads > 0 && form != LCSM_FORM_RECURRENT
         && !(chunks && (ranked || form == LCSM_FORM_CHUNKED)))
@@ -400,6 +414,8 @@ static void choose_form(lcsm_eos_plan *p)
          "free a and b: matrix products over chunks, with a triangular solve"},
         {has(p, EOS_a), LCSM_FORM_RECURRENT,
          "free a and b with an o that is not a row: step by step, without vectors"},
+        {scans_complex(p) && (p->planes || p->K < 8 || !separable(p)), LCSM_FORM_SCAN,
+         "complex i or y: vectors of columns, step by step"},
         {lcsm_eos_is_ranked(p) && !separable(p), LCSM_FORM_RECURRENT,
          "read before the step, or complex i or y, with an o that is not a row: step by step, "
          "without vectors"},
@@ -565,6 +581,7 @@ lcsm_status lcsm_eos_plan_make(lcsm_eos_plan *plan, lcsm_pool *pool, const lcsm_
                           .reads       = desc->reads,
                           .read_before = desc->read_before != 0,
                           .complex_y   = desc->complex_y != 0,
+                          .planes      = desc->planes != 0,
                           .reverse     = desc->reverse,
                           .resets      = desc->resets,
                           .gen         = desc->gen,
@@ -600,7 +617,7 @@ lcsm_status lcsm_eos_plan_make(lcsm_eos_plan *plan, lcsm_pool *pool, const lcsm_
         p.reason = "asked for";
     }
     choose_chunk(&p, desc->chunk);
-    bool uncut = p.reads > 0 || (p.form == LCSM_FORM_RECURRENT && has(&p, EOS_dense));
+    bool uncut = p.reads > 0 || p.planes || (p.form == LCSM_FORM_RECURRENT && has(&p, EOS_dense));
     choose_cut(&p, uncut ? p.D : desc->tile);
     choose_heads(&p);
     choose_bundle(&p);

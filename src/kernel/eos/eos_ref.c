@@ -37,6 +37,12 @@ static inline cplx at_complex(const view *v, bool complex, ptrdiff_t t, ptrdiff_
     return (cplx){p[0], complex ? p[1] : 0};
 }
 
+static inline cplx i_at(const seq *x, ptrdiff_t t, ptrdiff_t d)
+{
+    const real *p = x->i.p + t * x->i.t + d * x->i.d;
+    return (cplx){p[0], x->complex_i ? p[x->im] : 0};
+}
+
 /* A gradient that nobody wants has p = NULL; a broadcast axis sums by itself. */
 static inline void add(const out *v, ptrdiff_t t, ptrdiff_t k, ptrdiff_t d, real x)
 {
@@ -54,6 +60,15 @@ static inline void add_complex(const out *v, bool complex, ptrdiff_t t, ptrdiff_
     if (v->sum != NULL) im.sum++;
     im.p++;
     add(&im, t, k, d, x.im);
+}
+
+static inline void add_i(const seq *x, const out *v, ptrdiff_t t, ptrdiff_t d, cplx g)
+{
+    out im = *v;
+    add(v, t, 0, d, g.re);
+    if (!x->complex_i || v->p == NULL) return;
+    im.p += x->im;
+    add(&im, t, 0, d, g.im);
 }
 
 /* Numbers of a memory: a plane, or two. */
@@ -156,7 +171,7 @@ static void oscillate(const seq *x, ptrdiff_t t, const real *m, real *w)
 /* i_t[d], less what the delta rule takes away: what is written along e_t. */
 static cplx written(const seq *x, ptrdiff_t t, ptrdiff_t d, const real *w)
 {
-    cplx v = at_complex(&x->i, x->complex_i, t, 0, d);
+    cplx v = i_at(x, t, d);
     if (x->erase.p != NULL)
         for (ptrdiff_t k = 0; k < x->K; k++)
             v = minus(v, cplx_mul(at_complex(&x->erase, x->complex_erase, t, k, 0),
@@ -240,11 +255,9 @@ static void shrink(const seq *x, ptrdiff_t t, ptrdiff_t row, const real *m, real
         for (ptrdiff_t k = 0; m != NULL && k < x->K; k++)
             sum = plus(
                 sum, cplx_mul(at_complex(&x->s, x->complex_s, row, k, d), get(x, m, k * x->D + d)));
-        if (x->bonus.p != NULL)
-            sum = plus(sum,
-                       cplx_mul(bonus_sum(x, t, row, d), at_complex(&x->i, x->complex_i, t, 0, d)));
-        if (x->complex_y) y[2 * d + 1] = x->scale * sum.im;
-        y[x->complex_y ? 2 * d : d] = x->scale * sum.re;
+        if (x->bonus.p != NULL) sum = plus(sum, cplx_mul(bonus_sum(x, t, row, d), i_at(x, t, d)));
+        if (x->complex_y) y[x->y_d * d + x->im] = x->scale * sum.im;
+        y[x->y_d * d] = x->scale * sum.re;
     }
 }
 
@@ -331,7 +344,7 @@ static void oscillate_bwd(const seq *x, const grads *g, ptrdiff_t t, const real 
 static inline cplx g_y_at(const seq *x, const real *g_y, ptrdiff_t d)
 {
     if (!x->complex_y) return (cplx){x->scale * g_y[d], 0};
-    return (cplx){x->scale * g_y[2 * d], x->scale * g_y[2 * d + 1]};
+    return (cplx){x->scale * g_y[x->y_d * d], x->scale * g_y[x->y_d * d + x->im]};
 }
 
 /* Shrink: G += conj(s) g_y^T and the gradient of s, for the memory m that was read. */
@@ -352,8 +365,8 @@ static void bonus_bwd(const seq *x, const grads *g, ptrdiff_t t, ptrdiff_t row, 
 {
     for (ptrdiff_t d = 0; x->bonus.p != NULL && d < x->D; d++) {
         cplx gy = g_y_at(x, g_y, d);
-        cplx w  = cplx_conj_mul(at_complex(&x->i, x->complex_i, t, 0, d), gy);
-        add_complex(&g->i, x->complex_i, t, 0, d, cplx_conj_mul(bonus_sum(x, t, row, d), gy));
+        cplx w  = cplx_conj_mul(i_at(x, t, d), gy);
+        add_i(x, &g->i, t, d, cplx_conj_mul(bonus_sum(x, t, row, d), gy));
         for (ptrdiff_t k = 0; k < x->K; k++) {
             cplx s = at_complex(&x->s, x->complex_s, row, k, d), z = bonus_at(x, k);
             cplx e = at_complex(&x->e, x->complex_e, t, k, d);
@@ -375,7 +388,7 @@ static void expand_bwd(const seq *x, const grads *g, ptrdiff_t t, const real *w,
             g_i = plus(g_i, cplx_conj_mul(e, Gj));
             add_complex(&g->e, x->complex_e, t, k, d, cplx_conj_mul(v, Gj));
         }
-        add_complex(&g->i, x->complex_i, t, 0, d, g_i);
+        add_i(x, &g->i, t, d, g_i);
         if (x->erase.p == NULL) continue;
         for (ptrdiff_t k = 0; k < K; k++) {
             ptrdiff_t j   = k * D + d;

@@ -26,6 +26,19 @@ enum { T = LCSM_AXIS_T, K = LCSM_AXIS_K, D = LCSM_AXIS_D, KK = LCSM_AXIS_KK };
 #define DECAY      .lo = -1.5, .hi = -0.05
 #define PACKED     .packed = true
 
+/* Conjugate pairs: H heads of K rows and one column. */
+#define PAIRS(heads, rows, back)                                                                   \
+    (&(lcsm_eos_attr){.desc  = {SIZES(heads, rows, 1), .reverse = (back), .i = OPERAND(T | D),     \
+                                .e = COMPLEX(K), .s = COMPLEX(K), .row = OPERAND(K),               \
+                                .row_phase = OPERAND(K), .a = COMPLEX(K), .b = COMPLEX(K),         \
+                                .scale = 2},                                                       \
+                      .pairs = true})
+#define PAIR_STATES(heads, rows)                                                                   \
+    [EOS_e] = {IN(heads, rows, 2), PACKED}, [EOS_s] = {IN(heads, rows, 2), PACKED},                \
+    [EOS_row] = {IN(heads, rows), DECAY, PACKED}, [EOS_row_phase] = {IN(heads, rows), PACKED},     \
+    [EOS_a] = {IN(heads, rows, 2), .lo = -0.3, .hi = 0.3, PACKED},                                 \
+    [EOS_b] = {IN(heads, rows, 2), .lo = -0.3, .hi = 0.3, PACKED}
+
 static const lcsm_op_case TESTS[] = {
     CASE("ones", ATTR(SIZES(2, 3, 5), STATES), [EOS_i] = {TOKEN(2, 7, 10)},
          [EOS_e] = {TOKEN(2, 7, 6)}, [EOS_s] = {TOKEN(2, 7, 6)}),
@@ -114,6 +127,14 @@ static const lcsm_op_case TESTS[] = {
          [EOS_i] = {IN(2, 11, 3)}, [EOS_e] = {IN(2, 11, 9)}, [EOS_s] = {IN(2, 2, 9)},
          [EOS_row] = {IN(2, 11, 9), DECAY}, [M0] = {IN(2, 1, 9, 3), PACKED},
          [READ] = {IN(2, 2), .hi = 5, .rising = true}),
+    CASE("pairs", PAIRS(17, 3, false), [EOS_i] = {TOKEN(2, 7, 17)}, PAIR_STATES(17, 3)),
+    CASE("pairs-one", PAIRS(1, 1, false), [EOS_i] = {TOKEN(1, 1, 1)}, PAIR_STATES(1, 1)),
+    CASE("pairs-cells", PAIRS(2, 2, false), [EOS_i] = {TOKEN(1, 67, 2)}, PAIR_STATES(2, 2)),
+    CASE("pairs-groups", PAIRS(2, 2, false), [EOS_i] = {TOKEN(17, 3, 2)}, PAIR_STATES(2, 2)),
+    CASE("pairs-resets", PAIRS(3, 2, false), [EOS_i] = {TOKEN(2, 41, 3)},
+         PAIR_STATES(3, 2), [RESET] = {TOKEN(2, 41), .lo = 0, .hi = 2}),
+    CASE("pairs-reversed", PAIRS(3, 2, true), [EOS_i] = {IN(2, 5, 3)}, PAIR_STATES(3, 2)),
+    LARGE("pairs-large", PAIRS(37, 16, false), [EOS_i] = {TOKEN(3, 133, 37)}, PAIR_STATES(37, 16)),
     LARGE("read-long", ATTR(SIZES(1, 33, 65), STATES, .row = OPERAND(T | K), .col = OPERAND(T | D)),
           [EOS_i] = {IN(3, 131, 65)}, [EOS_e] = {IN(3, 131, 33)}, [EOS_s] = {IN(3, 12, 33)},
           [EOS_row] = {IN(3, 131, 33), .lo = -0.4, .hi = -0.01},

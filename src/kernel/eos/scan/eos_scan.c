@@ -220,5 +220,32 @@ static void fwd(const seq *x, ptrdiff_t C, real *m, real *y, ptrdiff_t y_t, real
     vflush_end(mode);
 }
 
-const R_(lcsm_eos_kernels) K_(lcsm_eos_scan) = {
-    fwd_scratch, K_(lcsm_scan_bwd_scratch), fwd, K_(lcsm_scan_bwd), false, true};
+/* ---- the two ways ------------------------------------------------------------------------ */
+
+static size_t any_fwd_scratch(const seq *x, ptrdiff_t C)
+{
+    return has_complex_io(x) ? K_(lcsm_scan_complex_i_scratch)(x, C, false) : fwd_scratch(x, C);
+}
+
+static size_t any_bwd_scratch(const seq *x, ptrdiff_t C)
+{
+    return has_complex_io(x) ? K_(lcsm_scan_complex_i_scratch)(x, C, true)
+                             : K_(lcsm_scan_bwd_scratch)(x, C);
+}
+
+static void any_fwd(const seq *x, ptrdiff_t C, real *m, real *y, ptrdiff_t y_t, real *tape,
+                    real *ws)
+{
+    if (has_complex_io(x)) K_(lcsm_scan_complex_i_fwd)(x, C, m, y, y_t, tape, ws);
+    else fwd(x, C, m, y, y_t, tape, ws);
+}
+
+static void any_bwd(const seq *x, ptrdiff_t C, const real *y, ptrdiff_t y_t, const real *g_y,
+                    ptrdiff_t g_y_t, real *g_m, const grads *g, const real *tape, real *ws)
+{
+    if (has_complex_io(x)) K_(lcsm_scan_complex_i_bwd)(x, C, y, y_t, g_y, g_y_t, g_m, g, tape, ws);
+    else K_(lcsm_scan_bwd)(x, C, y, y_t, g_y, g_y_t, g_m, g, tape, ws);
+}
+
+const R_(lcsm_eos_kernels) K_(lcsm_eos_scan) = {any_fwd_scratch, any_bwd_scratch, any_fwd,
+                                                any_bwd,         false,           true};

@@ -19,6 +19,8 @@
  *   eos_scan_pack.c     tiles, rows, cols     eos_scan_chain.c  gradients of the factors of o
  *   eos_scan_gen.c      o                     eos_scan_complex.c  the steps of a complex memory
  *   eos_scan_still.c    its static factors
+ *
+ * Complex inputs and outputs go another way, without tiles: eos_scan_complex_i.c.
  */
 #ifndef LCSM_KERNEL_EOS_SCAN_TILE_H
 #define LCSM_KERNEL_EOS_SCAN_TILE_H
@@ -373,6 +375,20 @@ VEC_INLINE const out *out_like(const seq *x, const grads *g, const view *v)
 {
     return v == &x->u ? &g->u : &g->w;
 }
+
+/* ---- eos_scan_complex_i.c ---- */
+
+VEC_INLINE bool has_complex_io(const seq *x)
+{
+    return x->complex_i || x->complex_y;
+}
+
+size_t K_(lcsm_scan_complex_i_scratch)(const seq *x, ptrdiff_t C, bool back);
+void   K_(lcsm_scan_complex_i_fwd)(const seq *x, ptrdiff_t C, real *m, real *y, ptrdiff_t y_t,
+                                 real *tape, real *ws);
+void   K_(lcsm_scan_complex_i_bwd)(const seq *x, ptrdiff_t C, const real *y, ptrdiff_t y_t,
+                                 const real *g_y, ptrdiff_t g_y_t, real *g_m, const grads *g,
+                                 const real *tape, real *ws);
 
 size_t K_(lcsm_scan_bwd_scratch)(const seq *x, ptrdiff_t C);
 void   K_(lcsm_scan_bwd)(const seq *x, ptrdiff_t C, const real *y, ptrdiff_t y_t, const real *g_y,

@@ -1,11 +1,11 @@
-/* wkv.c - vectors of channels; the memory of all of them stays in the first cache from step to
+/* eos_mean.c - vectors of channels; the memory of all of them stays in the first cache from step to
  * step. */
-#include "kernel/wkv/wkv.h"
+#include "kernel/eos/mean/eos_mean.h"
 #include "kernel/vecmath.h"
 
-typedef R_(lcsm_wkv)        wkv;
-typedef R_(lcsm_wkv_memory) memory;
-typedef R_(lcsm_wkv_grads)  grads;
+typedef R_(lcsm_eos_mean)        mean;
+typedef R_(lcsm_eos_mean_memory) memory;
+typedef R_(lcsm_eos_mean_grads)  grads;
 
 /* exp(a - max) and exp(b - max) by one exponential: the larger of the two is 1. */
 VEC_INLINE vec shifted(vec a, vec b, vec *ea, vec *eb)
@@ -23,17 +23,17 @@ static void fill(real *p, ptrdiff_t n, real x)
 }
 
 /* Empties the memory and the two arrays that go with it, if this step starts a sequence. */
-static void reset(const wkv *x, ptrdiff_t t, memory m, real *a, real *b)
+static void reset(const mean *x, ptrdiff_t t, memory m, real *a, real *b)
 {
     if (!lcsm_resets_at(&x->resets, t)) return;
     fill(m.p, x->D, 0);
     fill(m.q, x->D, 0);
-    fill(m.o, x->D, LCSM_WKV_EMPTY);
+    fill(m.o, x->D, LCSM_MEAN_EMPTY);
     if (a != NULL) fill(a, x->D, 0);
     if (b != NULL) fill(b, x->D, 0);
 }
 
-static void forward(const wkv *x, memory m, real *y, ptrdiff_t y_t)
+static void forward(const mean *x, memory m, real *y, ptrdiff_t y_t)
 {
     for (ptrdiff_t t = 0; t < x->T; t++) {
         const real *kt = x->k + t * x->k_t, *vt = x->v + t * x->v_t;
@@ -53,7 +53,7 @@ static void forward(const wkv *x, memory m, real *y, ptrdiff_t y_t)
 }
 
 /* The forward sweep: the gradient of w, and the logarithms of the denominators. */
-static void sweep(const wkv *x, memory m, const grads *g, real *log_den, real *dp, real *dq)
+static void sweep(const mean *x, memory m, const grads *g, real *log_den, real *dp, real *dq)
 {
     for (ptrdiff_t t = 0; t < x->T; t++) {
         const real *kt = x->k + t * x->k_t, *vt = x->v + t * x->v_t;
@@ -80,7 +80,7 @@ static void sweep(const wkv *x, memory m, const grads *g, real *log_den, real *d
 }
 
 /* The reverse sweep; r holds gp, gq and O. */
-static void sweep_back(const wkv *x, memory r, const grads *g, const real *log_den)
+static void sweep_back(const mean *x, memory r, const grads *g, const real *log_den)
 {
     for (ptrdiff_t t = x->T - 1; t >= 0; t--) {
         const real *kt = x->k + t * x->k_t, *vt = x->v + t * x->v_t;
@@ -107,15 +107,15 @@ static void sweep_back(const wkv *x, memory r, const grads *g, const real *log_d
     }
 }
 
-static void backward(const wkv *x, memory m, const grads *g, real *ws)
+static void backward(const mean *x, memory m, const grads *g, real *ws)
 {
     ptrdiff_t D  = x->D;
     real     *dp = ws, *dq = ws + D, *log_den = ws + 3 * D;
     fill(dp, 2 * D, 0);
     sweep(x, m, g, log_den, dp, dq);
     fill(ws, 2 * D, 0);
-    fill(ws + 2 * D, D, LCSM_WKV_EMPTY);
+    fill(ws + 2 * D, D, LCSM_MEAN_EMPTY);
     sweep_back(x, (memory){ws, ws + D, ws + 2 * D}, g, log_den);
 }
 
-const R_(lcsm_wkv_kernels) K_(lcsm_wkv_steps) = {forward, backward};
+const R_(lcsm_eos_mean_kernels) K_(lcsm_eos_mean_steps) = {forward, backward};

@@ -1,11 +1,11 @@
-/* wkv_ref.c - the definition: one channel after the other. */
-#include "kernel/wkv/wkv.h"
+/* eos_mean_ref.c - the definition: one channel after the other. */
+#include "kernel/eos/mean/eos_mean.h"
 
 typedef struct {
     real p, q, o;
 } memory;
 
-static const memory EMPTY = {0, 0, LCSM_WKV_EMPTY};
+static const memory EMPTY = {0, 0, LCSM_MEAN_EMPTY};
 
 /* exp(a - max) and exp(b - max); the larger of the two is 1. */
 static real shifted(real a, real b, real *ea, real *eb)
@@ -34,7 +34,7 @@ static real write(memory *m, real w, real k, real v)
     return a;
 }
 
-static void forward(const R_(lcsm_wkv) *x, R_(lcsm_wkv_memory) s, real *y, ptrdiff_t y_t)
+static void forward(const R_(lcsm_eos_mean) *x, R_(lcsm_eos_mean_memory) s, real *y, ptrdiff_t y_t)
 {
     for (ptrdiff_t d = 0; d < x->D; d++) {
         memory m = {s.p[d], s.q[d], s.o[d]};
@@ -51,8 +51,8 @@ static void forward(const R_(lcsm_wkv) *x, R_(lcsm_wkv_memory) s, real *y, ptrdi
 }
 
 /* The forward sweep: the gradient of w, and the logarithms of the denominators. */
-static void sweep(const R_(lcsm_wkv) *x, memory m, const R_(lcsm_wkv_grads) *g, ptrdiff_t d,
-                  real *log_den)
+static void sweep(const R_(lcsm_eos_mean) *x, memory m, const R_(lcsm_eos_mean_grads) *g,
+                  ptrdiff_t d, real *log_den)
 {
     real dp = 0, dq = 0, sum = 0;
     for (ptrdiff_t t = 0; t < x->T; t++) {
@@ -72,10 +72,10 @@ static void put(real *p, real x, bool add)
     *p = add ? *p + x : x;
 }
 
-static void sweep_back(const R_(lcsm_wkv) *x, const R_(lcsm_wkv_grads) *g, ptrdiff_t d,
+static void sweep_back(const R_(lcsm_eos_mean) *x, const R_(lcsm_eos_mean_grads) *g, ptrdiff_t d,
                        const real *log_den)
 {
-    real gp = 0, gq = 0, O = LCSM_WKV_EMPTY, sum = 0;
+    real gp = 0, gq = 0, O = LCSM_MEAN_EMPTY, sum = 0;
     for (ptrdiff_t t = x->T - 1; t >= 0; t--) {
         real k = x->k[t * x->k_t + d], v = x->v[t * x->v_t + d], L = log_den[t];
         real y = g->y[t * g->y_t + d], gy = g->g_y[t * g->g_y_t + d], old, now;
@@ -87,13 +87,13 @@ static void sweep_back(const R_(lcsm_wkv) *x, const R_(lcsm_wkv_grads) *g, ptrdi
         O  = shifted(x->w[d] + O, -L, &old, &now);
         gp = old * gp + now * gy;
         gq = old * gq - now * gy * y;
-        if (lcsm_resets_at(&x->resets, t)) gp = gq = 0, O = LCSM_WKV_EMPTY;
+        if (lcsm_resets_at(&x->resets, t)) gp = gq = 0, O = LCSM_MEAN_EMPTY;
     }
     g->g_u[d] += sum;
 }
 
-static void backward(const R_(lcsm_wkv) *x, R_(lcsm_wkv_memory) s, const R_(lcsm_wkv_grads) *g,
-                     real *ws)
+static void backward(const R_(lcsm_eos_mean) *x, R_(lcsm_eos_mean_memory) s,
+                     const R_(lcsm_eos_mean_grads) *g, real *ws)
 {
     for (ptrdiff_t d = 0; d < x->D; d++) {
         sweep(x, (memory){s.p[d], s.q[d], s.o[d]}, g, d, ws);
@@ -101,4 +101,4 @@ static void backward(const R_(lcsm_wkv) *x, R_(lcsm_wkv_memory) s, const R_(lcsm
     }
 }
 
-const R_(lcsm_wkv_kernels) K_(lcsm_wkv_steps) = {forward, backward};
+const R_(lcsm_eos_mean_kernels) K_(lcsm_eos_mean_steps) = {forward, backward};
