@@ -40,5 +40,11 @@ LCSM_API lcsm_status lcsm_import(const lcsm_context *ctx, const char *from, cons
                                  const lcsm_import_options *options, lcsm_import_result *result,
                                  lcsm_error *err);
 
+/* A model as a GGUF file, for llama.cpp: mamba, falcon-mamba, mamba2, rwkv6 and rwkv7. type is
+ * "f32" (also NULL), "f16" or "q8_0"; vectors and small tables stay F32. The file has no tokenizer.
+ * What the format cannot say is an error. */
+LCSM_API lcsm_status lcsm_export_gguf(const lcsm_model *model, const char *path, const char *type,
+                                      lcsm_error *err);
+
 LCSM_END_DECLS
 #endif

@@ -21,6 +21,7 @@ static const command COMMANDS[] = {
     {"describe", "show one model or run: equations, parameters, cost", cmd_describe, false},
     {"eval", "evaluate a model on text or on its task", cmd_eval, false},
     {"experiment", "repeat the paper's tables and figures", cmd_experiment, true},
+    {"export", "write a model as a GGUF file", cmd_export, false},
     {"generate", "generate text with a trained model", cmd_generate, false},
     {"help", "show this page, or that of a command", help, false},
     {"import", "convert a released model into a run folder", cmd_import, false},

@@ -66,6 +66,8 @@ typedef enum { LCSM_S4_LEGS, LCSM_S4_LIN, LCSM_S4_INV, LCSM_S4_REAL } lcsm_s4_in
 typedef enum { LCSM_DSS_EXP, LCSM_DSS_SOFTMAX } lcsm_dss_kind;
 typedef enum { LCSM_DISC_ZOH, LCSM_DISC_BILINEAR } lcsm_disc;
 typedef enum { LCSM_ROUTER_SOFTMAX, LCSM_ROUTER_SIGMOID } lcsm_router;
+/* The branches of a block: of a mixer, of softmax attention, and of the channel mixer. */
+enum { LCSM_BRANCH_MIXER, LCSM_BRANCH_ATTENTION, LCSM_BRANCH_CHANNEL, LCSM_BRANCHES };
 /* What the output of a mixer is multiplied by. */
 typedef enum {
     LCSM_OUTPUT_GATE_AUTO,
@@ -97,7 +99,8 @@ struct lcsm_model_config {
     int       channel_mixer, norm;
     ptrdiff_t hidden;
     double    norm_eps, final_norm_eps;
-    bool      tied, channel_bias;
+    bool      tied, channel_bias, residual_normed;
+    double    residual_alpha[LCSM_BRANCHES], residual_beta[LCSM_BRANCHES];
     double    embed_scale, soft_cap, dropout;
     bool      bidirectional;
 

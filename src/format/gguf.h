@@ -46,4 +46,18 @@ void        lcsm_gguf_close(lcsm_gguf *g);
 /* All tensors into list[count], those of quantised types as F32. They borrow from g. */
 lcsm_status lcsm_gguf_tensors(lcsm_named_tensor *list, lcsm_gguf *g, lcsm_error *err);
 
+/* What is written: numbers, and whether they may have a smaller type than F32. */
+typedef struct {
+    const char  *name;
+    size_t       rank, shape[LCSM_GGUF_RANK]; /* slowest axis first */
+    const float *data;
+    bool         dense;
+} lcsm_gguf_out;
+
+/* A file of version 3 that appears whole or not at all. keys are whole numbers (u32), reals (f32),
+ * truths and texts. type is 0 (F32), 1 (F16) or 8 (Q8_0), for dense tensors whose rows are whole
+ * blocks of it; the others are F32. */
+lcsm_status lcsm_gguf_save(const char *path, const json_t *keys, const lcsm_gguf_out *list,
+                           size_t count, uint32_t type, lcsm_error *err);
+
 #endif

@@ -50,6 +50,13 @@ static const lcsm_key ROWS[] = {
     REAL("final_norm_eps", final_norm_eps, 0, 1,       "0",   "epsilon of the final norm; 0 = norm_eps"),
     BOOL("tied",           tied,           "true", "tie input and output embeddings"),
     REAL("embed_scale",    embed_scale,    0, 1e6,     "0",   "scale of the input embedding; 0 = sqrt(d_model) in lm, 1 in mqar"),
+    BOOL("residual.normed",          residual_normed,   "false", "the residual stream is the normed input of a branch (MiniMax)"),
+    REAL("residual.alpha",           residual_alpha[0], 0, 1e6, "1", "factor of the residual stream beside a mixer"),
+    REAL("residual.beta",            residual_beta[0],  0, 1e6, "1", "factor of a mixer's branch"),
+    REAL("residual.attention_alpha", residual_alpha[1], 0, 1e6, "1", "factor of the residual stream beside softmax attention"),
+    REAL("residual.attention_beta",  residual_beta[1],  0, 1e6, "1", "factor of the branch of softmax attention"),
+    REAL("residual.channel_alpha",   residual_alpha[2], 0, 1e6, "1", "factor of the residual stream beside a channel mixer"),
+    REAL("residual.channel_beta",    residual_beta[2],  0, 1e6, "1", "factor of a channel mixer's branch"),
     REAL("soft_cap",       soft_cap,       0, 1e6,     "0",   "logits are c tanh(logits / c); 0 = off"),
     REAL("dropout",        dropout,        0, 0.99,    "0",   "dropout rate on embedding and branches"),
     BOOL("bidirectional",  bidirectional,  "false", "run in both directions of time"),
@@ -209,6 +216,22 @@ static bool has_channel_mixer(const lcsm_model_config *cfg)
     return some_mixer(cfg, NULL, layer_has_channel_mixer);
 }
 
+static bool not_mqar(const lcsm_model_config *cfg)
+{
+    return cfg->wiring != LCSM_WIRING_MQAR;
+}
+
+static bool layer_is_attention(const lcsm_model_config *layer, const void *user)
+{
+    (void)user;
+    return layer->code[0] == 0 && strcmp(layer->method, "attention") == 0;
+}
+
+static bool has_attention(const lcsm_model_config *cfg)
+{
+    return not_mqar(cfg) && some_mixer(cfg, NULL, layer_is_attention);
+}
+
 static bool layer_has_glu(const lcsm_model_config *layer, const void *user)
 {
     (void)user;
@@ -221,19 +244,21 @@ static bool has_glu(const lcsm_model_config *cfg)
     return some_mixer(cfg, NULL, layer_has_glu);
 }
 
-static bool may_have_channel_mixer(const lcsm_model_config *cfg)
-{
-    return cfg->wiring != LCSM_WIRING_MQAR;
-}
-
 /* Settings whose readers are not a matter of the method. Those of methods stand in their rows. */
 static const struct {
     const char *key, *models;
     bool (*read)(const lcsm_model_config *cfg);
 } OTHERS[] = {
-    {"channel_mixer", "every wiring but mqar", may_have_channel_mixer},
+    {"channel_mixer", "every wiring but mqar", not_mqar},
     {"hidden", "models with a channel_mixer (by default not mamba, and not the wiring mqar)",
      has_channel_mixer},
+    {"residual.normed", "every wiring but mqar", not_mqar},
+    {"residual.alpha", "every wiring but mqar", not_mqar},
+    {"residual.beta", "every wiring but mqar", not_mqar},
+    {"residual.attention_alpha", "models with softmax attention", has_attention},
+    {"residual.attention_beta", "models with softmax attention", has_attention},
+    {"residual.channel_alpha", "models with a channel_mixer", has_channel_mixer},
+    {"residual.channel_beta", "models with a channel_mixer", has_channel_mixer},
     {"channel_bias", "models with the channel_mixer glu or geglu", has_glu},
     {"experts", "models with the channel_mixer glu", has_glu},
     {"experts.used", "models with the channel_mixer glu", has_glu},

@@ -137,19 +137,20 @@ extern const lcsm_import_key LCSM_MAMBA_HF_KEYS[], LCSM_MAMBA_FLA_KEYS[], LCSM_M
     LCSM_FALCON_MAMBA_KEYS[], LCSM_MAMBA2_KEYS[], LCSM_RWKV4_KEYS[], LCSM_FLA_KEYS[],
     LCSM_GLA_KEYS[], LCSM_RETNET_KEYS[], LCSM_HGRN2_KEYS[], LCSM_LINEAR_ATTN_KEYS[],
     LCSM_DELTA_KEYS[], LCSM_GATED_DELTANET_KEYS[], LCSM_DELTAPRODUCT_KEYS[], LCSM_KDA_KEYS[],
-    LCSM_GSA_KEYS[], LCSM_FLA_RWKV_KEYS[], LCSM_JAMBA_KEYS[], LCSM_KIMI_KEYS[], LCSM_GEMMA_KEYS[],
-    LCSM_QWEN_KEYS[], LCSM_BAMBA_KEYS[];
+    LCSM_GSA_KEYS[], LCSM_FLA_RWKV_KEYS[], LCSM_JAMBA_KEYS[], LCSM_KIMI_KEYS[], LCSM_MINIMAX_KEYS[],
+    LCSM_GEMMA_KEYS[], LCSM_QWEN_KEYS[], LCSM_BAMBA_KEYS[];
 extern const lcsm_import_rule LCSM_MAMBA_RULES[], LCSM_MAMBA2_RULES[], LCSM_RWKV4_RULES[],
     LCSM_FLA_RULES[], LCSM_GLA_RULES[], LCSM_GSA_RULES[], LCSM_HGRN2_RULES[],
     LCSM_LINEAR_ATTN_RULES[], LCSM_RETNET_RULES[], LCSM_DELTA_RULES[], LCSM_FLA_RWKV_RULES[],
     LCSM_FLA_RWKV6_RULES[], LCSM_FLA_RWKV7_RULES[], LCSM_GGUF_RWKV6_RULES[],
     LCSM_GGUF_RWKV7_RULES[], LCSM_QWEN_EXPERT_RULES[], LCSM_JAMBA_RULES[], LCSM_KIMI_RULES[],
-    LCSM_GEMMA_RULES[], LCSM_QWEN_RULES[], LCSM_BAMBA_RULES[];
+    LCSM_MINIMAX_RULES[], LCSM_GEMMA_RULES[], LCSM_QWEN_RULES[], LCSM_BAMBA_RULES[];
 lcsm_import_fn lcsm_import_mamba, lcsm_import_mamba2, lcsm_import_rwkv4, lcsm_import_gla,
     lcsm_import_retnet, lcsm_import_hgrn2, lcsm_import_linear_attn, lcsm_import_gsa,
     lcsm_import_deltanet, lcsm_import_gated_deltanet, lcsm_import_deltaproduct, lcsm_import_kda,
     lcsm_import_fla_rwkv6, lcsm_import_fla_rwkv7, lcsm_import_gguf_rwkv6, lcsm_import_gguf_rwkv7,
-    lcsm_import_jamba, lcsm_import_kimi, lcsm_import_gemma, lcsm_import_qwen, lcsm_import_bamba;
+    lcsm_import_jamba, lcsm_import_kimi, lcsm_import_minimax, lcsm_import_gemma, lcsm_import_qwen,
+    lcsm_import_bamba;
 
 /* The mixers of Mamba and Mamba-2, whose tensors have names of one prefix. */
 /* clang-format off */
@@ -214,6 +215,18 @@ size_t lcsm_import_find(const lcsm_import_source *src, const char *name);
 lcsm_status lcsm_import_tensors(lcsm_params **out, const lcsm_import_source *src,
                                 const lcsm_import_plan *plan, const lcsm_release *release,
                                 lcsm_error *err);
+
+/* The first rule for a parameter of ours, and the name of their tensor; NULL: there is none. */
+enum { LCSM_IMPORT_NAME = 512 };
+const lcsm_import_rule *lcsm_release_rule(const lcsm_release *release, const lcsm_import_plan *plan,
+                                          const char *ours, char theirs[LCSM_IMPORT_NAME]);
+
+/* The row and the metadata of a model's GGUF file, and the parts of its plan; *keys is the
+ * caller's. */
+lcsm_status lcsm_export_gguf_keys(const lcsm_release **out, json_t **keys, lcsm_import_plan *plan,
+                                  const lcsm_model *model, lcsm_error *err);
+/* Mixes that are stored together: part 1 + j is row j of so many. */
+void lcsm_import_fused_rows(lcsm_import_plan *out, ptrdiff_t count);
 
 /* Their name of a parameter of ours that has no number in it, or NULL. */
 const char *lcsm_release_name(const lcsm_release *release, const char *ours);

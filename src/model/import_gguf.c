@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "model/import.h"
+#include "model/model_weights.h"
 
 /* clang-format off */
 #define BLK "blk.{i}."
@@ -179,4 +180,120 @@ lcsm_status lcsm_import_gguf_config(const lcsm_release **out, json_t **config, c
     }
     return *config != NULL ? LCSM_OK
                            : lcsm_fail(err, LCSM_ERR_MEMORY, "%s: not enough memory", place);
+}
+
+/* ---- the other way ---------------------------------------------------------------------- */
+
+static void put(json_t *keys, const char *arch, const char *name, json_t *value)
+{
+    char key[96];
+    (void)snprintf(key, sizeof key, "%s.%s", arch, name);
+    (void)json_object_set_new(keys, key, value);
+}
+
+static double eps_or(double eps, double standard)
+{
+    return eps > 0 ? eps : standard;
+}
+
+/* The first axis of a layer's parameter; 0: it has none of that name. */
+static ptrdiff_t rows_in(const lcsm_model *m, const char *name)
+{
+    int row = lcsm_params_find(m->params, name);
+    return row >= 0 ? m->params->list[row].shape.dim[0] : 0;
+}
+
+static ptrdiff_t columns_in(const lcsm_model *m, const char *name)
+{
+    int row = lcsm_params_find(m->params, name);
+    return row >= 0 ? m->params->list[row].shape.dim[1] : 0;
+}
+
+/* One eps serves all norms of the file. */
+static void warn_eps(const lcsm_model *m, double eps, double inner)
+{
+    if (eps != inner)
+        lcsm_log(&m->ctx->log, LCSM_LOG_WARNING,
+                 "norm_eps is %g and mixer_eps %g; GGUF files have one, and get the first", eps,
+                 inner);
+}
+
+static void put_mamba(json_t *keys, lcsm_import_plan *plan, const lcsm_model *m)
+{
+    const lcsm_model_config *c      = &m->cfg;
+    bool                     two    = strcmp(c->method, "mamba2") == 0;
+    bool                     falcon = strcmp(c->method, "falcon-mamba") == 0;
+    const char              *arch   = two ? "mamba2" : "mamba";
+    double                   eps    = eps_or(c->norm_eps, 1e-6);
+    ptrdiff_t                inner  = columns_in(m, "layers.0.mixer.out_proj.weight");
+    ptrdiff_t                rank   = columns_in(m, "layers.0.mixer.dt_proj.weight"),
+              G                     = c->groups > 0 ? c->groups : 1;
+    ptrdiff_t heads                 = rows_in(m, "layers.0.mixer.A_log");
+    ptrdiff_t N                     = two ? c->state_size > 0 ? c->state_size : 128 : heads;
+    plan->cfg.groups                = G;
+    put(keys, arch, "attention.layer_norm_rms_epsilon", json_real(eps));
+    put(keys, arch, "feed_forward_length", json_integer(0));
+    put(keys, arch, "ssm.conv_kernel", json_integer(c->conv_width));
+    put(keys, arch, "ssm.inner_size", json_integer(inner));
+    put(keys, arch, "ssm.state_size", json_integer(N));
+    put(keys, arch, "ssm.time_step_rank", json_integer(two ? heads : rank));
+    if (two) put(keys, arch, "ssm.group_count", json_integer(G));
+    if (falcon) put(keys, arch, "ssm.dt_b_c_rms", json_true());
+    if (two || falcon) warn_eps(m, eps, eps_or(c->mixer_eps, two ? 1e-5 : 1e-6));
+}
+
+static void put_rwkv(json_t *keys, lcsm_import_plan *plan, const lcsm_model *m)
+{
+    const char *arch  = m->cfg.method;
+    bool        seven = strcmp(arch, "rwkv7") == 0;
+    ptrdiff_t   heads = rows_in(m, seven ? "layers.0.mixer.r_k" : "layers.0.mixer.time_faaaa");
+    ptrdiff_t   K     = heads > 0 ? m->cfg.d_model / heads : 0;
+    lcsm_import_fused_rows(plan, seven ? 6 : 5);
+    warn_eps(m, 64e-5, eps_or(m->cfg.mixer_eps, 64e-5));
+    put(keys, arch, "attention.layer_norm_epsilon", json_real(eps_or(m->cfg.norm_eps, 1e-5)));
+    put(keys, arch, "feed_forward_length", json_integer(rows_in(m, "layers.0.channel.key.weight")));
+    put(keys, arch, "wkv.head_size", json_integer(K));
+    put(keys, arch, "token_shift_count", json_integer(2));
+    if (!seven) {
+        put(keys, arch, "time_mix_extra_dim",
+            json_integer(rows_in(m, "layers.0.mixer.time_maa_w1.weight") / 5));
+        put(keys, arch, "time_decay_extra_dim",
+            json_integer(rows_in(m, "layers.0.mixer.time_decay_w1.weight")));
+        put(keys, arch, "rescale_every_n_layers", json_integer(0));
+        return;
+    }
+    put(keys, arch, "attention.decay_lora_rank",
+        json_integer(rows_in(m, "layers.0.mixer.w1.weight")));
+    put(keys, arch, "attention.iclr_lora_rank",
+        json_integer(rows_in(m, "layers.0.mixer.a1.weight")));
+    put(keys, arch, "attention.value_residual_mix_lora_rank",
+        json_integer(rows_in(m, "layers.1.mixer.v1.weight")));
+    put(keys, arch, "attention.gate_lora_rank",
+        json_integer(rows_in(m, "layers.0.mixer.g1.weight")));
+}
+
+lcsm_status lcsm_export_gguf_keys(const lcsm_release **out, json_t **keys, lcsm_import_plan *plan,
+                                  const lcsm_model *model, lcsm_error *err)
+{
+    const lcsm_model_config *c    = &model->cfg;
+    const char              *arch = c->method;
+    if (strcmp(arch, "falcon-mamba") == 0) arch = "mamba";
+    *out = NULL;
+    for (size_t j = 0; j < COUNT(GGUF); j++)
+        if (strcmp(GGUF[j].architecture, arch) == 0) *out = &GGUF[j];
+    if (*out == NULL)
+        return lcsm_fail(err, LCSM_ERR_CONFIG,
+                         "%s has no GGUF format; expected mamba, falcon-mamba, mamba2, rwkv6 or "
+                         "rwkv7",
+                         lcsm_model_config_name(c));
+    *keys = json_pack("{s:s, s:s}", "general.architecture", arch, "general.name", c->method);
+    if (*keys == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for a header");
+    put(*keys, arch, "context_length", json_integer(1 << 20));
+    put(*keys, arch, "embedding_length", json_integer(c->d_model));
+    put(*keys, arch, "block_count", json_integer(lcsm_model_config_layers(c)));
+    put(*keys, arch, "attention.head_count", json_integer(0));
+    put(*keys, "tokenizer", "ggml.model", json_string("none"));
+    if (strncmp(arch, "rwkv", 4) == 0) put_rwkv(*keys, plan, model);
+    else put_mamba(*keys, plan, model);
+    return LCSM_OK;
 }

@@ -240,6 +240,44 @@ const lcsm_import_key LCSM_KIMI_KEYS[] = {
     LCSM_END,
 };
 
+/* ---- MiniMax ---- */
+enum { LIGHTNING_Q = 1, LIGHTNING_K, LIGHTNING_V };
+const lcsm_import_rule LCSM_MINIMAX_RULES[] = {
+    ENDS,
+    LCSM_SAME("model.norm.weight",                      "norm.weight"),
+    LCSM_SAME(LAYER "input_layernorm.weight",           "layers.{i}.norm1.weight"),
+    LCSM_SAME(LAYER "post_attention_layernorm.weight",  "layers.{i}.norm2.weight"),
+    ATTENTION(LAYER "self_attn."),
+    LCSM_PART(LIGHTNING_Q, AS_IS, LAYER "self_attn.qkv_proj.weight", MIX "q.weight"),
+    LCSM_PART(LIGHTNING_K, AS_IS, LAYER "self_attn.qkv_proj.weight", MIX "k.weight"),
+    LCSM_PART(LIGHTNING_V, AS_IS, LAYER "self_attn.qkv_proj.weight", MIX "v.weight"),
+    LCSM_SAME(LAYER "self_attn.output_gate.weight",     MIX "gate.weight"),
+    LCSM_SAME(LAYER "self_attn.norm.weight",            MIX "norm.weight"),
+    LCSM_SAME(LAYER "self_attn.out_proj.weight",        MIX "out.weight"),
+    EXPERTS(LAYER "block_sparse_moe.", "gate", "w1", "w3", "w2"),
+    LCSM_END,
+};
+const lcsm_import_key LCSM_MINIMAX_KEYS[] = {
+    SIZES("32000", "4096", "32", "false"),
+    ATTENTION_KEYS("32", "8"),
+    LCSM_SETS("num_attention_heads",  "heads",              "32"),
+    LCSM_SETS("head_dim",             "attention.head_dim", "128"),
+    LCSM_SETS("head_dim",             "expand",             "128"),
+    LCSM_SETS("rms_norm_eps",         "norm_eps",           "1e-5"),
+    LCSM_SETS("intermediate_size",    "experts.hidden",     "14336"),
+    LCSM_SETS("num_local_experts",    "experts",            "8"),
+    LCSM_SETS("num_experts_per_tok",  "experts.used",       "2"),
+    LCSM_SETS("linear_attn_alpha_factor|layernorm_linear_attention_alpha", "residual.alpha",           "1"),
+    LCSM_SETS("linear_attn_beta_factor|layernorm_linear_attention_beta",   "residual.beta",            "1"),
+    LCSM_SETS("full_attn_alpha_factor|layernorm_full_attention_alpha",     "residual.attention_alpha", "1"),
+    LCSM_SETS("full_attn_beta_factor|layernorm_full_attention_beta",       "residual.attention_beta",  "1"),
+    LCSM_SETS("mlp_alpha_factor|layernorm_mlp_alpha",                      "residual.channel_alpha",   "1"),
+    LCSM_SETS("mlp_beta_factor|layernorm_mlp_beta",                        "residual.channel_beta",    "1"),
+    LCSM_ONLY("hidden_act", "silu|swish"), LCSM_ONLY("sliding_window", ""),
+    LCSM_SKIPS("attn_type_list|block_size|router_jitter_noise|rotary_dim|postnorm"),
+    LCSM_END,
+};
+
 /* ---- Bamba ---- */
 const lcsm_import_rule LCSM_BAMBA_RULES[] = {
     ENDS,
@@ -551,4 +589,45 @@ lcsm_status lcsm_import_kimi(lcsm_import_plan *out, lcsm_import_source *src, lcs
     finish_length(c, src);
     kimi_parts(out);
     return finish_layers(c, src, names, kimi_layer, err);
+}
+
+/* ---- MiniMax ---------------------------------------------------------------------------- */
+
+static int minimax_layer(const lcsm_import_source *src, ptrdiff_t layer)
+{
+    json_t *list = json_object_get(src->config, "layer_types");
+    json_t *old  = json_object_get(src->config, "attn_type_list");
+    if (list != NULL) return kind_in_list(list, layer, "linear_attention", "full_attention");
+    json_t *kind = json_array_get(old, (size_t)layer);
+    return json_is_integer(kind) ? json_integer_value(kind) != 0 : -1;
+}
+
+/* Tables of decays are stored, and follow from the sizes. */
+static void skip_tables(lcsm_import_source *src)
+{
+    static const char *const ENDS_WITH[] = {"self_attn.slope_rate", "self_attn.query_decay",
+                                            "self_attn.key_decay", "self_attn.diagonal_decay"};
+    for (size_t j = 0; j < src->count; j++)
+        for (size_t k = 0; k < COUNT(ENDS_WITH); k++) {
+            size_t n = strlen(src->list[j].name), m = strlen(ENDS_WITH[k]);
+            if (n > m && strcmp(src->list[j].name + n - m, ENDS_WITH[k]) == 0) src->used[j] = true;
+        }
+}
+
+lcsm_status lcsm_import_minimax(lcsm_import_plan *out, lcsm_import_source *src, lcsm_error *err)
+{
+    static const char *const names[] = {"lightning", "attention"};
+    lcsm_model_config       *c       = &out->cfg;
+    ptrdiff_t                H = c->heads, n = c->expand;
+    c->value_ratio          = (double)(H * n) / (double)c->d_model;
+    c->mixer_eps            = 1e-6;
+    c->residual_normed      = true;
+    c->channel_mixer        = LCSM_CHANNEL_GLU;
+    out->parts[LIGHTNING_Q] = (lcsm_import_part){H, 3 * n, 0};
+    out->parts[LIGHTNING_K] = (lcsm_import_part){H, 3 * n, n};
+    out->parts[LIGHTNING_V] = (lcsm_import_part){H, 3 * n, 2 * n};
+    finish_length(c, src);
+    skip_tables(src);
+    lcsm_status st = finish_rope(c, src, 1, err);
+    return st == LCSM_OK ? finish_layers(c, src, names, minimax_layer, err) : st;
 }

@@ -144,7 +144,7 @@ static ptrdiff_t rows_of(const lcsm_import_source *src, const char *name)
     return at != SIZE_MAX && src->list[at].rank >= 1 ? (ptrdiff_t)src->list[at].shape[0] : 0;
 }
 
-static void fused_rows(lcsm_import_plan *out, ptrdiff_t count)
+void lcsm_import_fused_rows(lcsm_import_plan *out, ptrdiff_t count)
 {
     for (ptrdiff_t j = 0; j < count; j++) out->parts[ROW_0 + j] = (lcsm_import_part){1, count, j};
 }
@@ -170,7 +170,7 @@ lcsm_status lcsm_import_fla_rwkv6(lcsm_import_plan *out, lcsm_import_source *src
     c->rwkv_mix_rank   = (ptrdiff_t)lcsm_import_number(src, "proj_low_rank_dim", 32);
     c->rwkv_decay_rank = (ptrdiff_t)lcsm_import_number(src, "gate_low_rank_dim", 64);
     finish_hidden(c, src, "model.layers.0.ffn.key.linear.weight");
-    fused_rows(out, 5);
+    lcsm_import_fused_rows(out, 5);
     return LCSM_OK;
 }
 
@@ -207,7 +207,7 @@ static lcsm_status finish_gguf(lcsm_import_plan *out, lcsm_import_source *src, l
 lcsm_status lcsm_import_gguf_rwkv6(lcsm_import_plan *out, lcsm_import_source *src, lcsm_error *err)
 {
     lcsm_model_config *c = &out->cfg;
-    fused_rows(out, 5);
+    lcsm_import_fused_rows(out, 5);
     c->rwkv_mix_rank   = rows_of(src, "blk.0.time_mix_w1.weight") / 5;
     c->rwkv_decay_rank = rows_of(src, "blk.0.time_mix_decay_w1.weight");
     return finish_gguf(out, src, err);
@@ -216,7 +216,7 @@ lcsm_status lcsm_import_gguf_rwkv6(lcsm_import_plan *out, lcsm_import_source *sr
 lcsm_status lcsm_import_gguf_rwkv7(lcsm_import_plan *out, lcsm_import_source *src, lcsm_error *err)
 {
     lcsm_model_config *c = &out->cfg;
-    fused_rows(out, 6);
+    lcsm_import_fused_rows(out, 6);
     c->rwkv_decay_rank = rows_of(src, "blk.0.time_mix_w1.weight");
     c->rwkv_a_rank     = rows_of(src, "blk.0.time_mix_a1.weight");
     c->rwkv_g_rank     = rows_of(src, "blk.0.time_mix_g1.weight");

@@ -76,6 +76,19 @@ static bool applies(const lcsm_import_rule *r, const lcsm_import_plan *plan, con
     return match(r->ours, ours, is) && (r->part == 0 || plan->parts[r->part].groups > 0);
 }
 
+const lcsm_import_rule *lcsm_release_rule(const lcsm_release *release, const lcsm_import_plan *plan,
+                                          const char *ours, char theirs[LCSM_IMPORT_NAME])
+{
+    numbers is;
+    for (size_t j = 0; j < LCSM_IMPORT_LISTS; j++)
+        for (const lcsm_import_rule *r = release->rules[j]; r != NULL && r->ours != NULL; r++) {
+            if (!applies(r, plan, ours, &is)) continue;
+            if (r->theirs != NULL) expand(theirs, r->theirs, &is);
+            return r;
+        }
+    return NULL;
+}
+
 /* The first rule for a parameter whose tensor is there, or the first of all. */
 static void find_rule(match_of *out, const lcsm_import_source *src, const lcsm_import_plan *plan,
                       const lcsm_release *release, const char *ours)
@@ -154,7 +167,7 @@ static lcsm_status check_finite(const lcsm_import_source *src, const lcsm_named_
                                 lcsm_error *err)
 {
     size_t bad = src->options.allow_nonfinite ? 0 : lcsm_named_tensor_nonfinite(t);
-    lcsm_file_release(t->file);
+    if (t->file != NULL) lcsm_file_release(t->file);
     if (bad == 0) return LCSM_OK;
     return lcsm_fail(err, LCSM_ERR_NUMBER,
                      "%s: %zu numbers of tensor %s are NaN or infinite; --allow-nonfinite accepts "

@@ -2,6 +2,7 @@
 #include "model/model_graph.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/rng.h"
 #include "eos/method.h"
@@ -213,23 +214,36 @@ static lcsm_tensor *mix(builder *b, lcsm_tensor *x)
     return sum;
 }
 
-static lcsm_tensor *branch(const builder *b, lcsm_tensor *x, lcsm_tensor *y)
+/* alpha x + beta y. */
+static lcsm_tensor *branch(const builder *b, lcsm_tensor *x, lcsm_tensor *y, int which)
 {
+    double alpha = b->cfg->residual_alpha[which], beta = b->cfg->residual_beta[which];
     if (b->cfg->dropout > 0) y = lcsm_dropout(b->g, y, b->cfg->dropout);
+    if (alpha != 1) x = lcsm_scale(b->g, x, alpha);
+    if (beta != 1) y = lcsm_scale(b->g, y, beta);
     return lcsm_add(b->g, x, y);
+}
+
+static int mixer_branch(const builder *b)
+{
+    bool attention = b->own.code[0] == 0 && strcmp(b->own.method, "attention") == 0;
+    return attention ? LCSM_BRANCH_ATTENTION : LCSM_BRANCH_MIXER;
 }
 
 static lcsm_tensor *lm_block(builder *b, lcsm_tensor *x)
 {
     lcsm_channel kind = lcsm_model_config_channel(&b->own);
-    x                 = branch(b, x, mix(b, norm(b, "norm1", x)));
+    lcsm_tensor *n    = norm(b, "norm1", x);
+    if (b->cfg->residual_normed) x = n;
+    x = branch(b, x, mix(b, n), mixer_branch(b));
     if (kind == LCSM_CHANNEL_NONE) return x;
-    lcsm_tensor *n = norm(b, "norm2", x);
+    n = norm(b, "norm2", x);
+    if (b->cfg->residual_normed) x = n;
     lcsm_scope_push(b->g, "channel");
     bool         many = kind == LCSM_CHANNEL_GLU && lcsm_experts_in(b->cfg, b->layer);
     lcsm_tensor *y    = many ? experts(b, n) : channel(b, kind, n);
     lcsm_scope_pop(b->g);
-    return branch(b, x, y);
+    return branch(b, x, y, LCSM_BRANCH_CHANNEL);
 }
 
 /* x where targets are, unless only that is left of it. */

@@ -171,6 +171,7 @@ TEST(released_models_of_other_libraries_give_their_logits)
                                           "qwen3_next_moe",
                                           "jamba",
                                           "kimi_linear",
+                                          "minimax",
                                           "rwkv6",
                                           "rwkv7",
                                           "bamba"};
