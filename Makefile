@@ -11,7 +11,7 @@ export CMAKE_GENERATOR = $(if $(shell command -v ninja),Ninja,Unix Makefiles)
 endif
 
 .DEFAULT_GOAL := build
-.PHONY: build test check-full demo bench install debug asan tsan clang fuzz mutate abi format tidy setup clean help
+.PHONY: build test check-full demo bench install wheel debug asan tsan clang fuzz mutate abi format tidy setup clean help
 
 build: ## build the program (build/lcsm) and the library (build/liblcsm.so, .a), and say how long it took
 	@scripts/build
@@ -35,6 +35,9 @@ bench: build ## time the operator beside this machine's measured peak
 
 install: build ## install program, libraries, headers, pkg-config and CMake files
 	@cmake --install build --prefix $(PREFIX)
+
+wheel: build ## make the wheel of the Python package, with the library inside (dist/)
+	@scripts/wheel
 
 debug asan tsan clang: ## build and test one preset: debug, asan, tsan or clang
 	@cmake --preset $@ >/dev/null

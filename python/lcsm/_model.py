@@ -236,9 +236,9 @@ class Model:
         """Whether end-of-text tokens are line ends, as in models that lcsm trained."""
         return self._length > 0 and self.tokenizer.eos is not None
 
-    def session(self, batch: int = 1, chunk: int = 0) -> "Session":
+    def session(self, batch: int = 1, chunk: int = 0, rewind: int = 0) -> "Session":
         """A new session, with an empty memory."""
-        return Session(self, batch, chunk)
+        return Session(self, batch, chunk, rewind)
 
     def logits(self, tokens: Tokens) -> np.ndarray:
         """The logits behind every token: (n) gives (n, V), (B, n) gives (B, n, V)."""
@@ -345,11 +345,13 @@ class Session:
 
     :param batch: sequences side by side
     :param chunk: tokens of a prompt that are taken at once, at most; 0: 256
+    :param rewind: tokens that ``rollback`` can go back, from the last one
     """
 
-    def __init__(self, model: Model, batch: int = 1, chunk: int = 0, *, _handle: Optional[Handle] = None):
+    def __init__(self, model: Model, batch: int = 1, chunk: int = 0, rewind: int = 0, *,
+                 _handle: Optional[Handle] = None):
         self.model, self._chunk = model, chunk
-        options = sized(b.lcsm_session_options, batch=batch, chunk=chunk)
+        options = sized(b.lcsm_session_options, batch=batch, chunk=chunk, rewind=rewind)
         self._handle = _handle or make("lcsm_session_create", "lcsm_session_free", model._handle,
                                        ct.byref(options), needs=[model._handle])
 
@@ -408,8 +410,16 @@ class Session:
         """The present point, for ``rollback``: a clone."""
         return self.clone()
 
-    def rollback(self, mark: "Session") -> None:
-        """Returns to a mark, which may be used again."""
+    @property
+    def rewindable(self) -> int:
+        """How many tokens ``rollback`` can go back now."""
+        return int(lib.lcsm_session_rewindable(self._handle))
+
+    def rollback(self, mark: Union[int, "Session"]) -> None:
+        """Goes back by so many tokens, or to a mark, which may be used again."""
+        if not isinstance(mark, Session):
+            call("lcsm_session_rewind", self._handle, mark)
+            return
         if mark.model is not self.model or mark.batch != self.batch:
             raise ArgumentError("the mark is of another model or batch")
         self._handle = mark.clone()._handle

@@ -7,7 +7,7 @@ import os
 from typing import Any, Iterable, Mapping, Optional
 
 from . import _binding as b
-from ._library import ConfigError, Handle, call, encode, lib, make, sized
+from ._library import HERE, ConfigError, Handle, call, encode, lib, make, sized
 from ._table import table
 
 
@@ -92,7 +92,8 @@ def build(values: Mapping[str, Any], name: Optional[str] = None, recipe: Optiona
     """Settings from a recipe, then a file, then a model's name, then keys; the later ones win."""
     model, train = Settings("model"), Settings("train")
     if recipe is not None:
-        call("lcsm_recipe_load", encode(recipe), model._handle, train._handle)
+        inside = HERE / "_lib" / "recipes" / f"{os.fspath(recipe)}.json"
+        call("lcsm_recipe_load", encode(inside if inside.exists() else recipe), model._handle, train._handle)
     if config is not None:
         call("lcsm_settings_load", encode(config), model._handle, train._handle)
     if name is not None:

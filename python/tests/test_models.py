@@ -59,6 +59,19 @@ def test_state_bytes_clone_and_rollback_continue_bit_identically(model):
     assert session.position == 0 and session.logits is None
 
 
+def test_a_session_goes_back_by_tokens(model):
+    session, other = model.session(rewind=8), model.session()
+    session.feed([1, 2, 3])
+    session.feed([4])
+    session.feed([5])
+    session.rollback(2)
+    other.feed([1, 2, 3])
+    np.testing.assert_array_equal(session.logits, other.logits)
+    assert session.position == 3 and session.rewindable <= 3
+    with pytest.raises(lcsm.ArgumentError):
+        session.rollback(9)
+
+
 def test_bad_tokens_states_and_marks_are_refused_in_words(model):
     session = model.session()
     for bad in ([256], [-1], [2 ** 40], [0.5], [[1], [2]]):
