@@ -101,6 +101,7 @@ static const variant VARIANTS[] = {
     {"deltaproduct", "householders", "3"},
     {"rwkv5", "output_gate", "none"},
     {"rwkv6", "expand", "3"},
+    {"mlstm", "gate_cap", "0"},
     {"mamba3", "groups", "2"},
     {"mamba3", "state_rotary", "1"},
     {"mamba2", "groups", "2"},

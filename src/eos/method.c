@@ -67,6 +67,7 @@ const lcsm_method LCSM_METHODS[] = {
     {"rwkv5", RNN, "v", "k", "w 1^T", "r", "x", "k d", lcsm_rwkv5_states, lcsm_rwkv5_mixer, LCSM_CHANNEL_RWKV, LCSM_BLOCK_NORM_LAYER, true, NULL, HEADS " value_ratio output_gate mixer_eps", 2024, "Peng et al."},
     {"rwkv6", RNN, "v", "k", "w_t 1^T", "r", "x", "k d", lcsm_rwkv6_states, lcsm_rwkv6_mixer, LCSM_CHANNEL_RWKV6, LCSM_BLOCK_NORM_LAYER, true, NULL, HEADS " value_ratio mixer_eps rwkv.mix_rank rwkv.decay_rank", 2024, "Peng et al."},
     {"rwkv7", RNN, "v", "k", "diag(w_t) - (a c) c^T", "r", "@", "k d", lcsm_rwkv7_states, lcsm_rwkv7_mixer, LCSM_CHANNEL_RWKV7, LCSM_BLOCK_NORM_LAYER, true, NULL, "heads mixer_eps rwkv.decay_rank rwkv.a_rank rwkv.v_rank rwkv.g_rank", 2025, "Peng et al."},
+    {"mlstm", RNN, "v", "exp(z_t) k", "f_t", "q", "x", "k d", lcsm_mlstm_states, lcsm_mlstm_mixer, LCSM_CHANNEL_GLU, LCSM_BLOCK_NORM_RMS, false, NULL, HEADS " value_ratio gate_cap normaliser_eps mixer_eps", 2024, "Beck et al."},
     {"code",             "EOS",  "x",       "by code", "by code",            "by code","x", "k D",     lcsm_code_build,               NULL,                        LCSM_CHANNEL_GLU,   LCSM_BLOCK_NORM_LAYER, false, NULL, "expand phase o_init theta_init o_learned o_trained tau rank", 2024, "Qin et al."},
     {"custom",           "EOS",  "x",       "by keys", "by keys",            "by keys","x", "k D",     lcsm_code_build,               NULL,                        LCSM_CHANNEL_GLU,   LCSM_BLOCK_NORM_LAYER, false, NULL, "expand activation expand.from shrink.from oscillation oscillation.k oscillation.d oscillation.kd phase o_init theta_init o_learned o_trained tau", 0, ""},
     {"attention",        "softmax attention", "v", "k", "-",                 "q",      "-", "T 2 D",   NULL,                          lcsm_attention_mixer,        LCSM_CHANNEL_GLU,   LCSM_BLOCK_NORM_RMS, false, NULL, "heads attention.heads attention.kv_heads attention.head_dim attention.window attention.rotary attention.rope_base attention.rope_scale attention.gate attention.qk_norm attention.bias attention.out_bias attention.latent attention.shared_dim attention.value_dim", 2017, "Vaswani et al."},
@@ -96,6 +97,7 @@ bool lcsm_method_reads(const lcsm_method *m, const char *key)
 static const char *const OUTPUTS[][2] = {
     {"rwkv5", "m_{t-1}^T s_t + (u . s_t e_t) i_t"},
     {"rwkv6", "m_{t-1}^T s_t + (u . s_t e_t) i_t"},
+    {"mlstm", "m_t^T s_t / max(|n_t^T s_t|, 1), n_t = f_t n_{t-1} + e_t"},
 };
 
 const char *lcsm_method_output(const lcsm_method *m)

@@ -57,13 +57,13 @@ lcsm_tensor *lcsm_mixer_build(const lcsm_mixer *m);
     X(fwp) X(m1) X(m2) X(m3) X(mamba) X(rwkv4_eos) X(hgrn) X(lrn) X(s4d) X(s5_table) X(dss)     \
     X(hgrn2) X(deltanet) X(gated_deltanet) X(kda) X(mamba2) X(falcon_mamba) X(longhorn) X(mingru) X(minlstm)       \
     X(rg_lru) X(based) X(rebased) X(lightning) X(rwkv5) X(rwkv6) X(rwkv7) \
-    X(gated_deltanet_2) X(complex_kda) X(comba)
+    X(gated_deltanet_2) X(complex_kda) X(comba) X(mlstm)
 #define LCSM_MIXER_LIST(X)                                                                         \
     X(linear_attention) X(retnet) X(tnl) X(cosformer) X(lrpe) X(gla) X(gateloop) X(dur) X(gfw)     \
     X(fwp) X(attention) X(mamba) X(rwkv4) X(rwkv4_eos) X(hgrn) X(lrn) X(s4) X(s4d) X(s5) X(dss)    \
     X(tnn) X(hgrn2) X(deltanet) X(gated_deltanet) X(kda) X(deltaproduct) X(mamba2) X(falcon_mamba) X(longhorn) X(mingru) X(minlstm)       \
     X(rg_lru) X(based) X(rebased) X(lightning) X(gsa) X(rwkv5) X(rwkv6) X(rwkv7) \
-    X(gated_deltanet_2) X(complex_kda) X(comba) X(mamba3)
+    X(gated_deltanet_2) X(complex_kda) X(comba) X(mlstm) X(mamba3)
 #define LCSM_BARE_LIST(X) X(s4) X(s5) X(tnn) X(rwkv4_eos) X(deltaproduct) X(gsa) X(mamba3)
 /* clang-format on */
 

@@ -117,7 +117,7 @@ struct lcsm_model_config {
 
     ptrdiff_t groups, householders, slots;
     ptrdiff_t rwkv_mix_rank, rwkv_decay_rank, rwkv_a_rank, rwkv_v_rank, rwkv_g_rank;
-    double    state_rotary;
+    double    gate_cap, normaliser_eps, state_rotary;
     double    beta_max, gate_bound, dt_min, dt_max, mixer_eps;
     int       output_gate; /* lcsm_output_gate */
     bool      forget_gate, log_space, signed_gates;

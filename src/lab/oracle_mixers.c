@@ -202,6 +202,15 @@ static void rwkv7_later(lcsm_rig *r)
     r->first[0]        = lcsm_lab_seq(r->lab, "v_first");
 }
 
+static void mlstm(lcsm_rig *r)
+{
+    r->cfg.expand         = rows_of(r, "q.weight") / r->cfg.heads;
+    r->cfg.value_ratio    = (double)rows_of(r, "v.weight") / (double)r->m.D;
+    r->cfg.gate_cap       = lcsm_lab_number(r->lab, "soft_cap", 0);
+    r->cfg.normaliser_eps = lcsm_lab_number(r->lab, "eps", 1e-6);
+    r->cfg.mixer_eps      = lcsm_lab_number(r->lab, "norm_eps", 1e-6);
+}
+
 /* ---- the table ---- */
 
 #define QKV                                                                                        \
@@ -239,6 +248,7 @@ static const mixer_row ROWS[] = {
     {"rwkv6_time_mix", "rwkv6", rwkv6, RWKV "time_maa_x=time_maa_x time_maa_w=time_maa_w time_maa_k=time_maa_k time_maa_v=time_maa_v time_maa_r=time_maa_r time_maa_g=time_maa_g ~time_maa_w1=time_maa_w1.weight ~time_maa_w2=time_maa_w2 ~time_decay_w1=time_decay_w1.weight ~time_decay_w2=time_decay_w2.weight", NULL, false},
     {"rwkv7_time_mix_later", "rwkv7", rwkv7_later, RWKV7 "v0=v0 ~v1=v1.weight ~v2=v2.weight", NULL, false},
     {"rwkv7_time_mix*", "rwkv7", rwkv7, RWKV7, NULL, false},
+    {"mlstm*", "mlstm", mlstm, "q.weight=q.weight k.weight=k.weight v.weight=v.weight igate_preact.weight=input.weight igate_preact.bias=input.bias fgate_preact.weight=forget.weight fgate_preact.bias=forget.bias ogate_preact.weight=gate.weight multihead_norm.weight=norm.weight out_proj.weight=out.weight", NULL, false},
     {"lightning*", "lightning", lightning, "output_gate.weight=gate.weight norm.weight=norm.weight out_proj.weight=out.weight", lightning_parts, false},
     {"gsa*", "gsa", attention, QKV "f_proj.weight=forget.weight g_norm.weight=norm.weight", NULL, false},
     {"based*", "based", attention, QKV, NULL, false},

@@ -89,6 +89,8 @@ static const lcsm_key ROWS[] = {
     INT ("rwkv.g_rank",    rwkv_g_rank,    0, 1 << 16, "0",   "rank of RWKV-7's output gate; 0 = by width"),
     REAL("beta_max",       beta_max,       0.125, 2,   "1",   "write strengths are in [0, beta_max]; 2 allows negative eigenvalues"),
     REAL("gate_bound",     gate_bound,     0, 64,      "0",   "KDA's log gate is above -gate_bound; 0 = unbounded"),
+    REAL("gate_cap",       gate_cap,       0, 1e6,     "15",  "mLSTM's gates are within this by a tanh; 0 = unbounded"),
+    REAL("normaliser_eps", normaliser_eps, 0, 1,       "1e-30", "added to the divisor of mLSTM; released models have 1e-6"),
     REAL("state_rotary",   state_rotary,   0, 1,       "0.5", "part of Mamba-3's state that turns"),
     REAL("dt_min",         dt_min,         0, 1e6,     "0",   "Mamba-2: lower limit of dt"),
     REAL("dt_max",         dt_max,         0, 1e6,     "0",   "Mamba-2: upper limit of dt; 0 = none"),

@@ -98,6 +98,7 @@ TEST(native_mixers_have_the_parameters_of_their_formulas)
         {"complex-kda", NULL, NULL, 4 * D2 + H * D + 3 * W * D + 4 * D / H * D + 2 * D + H + D / H},
         {"gated-deltanet-2", NULL, NULL, 6 * D2 + 3 * W * D + 4 * D / H * D + 2 * D + H + D / H},
         {"comba", NULL, NULL, 5 * D2 + 2 * H * D + 3 * W * D + 4 * H + D / H},
+        {"mlstm", NULL, NULL, 4 * D2 + 2 * H * D + 2 * H + D},
         {"deltaproduct", NULL, NULL, 7 * D2 + 3 * H * D + 5 * W * D + 2 * H + D / H},
     };
     for (size_t j = 0; j < sizeof rows / sizeof rows[0]; j++) {

@@ -18,11 +18,13 @@ FAMILY = (
 )  # fmt: skip
 
 # Those of 2025 and 2026, and mLSTM.
-LATER = ("gated-deltanet-2", "complex-kda", "comba", "mamba3")
+LATER = ("gated-deltanet-2", "complex-kda", "comba", "mlstm", "mamba3")
 LATER_VARIANTS = (
     ("gated-deltanet-2", {"groups": 1, "beta_max": 2, "gate_bound": 5}),
     ("gated-deltanet-2", {"conv_width": 0, "value_ratio": 2, "mixer_eps": 0.01}),
     ("complex-kda", {"beta_max": 2, "gate_bound": 3, "groups": 1}),
+    ("mlstm", {"gate_cap": 0, "value_ratio": 2, "mixer_eps": 0.01}),
+    ("mlstm", {"gate_cap": 2, "wide": {"mixer.input.weight": 5, "mixer.input.bias": 5}}),
     ("mamba3", {"groups": 2, "state_rotary": 1, "proj_bias": True, "mixer_eps": 0.01}),
     ("mamba3", {"inner_ratio": 1, "state_rotary": 0, "heads": 3}),
     ("mamba", {"signed_gates": True, "wide": {"A_log": 2}}),
@@ -43,6 +45,7 @@ RWKV_VARIANTS = (
 EVEN = {
     "retnet": {"expand": 4},
     "attention": {"d_model": 8},
+    "mlstm": {"normaliser_eps": 0},
     "rwkv6": {"rwkv.mix_rank": 2, "rwkv.decay_rank": 3},
     "rwkv7": {"rwkv.decay_rank": 2, "rwkv.a_rank": 3, "rwkv.v_rank": 2, "rwkv.g_rank": 4},
 }

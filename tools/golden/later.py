@@ -74,6 +74,34 @@ def comba(p, cfg, x):
     return delta_end(p, cfg, x, merge(run(cfg, x, states)), "sigmoid")
 
 
+# ---- mLSTM -------------------------------------------------------------------------------------
+
+
+def mlstm(p, cfg, x):
+    """m = f m + exp(z) k v^T and n = f n + exp(z) k, y = m^T q / max(|n^T q|, 1), without a maximum."""
+    H, K, D = cfg.heads, cfg.expand, int(cfg.d_model * cfg.value_ratio + 0.5)
+    assert cfg.normaliser_eps == 0
+
+    def gate(x, name, init):
+        z = p.linear(x, name, H) + p(name + ".bias", H, scale=0.7, init=init)
+        return REAL(cfg.gate_cap) * np.tanh(z / REAL(cfg.gate_cap)) if cfg.gate_cap else z
+
+    def states(x):
+        q, k = (column(p.linear(x, name, H * K), H) for name in "qk")
+        v = heads(p.linear(x, "v", D), H)
+        f = sigmoid(gate(x, "forget", 3 + 3 * np.arange(H, dtype=REAL) / max(H - 1, 1)))[..., None, None]
+        k = k * np.exp(gate(x, "input", -10))[..., None, None]
+        return States(np.concatenate([v, np.ones_like(v[..., :1])], -1), k, q, o=f, scale=1 / np.sqrt(REAL(K)))
+
+    y = run(cfg, x, states)
+    y = y[..., :-1] / np.maximum(abs(y[..., -1:]), 1)
+    if cfg.flavour == "bare":
+        return bare_end(p, cfg, merge(y))
+    w = p("norm.weight", D, centre=1.0, scale=0.3, init=1)
+    y = merge(layer_norm(y, 1, 0, cfg.mixer_eps or 1e-6)) * w
+    return p.linear(sigmoid(p.linear(x, "gate", D)) * y, "out", cfg.d_model)
+
+
 # ---- Mamba-3 -----------------------------------------------------------------------------------
 
 
@@ -127,4 +155,4 @@ def mamba3(p, cfg, x):
     return p.linear(y, "out_proj", cfg.d_model, cfg.proj_bias)
 
 
-METHODS = {"gated-deltanet-2": gated_deltanet_2, "complex-kda": complex_kda, "comba": comba, "mamba3": mamba3}
+METHODS = {"gated-deltanet-2": gated_deltanet_2, "complex-kda": complex_kda, "comba": comba, "mlstm": mlstm, "mamba3": mamba3}

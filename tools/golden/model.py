@@ -29,7 +29,7 @@ DEFAULTS = {
     "proj_bias": False, "rotation": True, "groups": 0, "householders": 2, "slots": 0, "beta_max": 1,
     "gate_bound": 0, "dt_min": 0, "dt_max": 0, "output_gate": "auto", "forget_gate": True,
     "log_space": False, "mixer_eps": 0, "rwkv.mix_rank": 0, "rwkv.decay_rank": 0, "rwkv.a_rank": 0,
-    "rwkv.v_rank": 0, "rwkv.g_rank": 0, "signed_gates": False, "state_rotary": 0.5,
+    "rwkv.v_rank": 0, "rwkv.g_rank": 0, "signed_gates": False, "gate_cap": 15, "state_rotary": 0.5, "normaliser_eps": 1e-30,
 }  # fmt: skip
 
 
