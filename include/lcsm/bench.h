@@ -24,6 +24,7 @@ LCSM_BEGIN_DECLS
 
 /* What the processor can do with so many threads, in the instruction set of the kernels. */
 typedef struct {
+    size_t      size; /* set by the library */
     int         threads;
     const char *isa;
     double      gflops; /* multiply-adds on registers, 1e9 operations per second */
@@ -48,6 +49,7 @@ typedef struct {
 } lcsm_bench_result;
 
 typedef struct {
+    size_t            size; /* set by the library */
     const char       *name; /* as row-token/fwd/B4-T2048-H4-K64-D128 */
     int               threads;
     double            seconds; /* NAN: not timed, and note says why */
@@ -64,6 +66,7 @@ typedef struct {
 
 /* Any function may be NULL. */
 typedef struct {
+    size_t size; /* sizeof(lcsm_bench_sink) */
     void (*machine)(void *user, const lcsm_bench_machine *machine);
     void (*row)(void *user, const lcsm_bench_row *row);
     void (*progress)(void *user, const char *text);
@@ -72,6 +75,7 @@ typedef struct {
 
 /* All zeros are the defaults. */
 typedef struct {
+    size_t      size;    /* sizeof(lcsm_bench_options) */
     int         threads; /* 0: one, and two where there are two processors */
     lcsm_isa    isa;
     bool        quick;   /* fewer and shorter cases, some seconds in all */
@@ -84,6 +88,7 @@ LCSM_API lcsm_status lcsm_bench_eos(const lcsm_bench_options *options, const lcs
 
 /* How fast a model decodes. */
 typedef struct {
+    size_t size; /* sizeof(lcsm_bench_decode), set by the caller */
     int    threads;
     size_t parameters;
     size_t weight_bytes; /* read for every token */
@@ -103,6 +108,7 @@ LCSM_API lcsm_status lcsm_bench_decode_model(const struct lcsm_model *model, dou
 
 /* A model of one method: what it is and how fast. NAN: not measured. */
 typedef struct {
+    size_t      size;        /* set by the library */
     const char *name, *code; /* code "" except for the row code */
     bool        linear;      /* its time per token should not grow */
     ptrdiff_t   d_model, layers;

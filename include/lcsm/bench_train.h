@@ -23,6 +23,7 @@ typedef struct {
 } lcsm_bench_share;
 
 typedef struct {
+    size_t      size; /* sizeof(lcsm_bench_update), set by the caller */
     int         threads;
     const char *isa;
     double      seconds, median; /* of an update: the best, and the median */

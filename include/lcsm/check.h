@@ -25,6 +25,7 @@ LCSM_BEGIN_DECLS
  * plain float32 kernels on the same numbers: float is judged by it, and its bound is
  * 4 x reference + 5e-6; NAN where the bound is fixed. */
 typedef struct {
+    size_t      size;      /* set by the library */
     const char *group;     /* a file, or the kind of check */
     const char *name;      /* the case */
     const char *precision; /* "double" or "float" */
@@ -38,6 +39,7 @@ typedef struct {
 typedef void lcsm_check_sink(void *user, const lcsm_check_row *row);
 
 typedef struct {
+    size_t      size;   /* sizeof(lcsm_check_options) */
     bool        full;   /* all shapes; otherwise a selection of a few seconds */
     const char *filter; /* NULL, or: only cases whose name contains it */
 } lcsm_check_options;

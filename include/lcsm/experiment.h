@@ -31,6 +31,7 @@
 LCSM_BEGIN_DECLS
 
 typedef struct {
+    size_t      size; /* set by the library */
     const char *name, *title, *about, *task, *metric;
     size_t      variants;
     size_t      runs[3]; /* at the scales tiny, small, paper */
@@ -43,6 +44,7 @@ LCSM_API lcsm_status lcsm_experiment_list(void (*each)(void                     
 
 /* All zeros are the defaults, but for name, scale and out. */
 typedef struct {
+    size_t             size;  /* sizeof(lcsm_experiment_options) */
     const char        *name;  /* of the list, or a folder with a grid.json */
     const char        *scale; /* "tiny", "small" or "paper" */
     const char        *out;
@@ -67,6 +69,7 @@ typedef enum {
 } lcsm_experiment_event_kind;
 
 typedef struct {
+    size_t                     size; /* set by the library */
     lcsm_experiment_event_kind kind;
     const char                *run, *text;
     bool                       resumed;
@@ -76,6 +79,7 @@ typedef struct {
 } lcsm_experiment_event;
 
 typedef struct {
+    size_t size; /* sizeof(lcsm_experiment_hooks) */
     void (*event)(void *user, const lcsm_experiment_event *event); /* NULL: silence */
     bool (*stop)(void *user); /* asked often; true stops the runs, which save, and ends */
     void *user;
@@ -85,6 +89,7 @@ typedef struct {
 } lcsm_experiment_hooks;
 
 typedef struct {
+    size_t size;               /* sizeof(lcsm_experiment_result), set by the caller */
     size_t runs, done, failed; /* runs: of the whole grid */
     bool   stopped;
 } lcsm_experiment_result;

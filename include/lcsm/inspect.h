@@ -23,6 +23,7 @@ LCSM_BEGIN_DECLS
 
 /* All zeros are the defaults, but for run. */
 typedef struct {
+    size_t             size; /* sizeof(lcsm_inspect_options) */
     const char        *run;  /* a run folder */
     const char *const *data; /* text; none: the run's own, or recall examples, or random tokens */
     size_t             data_count;

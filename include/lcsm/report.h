@@ -21,6 +21,7 @@
 LCSM_BEGIN_DECLS
 
 typedef struct {
+    size_t             size; /* sizeof(lcsm_report_options) */
     const char *const *folders;
     size_t             count;
     const char        *title;                   /* NULL: a standard one */
@@ -32,6 +33,7 @@ typedef struct {
 } lcsm_report_options;
 
 typedef struct {
+    size_t size; /* sizeof(lcsm_report_summary), set by the caller */
     size_t experiments, runs, done, failed, missing, figures;
 } lcsm_report_summary;
 

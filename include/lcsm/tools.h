@@ -3,7 +3,7 @@
  * experiments, reports, inspection.
  *
  * These functions and structs may change from one version to the next; a program that uses them is
- * built again for each.
+ * built again for each. Structs begin with their size, as those of lcsm/lcsm.h do.
  */
 #ifndef LCSM_TOOLS_H
 #define LCSM_TOOLS_H

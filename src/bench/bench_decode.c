@@ -9,6 +9,7 @@
 #include <lcsm/session.h>
 #include <math.h>
 
+#include "base/sized.h"
 #include "bench/frame.h"
 #include "infer/session.h"
 #include "model/model_weights.h"
@@ -63,16 +64,19 @@ lcsm_status lcsm_bench_decode_model(const lcsm_model *model, double seconds, lcs
     lcsm_session     *s     = NULL;
     lcsm_probe_bench *probe = NULL;
     lcsm_status       st;
-    *out = (lcsm_bench_decode){.threads      = lcsm_context_threads(model->ctx),
-                               .parameters   = lcsm_params_total(model->params),
-                               .weight_bytes = weight_bytes(model),
-                               .prompt       = PREFILL};
-    if ((size_t)model->cfg.max_length < out->prompt) out->prompt = (size_t)model->cfg.max_length;
+    LCSM_OR_RETURN(LCSM_SIZED(lcsm_bench_decode, bound, out, err));
+    lcsm_bench_decode r = {.size         = sizeof r,
+                           .threads      = lcsm_context_threads(model->ctx),
+                           .parameters   = lcsm_params_total(model->params),
+                           .weight_bytes = weight_bytes(model),
+                           .prompt       = PREFILL};
+    if ((size_t)model->cfg.max_length < r.prompt) r.prompt = (size_t)model->cfg.max_length;
     LCSM_TRY(lcsm_session_create(&s, model, NULL, err));
     LCSM_TRY(lcsm_probe_create(&probe, model->ctx, 1e-3, err));
-    out->state_bytes = s->state->bytes;
-    LCSM_TRY(measure(s, probe, model->ctx->pool, seconds > 0 ? seconds : 2, out, err));
-    out->bound = out->read_rate / (double)out->weight_bytes;
+    r.state_bytes = s->state->bytes;
+    LCSM_TRY(measure(s, probe, model->ctx->pool, seconds > 0 ? seconds : 2, &r, err));
+    r.bound = r.read_rate / (double)r.weight_bytes;
+    lcsm_sized_fill(out, &r, sizeof r);
 cleanup:
     lcsm_probe_free(probe);
     lcsm_session_free(s);

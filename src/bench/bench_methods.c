@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/sized.h"
 #include "base/thread.h"
 #include "bench/frame.h"
 #include "eos/method.h"
@@ -223,7 +224,8 @@ static lcsm_status bench_method(const bench *k, const lcsm_method *m, const char
     LCSM_OR_RETURN(lcsm_model_config_size(&own.cfg, k->b->ctx[0], size, k->err));
     LCSM_OR_RETURN(
         lcsm_model_describe(k->b->ctx[0], &own.cfg, TRAIN_LENGTH, &about, NULL, NULL, k->err));
-    *out = (lcsm_method_speed){.name                   = m->name,
+    *out = (lcsm_method_speed){.size                   = sizeof *out,
+                               .name                   = m->name,
                                .code                   = code,
                                .d_model                = own.cfg.d_model,
                                .layers                 = (ptrdiff_t)about.layers,
@@ -256,7 +258,8 @@ lcsm_status lcsm_bench_methods(const lcsm_bench_options *options, const char *si
                                lcsm_error *err)
 {
     lcsm_bench_frame   b;
-    lcsm_bench_options own = *options;
+    lcsm_bench_options own;
+    LCSM_OR_RETURN(LCSM_TAKE(lcsm_bench_options, filter, &own, options, err));
     if (own.threads == 0) own.threads = lcsm_thread_limit();
     lcsm_status st = lcsm_bench_open(&b, &own, sink, err);
     if (st != LCSM_OK) return st;
@@ -266,7 +269,7 @@ lcsm_status lcsm_bench_methods(const lcsm_bench_options *options, const char *si
         lcsm_method_speed out;
         if (!is_wanted(&b, LCSM_METHODS[j].name)) continue;
         st = bench_method(&k, &LCSM_METHODS[j], size, &out);
-        if (st == LCSM_OK) row(sink->user, &out);
+        if (st == LCSM_OK) row(b.sink.user, &out);
     }
     lcsm_bench_close(&b);
     return st;

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/rng.h"
 #include "base/size.h"
+#include "base/sized.h"
 #include "kernel/probe/rates.h"
 #include "train/batches.h"
 #include "train/trainer.h"
@@ -285,12 +286,16 @@ lcsm_status lcsm_bench_train(lcsm_bench_update *out, const lcsm_bench_options *o
                              const lcsm_model_config *model, const lcsm_train_config *train,
                              lcsm_error *err)
 {
-    lcsm_status st = LCSM_OK;
-    bench       b  = {.out = out};
-    *out           = (lcsm_bench_update){0};
-    LCSM_TRY(open_bench(&b, options, model, train, err));
-    LCSM_TRY(measure(&b, options->seconds, err));
+    lcsm_status        st = LCSM_OK;
+    lcsm_bench_options own;
+    lcsm_bench_update  update = {.size = sizeof update};
+    bench              b      = {.out = &update};
+    LCSM_OR_RETURN(LCSM_TAKE(lcsm_bench_options, filter, &own, options, err));
+    LCSM_OR_RETURN(LCSM_SIZED(lcsm_bench_update, share_count, out, err));
+    LCSM_TRY(open_bench(&b, &own, model, train, err));
+    LCSM_TRY(measure(&b, own.seconds, err));
     report(&b);
+    lcsm_sized_fill(out, &update, sizeof update);
 cleanup:
     close_bench(&b);
     return st;

@@ -1,5 +1,6 @@
 /* frame.c - contexts, rates, the timing loop and rows of benchmarks. */
 #include "bench/frame.h"
+#include "base/sized.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -31,10 +32,12 @@ static lcsm_status open_contexts(lcsm_bench_frame *b, lcsm_error *err)
 lcsm_status lcsm_bench_open(lcsm_bench_frame *b, const lcsm_bench_options *options,
                             const lcsm_bench_sink *sink, lcsm_error *err)
 {
-    *b = (lcsm_bench_frame){.options = *options, .sink = sink, .runs = 1, .threads = {1}};
+    *b = (lcsm_bench_frame){.runs = 1, .threads = {1}};
+    LCSM_OR_RETURN(LCSM_TAKE(lcsm_bench_options, filter, &b->options, options, err));
+    LCSM_OR_RETURN(LCSM_TAKE(lcsm_bench_sink, user, &b->sink, sink, err));
     if (b->options.seconds <= 0) b->options.seconds = b->options.quick ? 0.2 : 1;
-    if (options->threads > 0) {
-        b->threads[0] = options->threads;
+    if (b->options.threads > 0) {
+        b->threads[0] = b->options.threads;
     } else if (sysconf(_SC_NPROCESSORS_ONLN) > 1) {
         b->runs       = 2;
         b->threads[1] = 2;
@@ -66,12 +69,12 @@ void lcsm_bench_measure_machine(lcsm_bench_frame *b)
         for (int j = 0; j < TIMES; j++)
             for (int rate = 0; rate < LCSM_RATE_COUNT; rate++) probe(b, run, (lcsm_rate)rate);
         const double *r = b->best[run];
-        if (b->sink->machine != NULL)
-            b->sink->machine(
-                b->sink->user,
-                &(lcsm_bench_machine){b->threads[run], lcsm_context_isa_name(b->ctx[run]),
-                                      r[LCSM_RATE_FMA] * 1e-9, r[LCSM_RATE_EXP] * 1e-9,
-                                      r[LCSM_RATE_GATE] * 1e-9, r[LCSM_RATE_READ] * 1e-9});
+        if (b->sink.machine != NULL)
+            b->sink.machine(b->sink.user, &(lcsm_bench_machine){
+                                              sizeof(lcsm_bench_machine), b->threads[run],
+                                              lcsm_context_isa_name(b->ctx[run]),
+                                              r[LCSM_RATE_FMA] * 1e-9, r[LCSM_RATE_EXP] * 1e-9,
+                                              r[LCSM_RATE_GATE] * 1e-9, r[LCSM_RATE_READ] * 1e-9});
     }
 }
 
@@ -110,7 +113,7 @@ bool lcsm_bench_wanted(const lcsm_bench_frame *b, const char *name)
 
 void lcsm_bench_progress(const lcsm_bench_frame *b, const char *text)
 {
-    if (b->sink->progress != NULL) b->sink->progress(b->sink->user, text);
+    if (b->sink.progress != NULL) b->sink.progress(b->sink.user, text);
 }
 
 void lcsm_bench_name(char name[LCSM_BENCH_NAME], const char *what, int pass, ptrdiff_t B,
@@ -122,7 +125,8 @@ void lcsm_bench_name(char name[LCSM_BENCH_NAME], const char *what, int pass, ptr
 
 lcsm_bench_row lcsm_bench_row_of(const lcsm_bench_frame *b, const char *name, int run)
 {
-    lcsm_bench_row row = {.name        = name,
+    lcsm_bench_row row = {.size        = sizeof row,
+                          .name        = name,
                           .threads     = b->threads[run],
                           .seconds     = NAN,
                           .share       = NAN,
@@ -154,7 +158,7 @@ void lcsm_bench_set(lcsm_bench_row *row, lcsm_bench_figure which, double value, 
 
 void lcsm_bench_emit(const lcsm_bench_frame *b, const lcsm_bench_row *row)
 {
-    if (b->sink->row != NULL) b->sink->row(b->sink->user, row);
+    if (b->sink.row != NULL) b->sink.row(b->sink.user, row);
 }
 
 void lcsm_bench_not_timed(const lcsm_bench_frame *b, const char *name, double error, bool wrong,

@@ -18,13 +18,13 @@ enum { LCSM_BENCH_RUNS = 2, LCSM_BENCH_NAME = 96 };
 enum { LCSM_BENCH_FWD, LCSM_BENCH_BOTH, LCSM_BENCH_PASSES };
 
 typedef struct {
-    lcsm_bench_options     options;
-    const lcsm_bench_sink *sink;
-    int                    runs; /* numbers of threads */
-    int                    threads[LCSM_BENCH_RUNS];
-    lcsm_context          *ctx[LCSM_BENCH_RUNS], *reference;
-    lcsm_probe_bench      *probe;
-    double                 best[LCSM_BENCH_RUNS][LCSM_RATE_COUNT]; /* rates beside the case */
+    lcsm_bench_options options;
+    lcsm_bench_sink    sink;
+    int                runs; /* numbers of threads */
+    int                threads[LCSM_BENCH_RUNS];
+    lcsm_context      *ctx[LCSM_BENCH_RUNS], *reference;
+    lcsm_probe_bench  *probe;
+    double             best[LCSM_BENCH_RUNS][LCSM_RATE_COUNT]; /* rates beside the case */
 } lcsm_bench_frame;
 
 /* The best time of a pass, and which part of it the threads were on a processor. */

@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "base/rng.h"
+#include "base/sized.h"
 #include "check/eos_case.h"
 #include "check/verdict.h"
 
@@ -472,10 +473,10 @@ lcsm_status lcsm_check_eos(const lcsm_context *ctx, const lcsm_check_options *op
         check_all_gradients, check_all_forms, check_all_splits, check_all_extremes, check_all_long};
     const lcsm_context_options plain = {
         .size = sizeof plain, .isa = LCSM_ISA_REFERENCE, .threads = 1};
-    const lcsm_check_options none = {0};
-    checker                  c    = {
-                            .ctx = ctx, .options = options == NULL ? &none : options, .sink = sink, .user = user};
-    lcsm_status st;
+    lcsm_check_options own;
+    checker            c = {.ctx = ctx, .options = &own, .sink = sink, .user = user};
+    lcsm_status        st;
+    LCSM_OR_RETURN(LCSM_TAKE(lcsm_check_options, filter, &own, options, err));
     LCSM_TRY(lcsm_context_create(&c.reference, &plain, err));
     for (size_t j = 0; j < LCSM_EOS_CASE_COUNT; j++) {
         const lcsm_eos_case *k = &LCSM_EOS_CASES[j];

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sized.h"
 #include "check/model_proof.h"
 #include "eos/method.h"
 #include "model/config.h"
@@ -249,9 +250,10 @@ lcsm_status lcsm_check_models(const lcsm_context *ctx, const char *name,
                               const lcsm_check_options *options, lcsm_check_sink *sink, void *user,
                               lcsm_error *err)
 {
-    lcsm_check_options none = {0};
+    lcsm_check_options own;
     char               hint[LCSM_METHOD_HINT];
-    checker            c = {ctx, options == NULL ? &none : options, sink, user};
+    checker            c = {ctx, &own, sink, user};
+    LCSM_OR_RETURN(LCSM_TAKE(lcsm_check_options, filter, &own, options, err));
     if (strcmp(name, "codes") == 0) return check_codes(&c, err);
     if (strcmp(name, "hybrids") == 0) return check_hybrids(&c, err);
     if (lcsm_pattern_is(name)) return check_hybrid(&c, name, NULL, err);

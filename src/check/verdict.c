@@ -26,7 +26,8 @@ bool lcsm_measure_ok(const lcsm_measure *m)
 lcsm_check_row lcsm_verdict_row(const lcsm_verdict *v, const char *group, const char *name,
                                 const char *precision)
 {
-    return (lcsm_check_row){.group              = group,
+    return (lcsm_check_row){.size               = sizeof(lcsm_check_row),
+                            .group              = group,
                             .name               = name,
                             .precision          = precision,
                             .output_error       = v->output.error,

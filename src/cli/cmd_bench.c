@@ -247,7 +247,7 @@ static void print_summary(const show *s)
 
 static int run(const lcsm_bench_options *options, show *s)
 {
-    const lcsm_bench_sink sink = {take_machine, take_row, take_progress, s};
+    const lcsm_bench_sink sink = {sizeof sink, take_machine, take_row, take_progress, s};
     lcsm_error            err;
     if (lcsm_bench_eos(options, &sink, &err) != LCSM_OK) {
         cli_live("");
@@ -261,7 +261,7 @@ static int run(const lcsm_bench_options *options, show *s)
 
 static int bench_eos(int argc, char **argv)
 {
-    lcsm_bench_options o     = {0};
+    lcsm_bench_options o     = {.size = sizeof o};
     bool               help  = false;
     const char        *isa   = "auto";
     int                count = 0;

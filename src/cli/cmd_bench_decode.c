@@ -80,8 +80,8 @@ static int bench(const char *folder, const lcsm_model_config *cfg, int threads, 
     lcsm_status st = LCSM_OK;
     if (threads == 0 && sysconf(_SC_NPROCESSORS_ONLN) < 2) to = 1;
     for (int n = from; n <= to && st == LCSM_OK; n++) {
-        lcsm_bench_decode r;
-        st = measure(folder, cfg, n, seconds, &r, &err);
+        lcsm_bench_decode r = {.size = sizeof r};
+        st                  = measure(folder, cfg, n, seconds, &r, &err);
         if (st != LCSM_OK) break;
         if (json) json_array_append_new(results, to_json(name, &r));
         else print_row(name, &r, n == from);

@@ -146,7 +146,7 @@ static int check(const char *filter, const char *size)
 
 int cmd_bench_methods(int argc, char **argv)
 {
-    lcsm_bench_options o    = {0};
+    lcsm_bench_options o    = {.size = sizeof o};
     const char        *size = "10m";
     bool               help = false;
     int                count;
@@ -167,7 +167,7 @@ int cmd_bench_methods(int argc, char **argv)
     int code = check(o.filter, size);
     if (code != EXIT_OK) return code;
     s.results                  = json_array();
-    const lcsm_bench_sink sink = {take_machine, NULL, take_progress, &s};
+    const lcsm_bench_sink sink = {sizeof sink, take_machine, NULL, take_progress, &s};
     lcsm_status           st   = lcsm_bench_methods(&o, size, take_row, &sink, &err);
     cli_live("");
     if (st == LCSM_OK && s.rows > 0) print_summary(&s);

@@ -115,7 +115,7 @@ static void print_json(const lcsm_bench_update *u)
 static int bench(const cli_settings *settings, const lcsm_bench_options *o, bool json)
 {
     cli_config        base, cfg = {0};
-    lcsm_bench_update update;
+    lcsm_bench_update update = {.size = sizeof update};
     lcsm_error        err;
     const char       *task = cli_setting(settings, "task"); /* the other defaults depend on it */
     int               code = cli_config_create(&base, "bench train", NULL);
@@ -137,7 +137,7 @@ static int bench(const cli_settings *settings, const lcsm_bench_options *o, bool
 
 int cmd_bench_train(int argc, char **argv)
 {
-    lcsm_bench_options o    = {0};
+    lcsm_bench_options o    = {.size = sizeof o};
     bool               help = false, json = false;
     const char        *isa = "auto";
     int                words;

@@ -240,7 +240,7 @@ static int unknown_name(const char *word)
  * checks. */
 static int run_checks(const lcsm_context *ctx, const char *word, bool full, show *s)
 {
-    lcsm_check_options options = {.full = full};
+    lcsm_check_options options = {.size = sizeof options, .full = full};
     lcsm_error         err;
     int                only = -1;
     if (is_model(word)) {

@@ -201,9 +201,9 @@ static const char STOPPING[] =
 
 static int run(const lcsm_experiment_options *o, screen s, bool json)
 {
-    lcsm_experiment_hooks  hooks = {on_event, asked_to_stop, &s, may_start};
-    lcsm_experiment_result result;
-    lcsm_context          *ctx = NULL;
+    lcsm_experiment_hooks  hooks  = {sizeof hooks, on_event, asked_to_stop, &s, may_start};
+    lcsm_experiment_result result = {.size = sizeof result};
+    lcsm_context          *ctx    = NULL;
     lcsm_error             err;
     lcsm_status            st = lcsm_context_create(&ctx, NULL, &err);
     s.colour                  = cli_colours_of(stderr);
@@ -256,7 +256,7 @@ int cmd_experiment(int argc, char **argv)
     double                   rates[64];
     const char              *grid = NULL;
     cli_list                 data = {0}, valid = {0}, test = {0};
-    lcsm_experiment_options  o         = {.scale = "tiny"};
+    lcsm_experiment_options  o         = {.size = sizeof o, .scale = "tiny"};
     const cli_option         options[] = {{"--help", CLI_FLAG, &help, 0, 0},
                                           {"--json", CLI_FLAG, &json, 0, 0},
                                           {"--quiet", CLI_FLAG, &s.quiet, 0, 0},

@@ -131,7 +131,7 @@ int cmd_inspect(int argc, char **argv)
     bool                 help = false, json = false;
     int                  words, threads = 0, tokens = 0;
     cli_list             data      = {0};
-    lcsm_inspect_options o         = {0};
+    lcsm_inspect_options o         = {.size = sizeof o};
     const cli_option     options[] = {{"--help", CLI_FLAG, &help, 0, 0},
                                       {"--json", CLI_FLAG, &json, 0, 0},
                                       {"--save", CLI_FLAG, &o.save, 0, 0},

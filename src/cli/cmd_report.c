@@ -46,7 +46,7 @@ static void warn(void *user, const char *text)
 
 static int write_report(const lcsm_report_options *o, bool json, bool quiet)
 {
-    lcsm_report_summary sum;
+    lcsm_report_summary sum = {.size = sizeof sum};
     lcsm_error          err;
     if (lcsm_report_write(o, &sum, &err) != LCSM_OK) return cli_report("report", &err);
     if (json) {
@@ -68,7 +68,7 @@ int cmd_report(int argc, char **argv)
 {
     bool                help = false, json = false, quiet = false;
     int                 count;
-    lcsm_report_options o         = {.note = warn};
+    lcsm_report_options o         = {.size = sizeof o, .note = warn};
     const cli_option    options[] = {{"--help", CLI_FLAG, &help, 0, 0},
                                      {"--json", CLI_FLAG, &json, 0, 0},
                                      {"--quiet", CLI_FLAG, &quiet, 0, 0},

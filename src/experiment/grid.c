@@ -433,7 +433,7 @@ lcsm_status lcsm_experiment_list(void (*each)(void *user, const lcsm_experiment_
                                  void *user, lcsm_error *err)
 {
     for (size_t j = 0; j < LCSM_CATALOGUE_COUNT; j++) {
-        lcsm_experiment_info info = {.name = LCSM_CATALOGUE[j].name};
+        lcsm_experiment_info info = {.size = sizeof info, .name = LCSM_CATALOGUE[j].name};
         lcsm_grid            g    = {0};
         for (size_t k = 0; k < LCSM_GRID_SCALES; k++) {
             lcsm_experiment_options o = {.name = info.name, .scale = LCSM_GRID_SCALE_NAMES[k]};

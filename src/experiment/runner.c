@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/sized.h"
 #include "data/source.h"
 #include "experiment/grid.h"
 #include "experiment/process.h"
@@ -30,6 +31,8 @@ typedef struct {
 
 typedef struct {
     const lcsm_context            *ctx;
+    lcsm_experiment_options        own;
+    lcsm_experiment_hooks          own_hooks;
     const lcsm_experiment_options *o;
     const lcsm_experiment_hooks   *hooks;
     lcsm_grid                      grid;
@@ -68,7 +71,8 @@ static double time_left(const runner *r)
 static void tell(const runner *r, lcsm_experiment_event_kind kind, const char *run,
                  const char *text, bool resumed)
 {
-    lcsm_experiment_event e = {.kind    = kind,
+    lcsm_experiment_event e = {.size    = sizeof e,
+                               .kind    = kind,
                                .run     = run,
                                .text    = text,
                                .resumed = resumed,
@@ -125,7 +129,7 @@ cleanup:
  * is done all the same. */
 static void inspect_run(const runner *r, const char *folder)
 {
-    lcsm_inspect_options o    = {.run = folder, .save = true};
+    lcsm_inspect_options o    = {.size = sizeof o, .run = folder, .save = true};
     char                *json = NULL;
     lcsm_error           err  = {0};
     char                 text[LCSM_PATH_MAX + sizeof err.text + 32];
@@ -312,7 +316,8 @@ static double plan_seconds(const runner *r, size_t vocab, double *sum)
 static bool tell_plan(runner *r, size_t vocab)
 {
     double                sum = 0, left = plan_seconds(r, vocab, &sum);
-    lcsm_experiment_event e = {.kind   = LCSM_EXPERIMENT_PLAN,
+    lcsm_experiment_event e = {.size   = sizeof e,
+                               .kind   = LCSM_EXPERIMENT_PLAN,
                                .run    = "",
                                .text   = "",
                                .runs   = r->grid.run_count,
@@ -454,6 +459,16 @@ static lcsm_status prepare(runner *r, lcsm_error *err)
     return LCSM_OK;
 }
 
+static void say_result(const runner *r, bool stopped, lcsm_experiment_result *out)
+{
+    const lcsm_experiment_result own = {.size    = sizeof own,
+                                        .runs    = r->grid.run_count,
+                                        .done    = r->done,
+                                        .failed  = r->failed,
+                                        .stopped = stopped};
+    if (out != NULL) lcsm_sized_fill(out, &own, sizeof own);
+}
+
 lcsm_status lcsm_experiment_run(const lcsm_context *ctx, const lcsm_experiment_options *options,
                                 const lcsm_experiment_hooks *hooks, lcsm_experiment_result *out,
                                 lcsm_error *err)
@@ -463,24 +478,23 @@ lcsm_status lcsm_experiment_run(const lcsm_context *ctx, const lcsm_experiment_o
     bool        wanted = true;
     runner     *r      = calloc(1, sizeof *r);
     if (r == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for an experiment");
-    r->ctx     = ctx;
-    r->o       = options;
-    r->hooks   = hooks;
+    r->ctx = ctx;
+    LCSM_TRY(LCSM_TAKE(lcsm_experiment_options, reading, &r->own, options, err));
+    LCSM_TRY(LCSM_TAKE(lcsm_experiment_hooks, start, &r->own_hooks, hooks, err));
+    if (out != NULL) LCSM_TRY(LCSM_SIZED(lcsm_experiment_result, stopped, out, err));
+    r->o       = &r->own;
+    r->hooks   = &r->own_hooks;
     r->start   = lcsm_now();
     r->planned = NAN;
     LCSM_TRY(read_grid(r, err));
     LCSM_TRY(plan(r, &wanted, err));
-    if (out != NULL)
-        *out = (lcsm_experiment_result){
-            .runs = r->grid.run_count, .done = r->done, .failed = r->failed, .stopped = !wanted};
+    say_result(r, !wanted, out);
     if (!wanted) goto cleanup;
-    LCSM_TRY(lcsm_folder_make(options->out, err));
-    LCSM_TRY(lcsm_result_lock(&lock, options->out, err));
+    LCSM_TRY(lcsm_folder_make(r->o->out, err));
+    LCSM_TRY(lcsm_result_lock(&lock, r->o->out, err));
     LCSM_TRY(prepare(r, err));
     LCSM_TRY(run_all(r, err));
-    if (out != NULL)
-        *out = (lcsm_experiment_result){
-            .runs = r->grid.run_count, .done = r->done, .failed = r->failed, .stopped = r->stopped};
+    say_result(r, r->stopped, out);
 cleanup:
     lcsm_folder_unlock(lock);
     lcsm_grid_free(&r->grid);

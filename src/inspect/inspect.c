@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/rng.h"
 #include "base/size.h"
+#include "base/sized.h"
 #include "data/source.h"
 #include "format/json_doc.h"
 #include "format/json_scan.h"
@@ -263,8 +264,10 @@ lcsm_status lcsm_inspect(const lcsm_context *ctx, const lcsm_inspect_options *op
     lcsm_inspect_tokens tokens = {0};
     lcsm_json_writer    w      = lcsm_json_writer_pretty();
     *json                      = NULL;
-    LCSM_TRY(lcsm_model_load(&model, ctx, options->run, err));
-    LCSM_TRY(lcsm_inspect_tokens_read(&tokens, model, options, err));
+    lcsm_inspect_options own;
+    LCSM_OR_RETURN(LCSM_TAKE(lcsm_inspect_options, save, &own, options, err));
+    LCSM_TRY(lcsm_model_load(&model, ctx, own.run, err));
+    LCSM_TRY(lcsm_inspect_tokens_read(&tokens, model, &own, err));
     lcsm_json_open_object(&w, NULL);
     lcsm_json_put_text(&w, "format", "lcsm-inspect");
     lcsm_json_put_int(&w, "version", LCSM_INSPECT_VERSION);
@@ -275,7 +278,7 @@ lcsm_status lcsm_inspect(const lcsm_context *ctx, const lcsm_inspect_options *op
     LCSM_TRY(lcsm_inspect_influence(&w, model, &tokens, err));
     lcsm_json_close(&w);
     LCSM_TRY(lcsm_json_writer_finish(&w, err));
-    if (options->save) LCSM_TRY(keep_result(options->run, &w.text, err));
+    if (own.save) LCSM_TRY(keep_result(own.run, &w.text, err));
     *json = strdup(lcsm_strbuf_text(&w.text));
     if (*json == NULL) st = no_room(err);
 cleanup:

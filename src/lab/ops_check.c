@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/sized.h"
 #include "check/verdict.h"
 #include "lab/lab.h"
 #include "lab/op_cases.h"
@@ -303,8 +304,10 @@ lcsm_status lcsm_lab_check_ops(const lcsm_context *ctx, const lcsm_check_options
 {
     const lcsm_context_options plain = {
         .size = sizeof plain, .isa = LCSM_ISA_REFERENCE, .threads = 1};
-    checker     c = {.ctx = ctx, .options = options, .sink = sink, .user = user};
-    lcsm_status st;
+    lcsm_check_options own;
+    checker            c = {.ctx = ctx, .options = &own, .sink = sink, .user = user};
+    lcsm_status        st;
+    LCSM_OR_RETURN(LCSM_TAKE(lcsm_check_options, filter, &own, options, err));
     LCSM_TRY(lcsm_context_create(&c.reference, &plain, err));
     for (int op = 0; op < LCSM_OP_COUNT; op++) {
         lcsm_op_cases cases = lcsm_op_cases_of((lcsm_op_id)op);

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "base/file.h"
+#include "base/sized.h"
 #include "format/run_folder.h"
 #include "report/csv.h"
 #include "report/names.h"
@@ -193,7 +194,7 @@ static void count_record(lcsm_report_summary *out, const lcsm_record *r)
 
 static void summarise(lcsm_report_summary *out, const report *r)
 {
-    *out = (lcsm_report_summary){.experiments = r->study_count};
+    *out = (lcsm_report_summary){.size = sizeof *out, .experiments = r->study_count};
     for (size_t j = 0; j < r->record_count; j++) count_record(out, &r->records[j]);
     for (size_t j = 0; j < r->study_count; j++)
         for (size_t k = 0; k < r->studies[j].run_count; k++)
@@ -365,12 +366,17 @@ static lcsm_status build(report *r, const lcsm_report_options *o, lcsm_error *er
 lcsm_status lcsm_report_write(const lcsm_report_options *options, lcsm_report_summary *out,
                               lcsm_error *err)
 {
-    report      r  = {.options = options};
-    lcsm_status st = LCSM_OK;
-    LCSM_TRY(check_outputs(options, err));
-    LCSM_TRY(build(&r, options, err));
-    LCSM_TRY(write_files(&r, options, err));
-    if (out != NULL) summarise(out, &r);
+    lcsm_report_options own;
+    lcsm_report_summary sum;
+    report              r  = {.options = &own};
+    lcsm_status         st = LCSM_OK;
+    LCSM_OR_RETURN(LCSM_TAKE(lcsm_report_options, user, &own, options, err));
+    if (out != NULL) LCSM_OR_RETURN(LCSM_SIZED(lcsm_report_summary, figures, out, err));
+    LCSM_TRY(check_outputs(&own, err));
+    LCSM_TRY(build(&r, &own, err));
+    LCSM_TRY(write_files(&r, &own, err));
+    summarise(&sum, &r);
+    if (out != NULL) lcsm_sized_fill(out, &sum, sizeof sum);
 cleanup:
     for (size_t j = 0; j < r.study_count; j++) lcsm_study_free(&r.studies[j]);
     for (size_t j = 0; j < r.record_count; j++) lcsm_record_free(&r.records[j]);

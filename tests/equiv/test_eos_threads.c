@@ -20,8 +20,9 @@ static void prove(const char *filter)
             &ctx, &(lcsm_context_options){.size = sizeof(lcsm_context_options), .threads = 3},
             &err),
         LCSM_OK);
-    lcsm_status st =
-        lcsm_check_eos(ctx, &(lcsm_check_options){.filter = filter}, count_failures, &failed, &err);
+    lcsm_status st = lcsm_check_eos(
+        ctx, &(lcsm_check_options){.size = sizeof(lcsm_check_options), .filter = filter},
+        count_failures, &failed, &err);
     lcsm_context_free(ctx);
     if (st != LCSM_OK) fail_msg("%s", err.text);
     assert_int_equal(failed, 0);

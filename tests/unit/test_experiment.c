@@ -20,7 +20,7 @@
 
 static void check_grid(const char *name, const char *scale)
 {
-    lcsm_experiment_options o = {.name = name, .scale = scale};
+    lcsm_experiment_options o = {.size = sizeof o, .name = name, .scale = scale};
     lcsm_grid               g;
     lcsm_error              err;
     if (lcsm_grid_open(&g, &o, &err) != LCSM_OK) fail_msg("%s at %s: %s", name, scale, err.text);
@@ -51,7 +51,7 @@ TEST(experiments_of_the_tree_are_all_right)
 
 static lcsm_grid open_grid(const char *name, const char *scale)
 {
-    lcsm_experiment_options o = {.name = name, .scale = scale};
+    lcsm_experiment_options o = {.size = sizeof o, .name = name, .scale = scale};
     lcsm_grid               g;
     assert_int_equal(lcsm_grid_open(&g, &o, NULL), LCSM_OK);
     return g;
@@ -107,7 +107,8 @@ TEST(the_time_of_recall_at_paper_scale_is_estimated)
 TEST(options_take_the_place_of_the_scale)
 {
     const double            rates[] = {0.1, 0.2};
-    lcsm_experiment_options o       = {.name     = "tau-mqar",
+    lcsm_experiment_options o       = {.size     = sizeof o,
+                                       .name     = "tau-mqar",
                                        .scale    = "tiny",
                                        .lr       = rates,
                                        .lr_count = 2,
@@ -125,10 +126,14 @@ TEST(options_take_the_place_of_the_scale)
 TEST(runs_of_one_name_and_too_many_seeds_are_refused)
 {
     const double            rates[] = {0.1, 0.2, 0.1};
-    lcsm_experiment_options o       = {
-              .name = "tau-mqar", .scale = "tiny", .lr = rates, .lr_count = 3, .only = "64"};
-    lcsm_grid  g;
-    lcsm_error err;
+    lcsm_experiment_options o       = {.size     = sizeof o,
+                                       .name     = "tau-mqar",
+                                       .scale    = "tiny",
+                                       .lr       = rates,
+                                       .lr_count = 3,
+                                       .only     = "64"};
+    lcsm_grid               g;
+    lcsm_error              err;
     assert_int_not_equal(lcsm_grid_open(&g, &o, &err), LCSM_OK);
     assert_non_null(strstr(err.text, "two runs are named"));
     o.lr_count = 2;
@@ -207,7 +212,7 @@ TEST(wrong_grids_are_refused_with_the_place)
     };
     temp_folder f = temp_folder_make();
     for (size_t j = 0; j < COUNT(cases); j++) {
-        lcsm_experiment_options o = {.name = f.path, .scale = "tiny"};
+        lcsm_experiment_options o = {.size = sizeof o, .name = f.path, .scale = "tiny"};
         lcsm_grid               g;
         lcsm_error              err;
         temp_write(&f, "grid.json", cases[j][0], strlen(cases[j][0]));
@@ -223,7 +228,7 @@ TEST(a_rate_may_bring_other_settings)
         RATES(TWO, "{\"weight_decay\": 0.5}", "0.1, {\"lr\": 0.2, \"weight_decay\": 0.3}", "");
     const double            rate = 0.2;
     temp_folder             f    = temp_folder_make();
-    lcsm_experiment_options o    = {.name = f.path, .scale = "tiny"};
+    lcsm_experiment_options o    = {.size = sizeof o, .name = f.path, .scale = "tiny"};
     lcsm_grid               g;
     temp_write(&f, "grid.json", grid, strlen(grid));
     assert_int_equal(lcsm_grid_open(&g, &o, NULL), LCSM_OK);
@@ -246,7 +251,7 @@ TEST(a_variant_may_have_a_rate_of_its_own)
     static const char       grid[] = RATES(OWN, "{}", "{\"lr\": 0.1, \"weight_decay\": 0.3}", "");
     const double            rate   = 0.2;
     temp_folder             f      = temp_folder_make();
-    lcsm_experiment_options o      = {.name = f.path, .scale = "tiny"};
+    lcsm_experiment_options o      = {.size = sizeof o, .name = f.path, .scale = "tiny"};
     lcsm_grid               g;
     temp_write(&f, "grid.json", grid, strlen(grid));
     assert_int_equal(lcsm_grid_open(&g, &o, NULL), LCSM_OK);
@@ -269,7 +274,7 @@ TEST(settings_of_a_variant_win_over_those_of_a_rate)
     static const char       grid[] = RATES(ONE("\"weight_decay\": 0.7, \"lr\": 0.5"), "{}",
                                            "{\"lr\": 0.1, \"weight_decay\": 0.3, \"beta1\": 0.8}", "");
     temp_folder             f      = temp_folder_make();
-    lcsm_experiment_options o      = {.name = f.path, .scale = "tiny"};
+    lcsm_experiment_options o      = {.size = sizeof o, .name = f.path, .scale = "tiny"};
     lcsm_grid               g;
     temp_write(&f, "grid.json", grid, strlen(grid));
     assert_int_equal(lcsm_grid_open(&g, &o, NULL), LCSM_OK);
@@ -286,7 +291,7 @@ TEST(a_run_has_only_the_shared_settings_that_its_model_reads)
         "[{\"label\": \"a\", \"code\": \"1-1-1-0\"}, {\"label\": \"b\", \"method\": \"mamba\"}]",
         "{\"expand\": 8}", "");
     temp_folder             f = temp_folder_make();
-    lcsm_experiment_options o = {.name = f.path, .scale = "tiny"};
+    lcsm_experiment_options o = {.size = sizeof o, .name = f.path, .scale = "tiny"};
     lcsm_grid               g;
     temp_write(&f, "grid.json", grid, strlen(grid));
     assert_int_equal(lcsm_grid_open(&g, &o, NULL), LCSM_OK);
@@ -301,7 +306,7 @@ TEST(names_have_the_digits_that_tell_runs_apart)
     static const char grid[]  = RATES(TWO, "{}", "0.010000001, 0.010000002, 0.01", "");
     static const char axis[]  = RATES(TWO, "{}", "0.01", ", \"axes\": {\"tokens\": [1000000]}");
     temp_folder       f       = temp_folder_make();
-    lcsm_experiment_options o = {.name = f.path, .scale = "tiny"};
+    lcsm_experiment_options o = {.size = sizeof o, .name = f.path, .scale = "tiny"};
     lcsm_grid               g;
     temp_write(&f, "grid.json", grid, strlen(grid));
     assert_int_equal(lcsm_grid_open(&g, &o, NULL), LCSM_OK);
@@ -340,9 +345,10 @@ TEST(every_word_of_only_is_a_label)
     temp_folder       f      = temp_folder_make();
     temp_write(&f, "grid.json", grid, strlen(grid));
     for (size_t j = 0; j < COUNT(cases); j++) {
-        lcsm_experiment_options o   = {.name = f.path, .scale = "tiny", .only = cases[j].only};
-        lcsm_error              err = {.text = ""};
-        lcsm_grid               g;
+        lcsm_experiment_options o = {
+            .size = sizeof o, .name = f.path, .scale = "tiny", .only = cases[j].only};
+        lcsm_error err = {.text = ""};
+        lcsm_grid  g;
         (void)lcsm_grid_open(&g, &o, &err);
         assert_int_equal(g.run_count, cases[j].runs);
         if (strstr(err.text, cases[j].want) == NULL) fail_msg("%zu: %s", j, err.text);
@@ -359,7 +365,7 @@ TEST(a_name_that_does_not_fit_is_refused)
 {
     static const char       grid[] = GRID(LONGER, "{}", "");
     temp_folder             f      = temp_folder_make();
-    lcsm_experiment_options o      = {.name = f.path, .scale = "tiny"};
+    lcsm_experiment_options o      = {.size = sizeof o, .name = f.path, .scale = "tiny"};
     lcsm_grid               g;
     lcsm_error              err;
     temp_write(&f, "grid.json", grid, strlen(grid));
@@ -398,7 +404,7 @@ TEST(rows_and_findings_that_say_nothing_are_refused)
     static const char fine[] =
         FINDING(BETTER ", \"by\": 1, \"any\": true, \"at\": {\"expand\": 8}");
     temp_folder             f = temp_folder_make();
-    lcsm_experiment_options o = {.name = f.path, .scale = "tiny"};
+    lcsm_experiment_options o = {.size = sizeof o, .name = f.path, .scale = "tiny"};
     lcsm_grid               g;
     temp_write(&f, "grid.json", GRID(TWO, "{}", AXES), strlen(GRID(TWO, "{}", AXES)));
     for (size_t j = 0; j < COUNT(cases); j++) {
@@ -421,9 +427,10 @@ TEST(unknown_names_and_scales_are_told)
                  {"tau-mqar", "tinny", "unknown scale \"tinny\""},
                  {"no/such/folder", "tiny", "grid.json"}};
     for (size_t j = 0; j < COUNT(cases); j++) {
-        lcsm_experiment_options o = {.name = cases[j].name, .scale = cases[j].scale};
-        lcsm_grid               g;
-        lcsm_error              err;
+        lcsm_experiment_options o = {
+            .size = sizeof o, .name = cases[j].name, .scale = cases[j].scale};
+        lcsm_grid  g;
+        lcsm_error err;
         assert_int_not_equal(lcsm_grid_open(&g, &o, &err), LCSM_OK);
         if (strstr(err.text, cases[j].want) == NULL) fail_msg("%s", err.text);
     }
@@ -489,11 +496,16 @@ static void lab_free(lab *l)
 
 static lcsm_status lab_run(lab *l, lcsm_error *err)
 {
-    lcsm_experiment_options o = {
-        .name = l->grid, .scale = "tiny", .out = l->out, .program = l->program, .jobs = 1};
-    lcsm_experiment_hooks hooks = {.event = take_event, .user = l};
-    l->ends[0]                  = '\0';
-    l->left                     = NAN;
+    lcsm_experiment_options o     = {.size    = sizeof o,
+                                     .name    = l->grid,
+                                     .scale   = "tiny",
+                                     .out     = l->out,
+                                     .program = l->program,
+                                     .jobs    = 1};
+    lcsm_experiment_hooks   hooks = {.size = sizeof hooks, .event = take_event, .user = l};
+    l->ends[0]                    = '\0';
+    l->result.size                = sizeof l->result;
+    l->left                       = NAN;
     return lcsm_experiment_run(l->ctx, &o, &hooks, &l->result, err);
 }
 
@@ -592,7 +604,8 @@ TEST(time_left_is_known_from_the_start_and_counts_what_checkpoints_have)
 TEST(every_call_of_an_experiment_is_written_down_once)
 {
     lab                     l = lab_make();
-    lcsm_experiment_options o = {.name    = l.grid,
+    lcsm_experiment_options o = {.size    = sizeof o,
+                                 .name    = l.grid,
                                  .scale   = "tiny",
                                  .out     = l.out,
                                  .program = l.program,
@@ -729,7 +742,7 @@ TEST(language_models_need_text_before_anything_is_written)
 {
     lab                     l = lab_make();
     lcsm_error              err;
-    lcsm_experiment_options o = {.name = "tau-lm", .scale = "tiny", .out = l.out};
+    lcsm_experiment_options o = {.size = sizeof o, .name = "tau-lm", .scale = "tiny", .out = l.out};
     assert_int_equal(lcsm_experiment_run(l.ctx, &o, NULL, NULL, &err), LCSM_ERR_ARGUMENT);
     assert_non_null(strstr(err.text, "--data"));
     assert_false(lcsm_path_exists(l.out));
@@ -753,9 +766,13 @@ TEST(a_run_folder_takes_no_experiment)
 
 static lcsm_grid open_reading(const char *name, const char *reading)
 {
-    lcsm_experiment_options o = {
-        .name = name, .scale = "paper", .lr = &(double){0.01}, .lr_count = 1, .reading = reading};
-    lcsm_grid g;
+    lcsm_experiment_options o = {.size     = sizeof o,
+                                 .name     = name,
+                                 .scale    = "paper",
+                                 .lr       = &(double){0.01},
+                                 .lr_count = 1,
+                                 .reading  = reading};
+    lcsm_grid               g;
     assert_int_equal(lcsm_grid_open(&g, &o, NULL), LCSM_OK);
     return g;
 }
@@ -813,9 +830,10 @@ TEST(a_model_that_both_readings_train_alike_is_one_run)
 
 TEST(an_unknown_reading_is_refused)
 {
-    lcsm_experiment_options o = {.name = "tau-mqar", .scale = "tiny", .reading = "neither"};
-    lcsm_grid               g;
-    lcsm_error              err;
+    lcsm_experiment_options o = {
+        .size = sizeof o, .name = "tau-mqar", .scale = "tiny", .reading = "neither"};
+    lcsm_grid  g;
+    lcsm_error err;
     assert_int_equal(lcsm_grid_open(&g, &o, &err), LCSM_ERR_ARGUMENT);
     assert_non_null(strstr(err.text, "described, as-run or both"));
 }

@@ -37,7 +37,7 @@ static json_t *try_inspect(const char *key, const char *value, const values *v, 
     lcsm_model          *model;
     lcsm_model_config    cfg;
     size_t               n    = v != NULL && v->tokens > 0 ? v->tokens : 70;
-    lcsm_inspect_options o    = {.run = f.path, .tokens = n, .save = true};
+    lcsm_inspect_options o    = {.size = sizeof o, .run = f.path, .tokens = n, .save = true};
     char                *text = NULL;
     json_t              *root = NULL;
     lcsm_model_config_defaults(&cfg);
@@ -251,7 +251,7 @@ TEST(a_folder_without_a_model_is_refused)
 {
     temp_folder          f = temp_folder_make();
     lcsm_context        *ctx;
-    lcsm_inspect_options o    = {.run = f.path};
+    lcsm_inspect_options o    = {.size = sizeof o, .run = f.path};
     char                *text = NULL;
     lcsm_error           err;
     assert_int_equal(lcsm_context_create(&ctx, NULL, NULL), LCSM_OK);

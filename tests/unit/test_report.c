@@ -314,7 +314,8 @@ TEST(study_takes_a_rate_that_lost_seeds_only_if_there_is_no_other)
     put_run(&f, "study/runs/c", "{}", EVAL(1, 1, 0.9) END("not-finite"));
     (void)snprintf(markdown, sizeof markdown, "%s/r.md", f.path);
     const char *const   folders[] = {temp_path(&f, "study")};
-    lcsm_report_options o         = {.folders = folders, .count = 1, .markdown = markdown};
+    lcsm_report_options o         = {
+                .size = sizeof o, .folders = folders, .count = 1, .markdown = markdown};
     assert_int_equal(lcsm_report_write(&o, NULL, NULL), LCSM_OK);
     text = written(&f, "r.md");
     assert_has(text, "| one | 0.500 (1 of 2 seeds) |");
@@ -349,8 +350,8 @@ TEST(study_with_a_wrong_file_is_refused_with_its_place)
 
 TEST(report_writes_every_format)
 {
-    temp_folder         f = temp_folder_make();
-    lcsm_report_summary sum;
+    temp_folder         f   = temp_folder_make();
+    lcsm_report_summary sum = {.size = sizeof sum};
     char                html[100], markdown[100], csv[100], svg[100], study[100];
     put_study(&f, "study");
     (void)snprintf(study, sizeof study, "%s/study", f.path);
@@ -359,8 +360,13 @@ TEST(report_writes_every_format)
     (void)snprintf(csv, sizeof csv, "%s/r.csv", f.path);
     (void)snprintf(svg, sizeof svg, "%s/figures", f.path);
     const char *const   folders[] = {study};
-    lcsm_report_options o         = {
-                .folders = folders, .count = 1, .html = html, .markdown = markdown, .csv = csv, .svg = svg};
+    lcsm_report_options o         = {.size     = sizeof o,
+                                     .folders  = folders,
+                                     .count    = 1,
+                                     .html     = html,
+                                     .markdown = markdown,
+                                     .csv      = csv,
+                                     .svg      = svg};
     assert_int_equal(lcsm_report_write(&o, &sum, NULL), LCSM_OK);
     assert_int_equal(sum.runs, 6);
     assert_int_equal(sum.done, 5);
@@ -410,7 +416,8 @@ TEST(report_in_markdown_links_to_its_figures)
     for (size_t j = 0; j < COUNT(cases); j++) {
         (void)snprintf(markdown, sizeof markdown, "%s/%s", f.path, cases[j].markdown);
         (void)snprintf(svg, sizeof svg, "%s/%s", f.path, cases[j].svg);
-        lcsm_report_options o = {.folders = folders, .count = 1, .markdown = markdown, .svg = svg};
+        lcsm_report_options o = {
+            .size = sizeof o, .folders = folders, .count = 1, .markdown = markdown, .svg = svg};
         assert_int_equal(lcsm_report_write(&o, NULL, NULL), LCSM_OK);
         char *text = written(&f, cases[j].markdown);
         assert_has(text, cases[j].link);
@@ -439,7 +446,8 @@ TEST(report_has_commands_that_run_where_the_experiment_ran)
     char        text[1000], markdown[100];
     (void)snprintf(markdown, sizeof markdown, "%s/r.md", f.path);
     const char *const   folders[] = {temp_path(&f, "study")};
-    lcsm_report_options o         = {.folders = folders, .count = 1, .markdown = markdown};
+    lcsm_report_options o         = {
+                .size = sizeof o, .folders = folders, .count = 1, .markdown = markdown};
     for (size_t j = 0; j < COUNT(cases); j++) {
         (void)snprintf(text, sizeof text, fmt, cases[j][0]);
         put(&f, "study", "experiment.json", text);
@@ -481,7 +489,8 @@ static char *report_on(const temp_folder *f)
     (void)snprintf(markdown, sizeof markdown, "%s/r.md", f->path);
     (void)snprintf(svg, sizeof svg, "%s/figures", f->path);
     const char *const   folders[] = {temp_path(f, "study")};
-    lcsm_report_options o = {.folders = folders, .count = 1, .markdown = markdown, .svg = svg};
+    lcsm_report_options o         = {
+                .size = sizeof o, .folders = folders, .count = 1, .markdown = markdown, .svg = svg};
     assert_int_equal(lcsm_report_write(&o, NULL, NULL), LCSM_OK);
     return written(f, "r.md");
 }
@@ -652,7 +661,7 @@ TEST(report_in_csv_has_metric_scale_and_axes)
             TRAIN(1, 3) TRAIN(2, 3) END("steps"));
     (void)snprintf(csv, sizeof csv, "%s/r.csv", f.path);
     const char *const   folders[] = {temp_path(&f, "study")};
-    lcsm_report_options o         = {.folders = folders, .count = 1, .csv = csv};
+    lcsm_report_options o         = {.size = sizeof o, .folders = folders, .count = 1, .csv = csv};
     assert_int_equal(lcsm_report_write(&o, NULL, NULL), LCSM_OK);
     char *rows = written(&f, "r.csv");
     assert_has(rows, "experiment,run,variant,state,scale,folder,task,method,code,d_model,seq_len,"
@@ -667,8 +676,8 @@ TEST(report_in_csv_has_metric_scale_and_axes)
 /* One experiment in two folders: each has figures of its own. */
 TEST(report_of_two_folders_with_one_name_has_all_figures)
 {
-    temp_folder         f = temp_folder_make();
-    lcsm_report_summary sum;
+    temp_folder         f   = temp_folder_make();
+    lcsm_report_summary sum = {.size = sizeof sum};
     lcsm_folder_list    list;
     char                markdown[100], svg[100];
     put_study(&f, "all/a");
@@ -676,7 +685,8 @@ TEST(report_of_two_folders_with_one_name_has_all_figures)
     (void)snprintf(markdown, sizeof markdown, "%s/r.md", f.path);
     (void)snprintf(svg, sizeof svg, "%s/figures", f.path);
     const char *const   folders[] = {temp_path(&f, "all")};
-    lcsm_report_options o = {.folders = folders, .count = 1, .markdown = markdown, .svg = svg};
+    lcsm_report_options o         = {
+                .size = sizeof o, .folders = folders, .count = 1, .markdown = markdown, .svg = svg};
     assert_int_equal(lcsm_report_write(&o, &sum, NULL), LCSM_OK);
     assert_int_equal(lcsm_folder_read(&list, svg, NULL), LCSM_OK);
     assert_int_equal(list.count, sum.figures);
@@ -715,7 +725,8 @@ TEST(report_ranks_rows_of_several_experiments_together)
     put_run(&f, "all/q/runs/y", "{\"steps\": 9}", EVAL(1, 1, 0.5) END("steps"));
     (void)snprintf(markdown, sizeof markdown, "%s/r.md", f.path);
     const char *const   folders[] = {temp_path(&f, "all")};
-    lcsm_report_options o         = {.folders = folders, .count = 1, .markdown = markdown};
+    lcsm_report_options o         = {
+                .size = sizeof o, .folders = folders, .count = 1, .markdown = markdown};
     assert_int_equal(lcsm_report_write(&o, NULL, NULL), LCSM_OK);
     char *page = written(&f, "r.md");
     char *here = strstr(page, "## The tables together, accuracy");
@@ -737,15 +748,16 @@ TEST(report_ranks_rows_of_several_experiments_together)
 
 TEST(report_of_plain_runs_shows_all_of_them)
 {
-    temp_folder         f = temp_folder_make();
-    lcsm_report_summary sum;
+    temp_folder         f   = temp_folder_make();
+    lcsm_report_summary sum = {.size = sizeof sum};
     char                html[100];
     put_run(&f, "runs/a", "{\"code\": \"1-1-1-0\", \"task\": \"lm\"}",
             TRAIN(1, 3) TRAIN(2, 2) EVAL(2, 1, 0) END("steps"));
     put_run(&f, "runs/b", "{\"method\": \"gla\"}", TRAIN(1, 3));
     (void)snprintf(html, sizeof html, "%s/r.html", f.path);
     const char *const   folders[] = {temp_path(&f, "runs")};
-    lcsm_report_options o         = {.folders = folders, .count = 1, .html = html, .title = "<T>"};
+    lcsm_report_options o         = {
+                .size = sizeof o, .folders = folders, .count = 1, .html = html, .title = "<T>"};
     assert_int_equal(lcsm_report_write(&o, &sum, NULL), LCSM_OK);
     assert_int_equal(sum.runs, 2);
     assert_int_equal(sum.missing, 1);
@@ -771,7 +783,8 @@ TEST(report_of_runs_with_one_name_tells_them_apart)
     (void)snprintf(csv, sizeof csv, "%s/r.csv", f.path);
     (void)snprintf(markdown, sizeof markdown, "%s/r.md", f.path);
     const char *const   folders[] = {a, b, c};
-    lcsm_report_options o = {.folders = folders, .count = 3, .csv = csv, .markdown = markdown};
+    lcsm_report_options o         = {
+                .size = sizeof o, .folders = folders, .count = 3, .csv = csv, .markdown = markdown};
     assert_int_equal(lcsm_report_write(&o, NULL, NULL), LCSM_OK);
     char *text = written(&f, "r.md"), *rows = written(&f, "r.csv");
     assert_has(text, "### a/run\n");
@@ -797,7 +810,8 @@ TEST(report_on_a_terminal_names_each_run)
     put_run(&f, "runs/a", "{\"code\": \"1-1-1-0\"}", TRAIN(1, 3) END("steps"));
     put(&f, "runs/b", "failed.txt", "exit 5:\x1B[2J");
     const char *const   folders[] = {temp_path(&f, "runs")};
-    lcsm_report_options o = {.folders = folders, .count = 1, .text = keep_text, .user = shown};
+    lcsm_report_options o         = {
+                .size = sizeof o, .folders = folders, .count = 1, .text = keep_text, .user = shown};
     assert_int_equal(lcsm_report_write(&o, NULL, NULL), LCSM_OK);
     assert_has(shown, "\n\na\n  model                  1-1-1-0\n");
     assert_has(shown, "\n\nb\n  model                  \n");
@@ -810,7 +824,7 @@ TEST(report_of_a_folder_without_runs_is_refused)
 {
     temp_folder         f         = temp_folder_make();
     const char *const   folders[] = {f.path};
-    lcsm_report_options o         = {.folders = folders, .count = 1};
+    lcsm_report_options o         = {.size = sizeof o, .folders = folders, .count = 1};
     lcsm_error          err;
     assert_int_equal(lcsm_report_write(&o, NULL, &err), LCSM_ERR_FORMAT);
     assert_non_null(strstr(err.text, "neither a run"));

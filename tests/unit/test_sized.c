@@ -1,4 +1,5 @@
 /* test_sized.c - structs that begin with their size: older and newer callers, and those without. */
+#include <lcsm/tools.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -263,4 +264,32 @@ TEST(sized_options_of_a_newer_program_work_unless_they_ask_for_more)
     later.new_member = 1;
     assert_int_equal(lcsm_context_create(&ctx, &later.o, &err), LCSM_ERR_UNSUPPORTED);
     assert_null(ctx);
+}
+
+/* Every entry of the tools refuses options and results whose size is not set, before it does
+ * anything. */
+TEST(sized_tools_refuse_a_struct_without_a_size)
+{
+    lcsm_error              err;
+    char                   *json;
+    lcsm_report_options     report     = {0};
+    lcsm_report_summary     sum        = {0};
+    lcsm_inspect_options    inspect    = {0};
+    lcsm_experiment_options experiment = {0};
+    lcsm_check_options      check      = {0};
+    lcsm_bench_options      bench      = {0};
+    lcsm_bench_sink         sink       = {0};
+    assert_int_equal(lcsm_report_write(&report, NULL, &err), LCSM_ERR_ARGUMENT);
+    assert_non_null(strstr(err.text, "expected sizeof(lcsm_report_options)"));
+    report.size = sizeof report;
+    assert_int_equal(lcsm_report_write(&report, &sum, &err), LCSM_ERR_ARGUMENT);
+    assert_non_null(strstr(err.text, "expected sizeof(lcsm_report_summary)"));
+    assert_int_equal(lcsm_inspect(NULL, &inspect, &json, &err), LCSM_ERR_ARGUMENT);
+    assert_int_equal(lcsm_experiment_run(NULL, &experiment, NULL, NULL, &err), LCSM_ERR_ARGUMENT);
+    assert_int_equal(lcsm_check_eos(NULL, &check, NULL, NULL, &err), LCSM_ERR_ARGUMENT);
+    assert_int_equal(lcsm_check_models(NULL, "gla", &check, NULL, NULL, &err), LCSM_ERR_ARGUMENT);
+    assert_int_equal(lcsm_bench_eos(&bench, &sink, &err), LCSM_ERR_ARGUMENT);
+    bench.size = sizeof bench;
+    assert_int_equal(lcsm_bench_eos(&bench, &sink, &err), LCSM_ERR_ARGUMENT);
+    assert_non_null(strstr(err.text, "expected sizeof(lcsm_bench_sink)"));
 }
