@@ -30,29 +30,11 @@ static const char HELP[] =
     "(GPT-NeoX:\n"
     "C0, C1, F5 to FF). A normalizer, such as NFC, changes text.\n"
     "\n"
-    "  --vocab N        vocabulary size, including the 256 bytes and the end-of-text token\n"
-    "                   (default: 8192)\n"
-    "  --out FILE       file for the trained tokenizer (default: tokenizer.json)\n"
-    "  --eos TEXT       end-of-text token, id 0; \"\" = none (default: <|endoftext|>)\n"
-    "  --min-count N    merge only pairs that occur at least N times (default: 2)\n"
-    "  --special        turn special tokens in the text into their ids\n"
-    "  --template       add what the tokenizer puts around a text, e.g. <s>\n"
-    "  --invalid skip   skip bytes that the vocabulary has no token for, and print how many "
-    "(default:\n"
-    "                   refuse, an error with the byte and its offset)\n"
-    "  --quiet          no progress output\n"
-    "  --json           train {vocab, merges, seconds, out}; encode {ids, count, skipped};\n"
-    "                   decode {text};\n"
-    "                   info {kind, vocab, tokens, merges, added, special, eos, ...}\n"
-    "\n"
-    "Training counts words, then repeatedly merges the most frequent pair of tokens (of equally\n"
-    "frequent pairs the one with the smallest ids): the same text always gives the same "
-    "tokenizer.\n"
+    "lcsm tokenizer train --help, encode --help, decode --help and info --help list the options.\n"
     "\n"
     "  lcsm tokenizer train corpus.txt.gz --vocab 8192 --out tokenizer.json\n"
     "  lcsm tokenizer encode --tokenizer tokenizer.json \"Hello world\"\n"
-    "  lcsm tokenizer encode \"Hi\" | lcsm tokenizer decode\n"
-    "  lcsm tokenizer encode --tokenizer encoder.json --merges vocab.bpe - < text.txt\n";
+    "  lcsm tokenizer encode \"Hi\" | lcsm tokenizer decode\n";
 
 #define USES_TOKENIZER                                                                             \
     "\n"                                                                                           \
