@@ -262,8 +262,22 @@ static void list_parameters(const lcsm_params *p, lcsm_model_summary *out, lcsm_
 
 /* ---- equations -------------------------------------------------------------------------- */
 
+/* The first recurrence of a layer, or NULL. */
+static const lcsm_eos_desc *operator_of(const lcsm_graph *g, ptrdiff_t layer)
+{
+    char scope[32];
+    (void)snprintf(scope, sizeof scope, "layers.%td.", layer);
+    for (int j = 0; j < g->node_list.count; j++) {
+        const lcsm_node *n = lcsm_node_at(g, j);
+        if (n->op == lcsm_op_row(LCSM_OP_eos, LCSM_F32)
+            && strncmp(n->scope, scope, strlen(scope)) == 0)
+            return &((const lcsm_eos_attr *)n->attr)->desc;
+    }
+    return NULL;
+}
+
 /* A row of the table has names of states, and softmax attention no recurrence. */
-static void method_equations(lcsm_strbuf *text, const char *name)
+static void method_equations(lcsm_strbuf *text, const char *name, const lcsm_eos_desc *op)
 {
     const lcsm_method *m = lcsm_method_find(name);
     if (m == NULL) return;
@@ -271,10 +285,12 @@ static void method_equations(lcsm_strbuf *text, const char *name)
         lcsm_strbuf_add(text, "y_t = sum_j softmax_j(q_t . k_j / sqrt(d)) v_j over all j <= t\n");
         return;
     }
-    lcsm_strbuf_printf(text, "m_t = o_t %sm_{t-1} + e_t i_t^T\ny_t = %s\n",
-                       m->psi[0] == '@' ? "" : "* ", lcsm_method_output(m));
-    lcsm_strbuf_printf(text, "i_t = %s,  e_t = %s,  o_t = %s,  s_t = %s\n", m->input, m->expand,
-                       m->oscillation, m->shrink);
+    if (op != NULL) lcsm_operator_equations(text, op);
+    else
+        lcsm_strbuf_printf(text, "m_t = o_t %sm_{t-1} + e_t i_t^T\ny_t = %s\n",
+                           m->psi[0] == '@' ? "" : "* ", lcsm_method_output(m));
+    lcsm_strbuf_printf(text, "in the table: i = %s,  e = %s,  o = %s,  s = %s\n", m->input,
+                       m->expand, m->oscillation, m->shrink);
 }
 
 static bool by_code(const char *name)
@@ -283,13 +299,14 @@ static bool by_code(const char *name)
     return m != NULL && m->states == lcsm_code_build;
 }
 
-static void mixer_equations(lcsm_strbuf *text, const lcsm_model_config *layer)
+static void mixer_equations(lcsm_strbuf *text, const lcsm_model_config *layer,
+                            const lcsm_eos_desc *op)
 {
     lcsm_code_states c;
     bool             eos = layer->code[0] != 0 || by_code(layer->method);
     if (eos && lcsm_code_of_config(layer, &c, NULL) == LCSM_OK)
         lcsm_code_equations(text, &c, layer->tau);
-    else method_equations(text, layer->method);
+    else method_equations(text, layer->method, op);
 }
 
 /* Whether an earlier layer, or an earlier mixer of this one, is the same. */
@@ -304,8 +321,16 @@ static bool came_before(const lcsm_model_config *cfg, ptrdiff_t layer, int mixer
     return false;
 }
 
+/* Whether a layer has more than one mixer. */
+static bool parallel(const lcsm_model_config *cfg, ptrdiff_t layer)
+{
+    lcsm_model_config other;
+    return lcsm_pattern_layer(&other, cfg, layer, 1);
+}
+
 /* Of each mixer once, under its name where there are several. */
-static void list_equations(const lcsm_model_config *cfg, lcsm_model_summary *out)
+static void list_equations(const lcsm_model_config *cfg, const lcsm_graph *g,
+                           lcsm_model_summary *out)
 {
     lcsm_strbuf       text = {0};
     lcsm_model_config own;
@@ -314,7 +339,7 @@ static void list_equations(const lcsm_model_config *cfg, lcsm_model_summary *out
             const char *name = lcsm_model_config_name(&own);
             if (came_before(cfg, j, k, name)) continue;
             if (cfg->layers_pattern[0] != 0) lcsm_strbuf_printf(&text, "%s:\n", name);
-            mixer_equations(&text, &own);
+            mixer_equations(&text, &own, parallel(cfg, j) ? NULL : operator_of(g, j));
         }
     (void)snprintf(out->equations, sizeof out->equations, "%s", lcsm_strbuf_text(&text));
     lcsm_strbuf_free(&text);
@@ -339,7 +364,7 @@ lcsm_status lcsm_model_describe(const lcsm_context *ctx, const lcsm_model_config
     m.memory_floats = memory_of(one);
     plan_of(g, length, &m);
     list_states(g, &m);
-    list_equations(cfg, &m);
+    list_equations(cfg, g, &m);
     if (strcmp(lcsm_model_config_kind(cfg), "code") == 0
         && lcsm_code_parse(cfg->code, &c, NULL) == LCSM_OK)
         m.reference_frozen =
