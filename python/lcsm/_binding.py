@@ -51,6 +51,7 @@ class lcsm_context_options(ct.Structure):
 
 class lcsm_bench_machine(ct.Structure):
     _fields_ = [
+        ("size", ct.c_size_t),
         ("threads", ct.c_int),
         ("isa", ct.c_char_p),
         ("gflops", ct.c_double),
@@ -77,6 +78,7 @@ class lcsm_bench_result(ct.Structure):
 
 class lcsm_bench_row(ct.Structure):
     _fields_ = [
+        ("size", ct.c_size_t),
         ("name", ct.c_char_p),
         ("threads", ct.c_int),
         ("seconds", ct.c_double),
@@ -95,6 +97,7 @@ class lcsm_bench_row(ct.Structure):
 
 class lcsm_bench_sink(ct.Structure):
     _fields_ = [
+        ("size", ct.c_size_t),
         ("machine", ct.CFUNCTYPE(None, ct.c_void_p, ct.POINTER(lcsm_bench_machine))),
         ("row", ct.CFUNCTYPE(None, ct.c_void_p, ct.POINTER(lcsm_bench_row))),
         ("progress", ct.CFUNCTYPE(None, ct.c_void_p, ct.c_char_p)),
@@ -104,6 +107,7 @@ class lcsm_bench_sink(ct.Structure):
 
 class lcsm_bench_options(ct.Structure):
     _fields_ = [
+        ("size", ct.c_size_t),
         ("threads", ct.c_int),
         ("isa", ct.c_int),
         ("quick", ct.c_bool),
@@ -114,6 +118,7 @@ class lcsm_bench_options(ct.Structure):
 
 class lcsm_bench_decode(ct.Structure):
     _fields_ = [
+        ("size", ct.c_size_t),
         ("threads", ct.c_int),
         ("parameters", ct.c_size_t),
         ("weight_bytes", ct.c_size_t),
@@ -128,6 +133,7 @@ class lcsm_bench_decode(ct.Structure):
 
 class lcsm_method_speed(ct.Structure):
     _fields_ = [
+        ("size", ct.c_size_t),
         ("name", ct.c_char_p),
         ("code", ct.c_char_p),
         ("linear", ct.c_bool),
@@ -409,6 +415,7 @@ class lcsm_bench_share(ct.Structure):
 
 class lcsm_bench_update(ct.Structure):
     _fields_ = [
+        ("size", ct.c_size_t),
         ("threads", ct.c_int),
         ("isa", ct.c_char_p),
         ("seconds", ct.c_double),
@@ -438,6 +445,7 @@ class lcsm_bench_update(ct.Structure):
 
 class lcsm_check_row(ct.Structure):
     _fields_ = [
+        ("size", ct.c_size_t),
         ("group", ct.c_char_p),
         ("name", ct.c_char_p),
         ("precision", ct.c_char_p),
@@ -457,6 +465,7 @@ lcsm_check_sink = ct.CFUNCTYPE(None, ct.c_void_p, ct.POINTER(lcsm_check_row))
 
 class lcsm_check_options(ct.Structure):
     _fields_ = [
+        ("size", ct.c_size_t),
         ("full", ct.c_bool),
         ("filter", ct.c_char_p),
     ]
@@ -464,6 +473,7 @@ class lcsm_check_options(ct.Structure):
 
 class lcsm_experiment_info(ct.Structure):
     _fields_ = [
+        ("size", ct.c_size_t),
         ("name", ct.c_char_p),
         ("title", ct.c_char_p),
         ("about", ct.c_char_p),
@@ -476,6 +486,7 @@ class lcsm_experiment_info(ct.Structure):
 
 class lcsm_experiment_options(ct.Structure):
     _fields_ = [
+        ("size", ct.c_size_t),
         ("name", ct.c_char_p),
         ("scale", ct.c_char_p),
         ("out", ct.c_char_p),
@@ -504,6 +515,7 @@ LCSM_EXPERIMENT_NOTE = 4
 
 class lcsm_experiment_event(ct.Structure):
     _fields_ = [
+        ("size", ct.c_size_t),
         ("kind", ct.c_int),
         ("run", ct.c_char_p),
         ("text", ct.c_char_p),
@@ -520,6 +532,7 @@ class lcsm_experiment_event(ct.Structure):
 
 class lcsm_experiment_hooks(ct.Structure):
     _fields_ = [
+        ("size", ct.c_size_t),
         ("event", ct.CFUNCTYPE(None, ct.c_void_p, ct.POINTER(lcsm_experiment_event))),
         ("stop", ct.CFUNCTYPE(ct.c_bool, ct.c_void_p)),
         ("user", ct.c_void_p),
@@ -529,6 +542,7 @@ class lcsm_experiment_hooks(ct.Structure):
 
 class lcsm_experiment_result(ct.Structure):
     _fields_ = [
+        ("size", ct.c_size_t),
         ("runs", ct.c_size_t),
         ("done", ct.c_size_t),
         ("failed", ct.c_size_t),
@@ -538,6 +552,7 @@ class lcsm_experiment_result(ct.Structure):
 
 class lcsm_inspect_options(ct.Structure):
     _fields_ = [
+        ("size", ct.c_size_t),
         ("run", ct.c_char_p),
         ("data", ct.POINTER(ct.c_char_p)),
         ("data_count", ct.c_size_t),
@@ -841,6 +856,7 @@ class lcsm_import_result(ct.Structure):
 
 class lcsm_report_options(ct.Structure):
     _fields_ = [
+        ("size", ct.c_size_t),
         ("folders", ct.POINTER(ct.c_char_p)),
         ("count", ct.c_size_t),
         ("title", ct.c_char_p),
@@ -856,6 +872,7 @@ class lcsm_report_options(ct.Structure):
 
 class lcsm_report_summary(ct.Structure):
     _fields_ = [
+        ("size", ct.c_size_t),
         ("experiments", ct.c_size_t),
         ("runs", ct.c_size_t),
         ("done", ct.c_size_t),
