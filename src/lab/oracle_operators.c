@@ -1,4 +1,13 @@
-/* oracle_operators.c - cases that are operators by themselves, not a part of a method. */
+/*
+ * oracle_operators.c - cases that are operators by themselves. No builder of a method can run them:
+ *
+ * - selective_scan: u, dt, B and C are independent; in Mamba all are projections of one x.
+ * - fwp_l2norm: keys of length 1 as they are; those of FWP and DeltaNet go through silu first.
+ * - dss_softmax: the denominator without the method's eps.
+ * - rpe_network: the network alone; TNN shows it only times gamma^lag.
+ *
+ * What the builders make of the same parts is checked by the mixers' cases and by tests/golden/.
+ */
 #include <math.h>
 #include <string.h>
 
