@@ -12,7 +12,7 @@ static const char HELP[] =
     "on Hugging Face, a GGUF file, or a file of rwkv.cpp (RWKV-4). Supported:\n"
     "\n"
     "  transformers  Mamba, Mamba-2, Falcon-Mamba, RWKV-4, RecurrentGemma, Bamba,\n"
-    "                Qwen3-Next, Jamba, Kimi Linear, MiniMax\n"
+    "                Qwen3-Next, Jamba, Kimi Linear, MiniMax, xLSTM\n"
     "  fla           Mamba, GLA, RetNet, HGRN2, GSA, linear attention, DeltaNet, gated DeltaNet,\n"
     "                DeltaProduct, KDA, RWKV-6, RWKV-7\n"
     "  mamba_ssm     Mamba (the original package)\n"

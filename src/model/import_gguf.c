@@ -209,13 +209,12 @@ static ptrdiff_t columns_in(const lcsm_model *m, const char *name)
     return row >= 0 ? m->params->list[row].shape.dim[1] : 0;
 }
 
-/* One eps serves all norms of the file. */
-static void warn_eps(const lcsm_model *m, double eps, double inner)
+/* The norms inside a mixer have an eps that the format gives them. */
+static void warn_eps(const lcsm_model *m, double means, double has)
 {
-    if (eps != inner)
+    if (means != has)
         lcsm_log(&m->ctx->log, LCSM_LOG_WARNING,
-                 "norm_eps is %g and mixer_eps %g; GGUF files have one, and get the first", eps,
-                 inner);
+                 "the norms inside the mixer have the eps %g; in a GGUF file it is %g", has, means);
 }
 
 static void put_mamba(json_t *keys, lcsm_import_plan *plan, const lcsm_model *m)

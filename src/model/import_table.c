@@ -28,6 +28,7 @@ const lcsm_release LCSM_RELEASES[] = {
     {"JambaForCausalLM", "jamba", "Jamba (Hugging Face)",                 NULL, NULL, RMS, {LCSM_JAMBA_KEYS}, {LCSM_JAMBA_RULES}, lcsm_import_jamba},
     {"KimiLinearForCausalLM", "kimi_linear", "Kimi Linear (Hugging Face)", NULL, NULL, RMS, {LCSM_KIMI_KEYS}, {LCSM_KIMI_RULES}, lcsm_import_kimi},
     {"MiniMaxForCausalLM", "minimax", "MiniMax (Hugging Face)",           NULL, NULL, RMS, {LCSM_MINIMAX_KEYS}, {LCSM_MINIMAX_RULES}, lcsm_import_minimax},
+    {"xLSTMForCausalLM", "xlstm", "xLSTM (Hugging Face)",                 NULL, "mlstm", RMS, {LCSM_XLSTM_KEYS}, {LCSM_XLSTM_RULES}, lcsm_import_xlstm},
     {"BambaForCausalLM", "bamba", "Bamba (Hugging Face)",                 NULL, NULL, RMS, {LCSM_BAMBA_KEYS}, {LCSM_BAMBA_RULES}, lcsm_import_bamba},
 };
 /* clang-format on */

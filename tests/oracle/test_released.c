@@ -172,6 +172,7 @@ TEST(released_models_of_other_libraries_give_their_logits)
                                           "jamba",
                                           "kimi_linear",
                                           "minimax",
+                                          "xlstm",
                                           "rwkv6",
                                           "rwkv7",
                                           "bamba"};

@@ -202,6 +202,8 @@ TEST(import_names_the_option_that_is_not_supported)
         {"kimi_linear", "mlp_layer_types", "[\"dense\", \"sparse\", \"dense\"]",
          "mlp_layer_types is set"},
         {"minimax", "layer_types", "[\"linear_attention\"]", "the kind of layer 1"},
+        {"xlstm", "use_bias", "true", "use_bias is true"},
+        {"xlstm", "num_heads", "3", "3 heads do not divide 10 key channels"},
         {"jamba", "attn_layer_period", "0", "the kind of layer 0"},
         {"qwen3_next", "layer_types", "[\"linear_attention\", \"other\"]", "the kind of layer 1"},
         {"qwen3_next", "rope_parameters", "{\"rope_type\": \"yarn\"}", "rope_type is \"yarn\""},
