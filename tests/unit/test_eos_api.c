@@ -142,10 +142,6 @@ TEST(eos_unsupported_combinations_are_refused)
     lcsm_eos_desc d = good();
     d.dense         = lcsm_eos_axes(KK);
     refused(&d, LCSM_ERR_UNSUPPORTED, "dense is the whole oscillation");
-    d           = good();
-    d.erase     = lcsm_eos_axes(T | K);
-    d.row_phase = lcsm_eos_axes(K);
-    refused(&d, LCSM_ERR_UNSUPPORTED, "real memory");
     d      = good();
     d.form = LCSM_FORM_DELTA;
     refused(&d, LCSM_ERR_UNSUPPORTED, "form delta");

@@ -102,8 +102,8 @@ TEST(import_of_a_config_of_another_model_names_it)
     refused(f.path, WORDS("architecture \"LlamaForCausalLM\" is not supported", SUPPORTED));
     put_config("{\"architectures\": [\"RwkvForCausalLM\"], \"model_type\": \"rwkv5\"}");
     refused(f.path, WORDS("model_type \"rwkv5\" is not supported", SUPPORTED));
-    put_config("{\"architectures\": [\"JambaForCausalLM\"], \"quantization_config\": {}}");
-    refused(f.path, WORDS("JambaForCausalLM", SUPPORTED));
+    put_config("{\"architectures\": [\"Zamba2ForCausalLM\"], \"quantization_config\": {}}");
+    refused(f.path, WORDS("Zamba2ForCausalLM", SUPPORTED));
     put_config("{\"dim\": 4096, \"n_layers\": 32}");
     refused(f.path, WORDS("has neither architectures nor model_type", SUPPORTED));
     put_config("{\"n_embd\": 768, \"n_layer\": 12}");

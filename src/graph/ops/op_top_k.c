@@ -67,7 +67,7 @@ static void forward(const lcsm_call *c)
 static void backward(const lcsm_call *c)
 {
     if (c->g_in[0].data == NULL) return;
-    lcsm_parallel_rows(c->run->pool, c->out[0].rows, c->out[0].cols * c->out[0].cols, backward_rows,
+    lcsm_parallel_rows(c->run->pool, c->in[0].rows, c->in[0].cols * c->in[0].cols, backward_rows,
                        c);
 }
 
