@@ -142,14 +142,22 @@ static void decays(lcsm_chunk *c)
     }
 }
 
-/* Row r of a real vector: x times a factor by row, or NULL. */
-VEC_INLINE void row_real(const lcsm_chunk *c, const real *x, ptrdiff_t stride, const real *f,
-                         real by, real *to)
+/* Row r of a real vector: x times a factor by row, or NULL. whole: in whole vectors. */
+VEC_INLINE void row_lanes(const lcsm_chunk *c, const real *x, ptrdiff_t stride, bool whole,
+                          const real *f, real by, real *to)
 {
     for (ptrdiff_t k = 0; k < c->size.Kp; k += VW) {
-        vec v = x == NULL ? vzero() : lcsm_lanes(x + k * stride, stride, c->size.K - k) * by;
-        vstore(to + k, f == NULL ? v : v * vload(f + k));
+        vec v = whole ? vload(x + k) : lcsm_lanes(x + k * stride, stride, c->size.K - k);
+        vstore(to + k, f == NULL ? v * by : v * by * vload(f + k));
     }
+}
+
+static void row_real(const lcsm_chunk *c, const real *x, ptrdiff_t stride, const real *f, real by,
+                     real *to)
+{
+    if (x == NULL) memset(to, 0, (size_t)c->size.Kp * sizeof(real));
+    else if (stride == 1 && c->size.K == c->size.Kp) row_lanes(c, x, 1, true, f, by, to);
+    else row_lanes(c, x, stride, false, f, by, to);
 }
 
 /* Row r of a complex one, in the parts of a writer or of a reader; cs and sn may be NULL. */
@@ -197,7 +205,6 @@ static void rows(const rank *f, const vector *v, bool writes)
         if (c->x->is_complex)
             row_complex(c, v, x, by, at < 0 ? NULL : c->op.cos + at * c->size.Kp,
                         at < 0 ? NULL : c->op.sin + at * c->size.Kp, writes, to);
-        else if (v->v.k == 1) row_real(c, x, 1, by, v->by, to[0]);
         else row_real(c, x, v->v.k, by, v->by, to[0]);
     }
 }

@@ -215,30 +215,49 @@ VEC_INLINE pair unframe(const back *b, const vector *v, ptrdiff_t t, ptrdiff_t k
     return (pair){g.re * by, g.im * by};
 }
 
-VEC_INLINE void vector_rows(const back *b, const vector *v, ptrdiff_t k, bool writes, bool complex)
+/* Where a vector's rows go, t apart: in its array, or in a strip. */
+typedef struct {
+    real     *p;
+    ptrdiff_t t;
+    bool      set;
+} target;
+
+VEC_INLINE void vector_rows(const back *b, const vector *v, ptrdiff_t k, bool writes, bool complex,
+                            target to)
 {
     const lcsm_chunk *c     = &b->f.c;
     bool              bonus = c->x->bonus.p != NULL && v->first == 0;
     for (ptrdiff_t t = 0; t < c->now.n; t++) {
         pair g = unframe(b, v, t, k, writes, complex);
         if (bonus) g = pair_add(g, bonus_part(b, t, k, writes));
-        vstore(b->strip[RE] + t * VW, g.re);
+        lcsm_out_add(to.p + t * to.t, g.re, to.set);
         if (complex) vstore(b->strip[IM] + t * VW, g.im);
     }
 }
 
+/* Its array, if rows of it are vectors of one number for each row of the memory. */
+static target target_of(const back *b, const vector *v, ptrdiff_t k)
+{
+    const lcsm_chunk *c     = &b->f.c;
+    bool              plain = v->g.p != NULL && v->g.t != 0 && v->g.k == 1 && c->size.K - k >= VW;
+    if (!plain || c->x->is_complex || (v->reads && c->x->read != NULL))
+        return (target){b->strip[RE], VW, true};
+    return (target){v->g.p + c->now.t * v->g.t + k, v->g.t, v->g.set};
+}
+
 static void vector_grad(const back *b, const vector *v, ptrdiff_t k, bool writes)
 {
-    bool bonus = b->f.c.x->bonus.p != NULL && writes && v->first == 0;
+    target to    = target_of(b, v, k);
+    bool   bonus = b->f.c.x->bonus.p != NULL && writes && v->first == 0;
     if (v->g.p == NULL && !bonus) return;
     if (bonus) memset(b->strip[BONUS], 0, VW * sizeof(real));
     if (bonus) memset(b->strip[BONUS_IM], 0, VW * sizeof(real));
     if (b->f.c.x->is_complex) {
-        if (writes) vector_rows(b, v, k, true, true);
-        else vector_rows(b, v, k, false, true);
+        if (writes) vector_rows(b, v, k, true, true, to);
+        else vector_rows(b, v, k, false, true, to);
     } else {
-        if (writes) vector_rows(b, v, k, true, false);
-        else vector_rows(b, v, k, false, false);
+        if (writes) vector_rows(b, v, k, true, false, to);
+        else vector_rows(b, v, k, false, false, to);
     }
     if (bonus && b->g->bonus.p != NULL) {
         const out *o = &b->g->bonus;
@@ -246,7 +265,7 @@ static void vector_grad(const back *b, const vector *v, ptrdiff_t k, bool writes
         if (b->f.c.x->complex_bonus)
             lcsm_out_sum(o->sum + k * o->k + 1, o->k, 1, b->f.c.size.K - k, b->strip[BONUS_IM], VW);
     }
-    if (v->g.p == NULL) return;
+    if (v->g.p == NULL || to.p != b->strip[RE]) return;
     add_strip(b, v, k, 0, b->strip[RE]);
     if (v->pairs) add_strip(b, v, k, 1, b->strip[IM]);
 }
