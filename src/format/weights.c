@@ -145,15 +145,16 @@ static bool has(const char *folder, const char *name)
  * share memory, which save_file refuses: hence clone(). */
 static lcsm_status nothing_there(const char *folder, lcsm_error *err)
 {
-    enum { SHOWN = 40 };
+    enum { SHOWN = 20 };
     size_t      n   = strlen(folder);
     const char *end = n > SHOWN ? folder + n - SHOWN : folder;
     for (size_t j = 0; j < COUNT(PICKLES); j++)
         if (has(folder, PICKLES[j]))
             return lcsm_fail(err, LCSM_ERR_FORMAT,
                              "%s%s has PyTorch pickles, which are not read; in Python: "
-                             "safetensors.torch.save_file({k: v.clone().contiguous() for k, v in "
-                             "torch.load(FILE).items()}, \"%s\")",
+                             "import torch, safetensors.torch as s; "
+                             "s.save_file({k: v.clone().contiguous() for k, v in "
+                             "torch.load(\"pytorch_model.bin\").items()}, \"%s\")",
                              n > SHOWN ? "..." : "", end, SINGLE);
     return lcsm_fail(err, LCSM_ERR_IO, "%s has neither %s nor %s", folder, SINGLE, INDEX);
 }
