@@ -104,6 +104,15 @@ typedef enum {
 
 enum { LCSM_EOS_MAX_RANK = 4 };
 
+/* The numbers of the recurrence. With BF16 o, e, i and s are rounded to bfloat16 (8 bits, to
+ * nearest, ties to even), and so is m_t after every step; products and sums inside a step, y and
+ * gradients are float. Gradients pass the rounding as if it were not there. For a real memory whose
+ * o is element-wise and not a complement. */
+typedef enum {
+    LCSM_MEMORY_F32  = 0,
+    LCSM_MEMORY_BF16 = 1,
+} lcsm_memory_type;
+
 /* Heads of each operand, 0: all H. */
 typedef struct {
     ptrdiff_t i, e, s, row, col, full, row_phase, col_phase, full_phase, u, w, dense, erase, a, b,
@@ -148,6 +157,7 @@ typedef struct {
     int64_t double_precision;     /* not 0: arrays hold doubles, for the functions with _double */
     int64_t planes; /* not 0: i and y, both complex, have all real parts of a head, then its
                        imaginary ones */
+    lcsm_memory_type memory_type;
 } lcsm_eos_desc;
 
 /* Arrays of the operands, in the layout of the descriptor. Absent operands are NULL. */

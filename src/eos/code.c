@@ -329,6 +329,7 @@ bool lcsm_code_build(const lcsm_mixer *m, lcsm_states *s)
     if (c.ssm) ssm(m, s);
     else oscillate(m, &c, s);
     if (!m->cfg->o_trained) stop_o(m, s);
+    s->memory_type = (lcsm_memory_type)m->cfg->memory_type;
     lcsm_tensor *x = m->x;
     if (reads_places(m, &c, s)) {
         s->read = m->places;

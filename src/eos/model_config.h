@@ -94,7 +94,8 @@ struct lcsm_model_config {
     int  o_init;     /* 0 random, 1 ALiBi */
     int  theta_init; /* 0 powers of 10000, 1 even */
     bool o_learned;
-    bool o_trained; /* false: no gradient, no decay and no step for what makes o */
+    bool o_trained;   /* false: no gradient, no decay and no step for what makes o */
+    int  memory_type; /* lcsm_memory_type, in training */
 
     int       channel_mixer, norm;
     ptrdiff_t hidden;

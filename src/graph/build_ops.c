@@ -121,6 +121,7 @@ static lcsm_eos_desc descriptor(const lcsm_graph *g, const lcsm_eos_operands *o)
     desc.complex_y        = o->complex_y;
     desc.read_before      = o->read_before;
     desc.planes           = o->planes;
+    desc.memory_type      = o->memory_type;
     desc.heads            = o->heads;
     desc.rank             = o->rank;
     desc.reverse          = o->reverse;

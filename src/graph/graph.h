@@ -153,7 +153,8 @@ typedef struct {
     bool           complex_i, complex_a, complex_b, complex_bonus, complex_y, read_before, planes;
     bool           pairs; /* rows stand for themselves and their conjugates: b reads 2 Re(b^T m)
                              (graph/ops/eos_pairs_node.c) */
-    lcsm_normaliser normaliser;
+    lcsm_normaliser  normaliser;
+    lcsm_memory_type memory_type; /* in runs that train; others compute in float32 */
 } lcsm_eos_operands;
 
 /* Some methods as operands. kk (B, T, H K) and so on are tensors, TK stands for LCSM_AXIS_T |
@@ -220,7 +221,7 @@ typedef struct {
 } lcsm_watch;
 
 typedef struct {
-    bool        training;   /* dropout is on */
+    bool        training;   /* dropout is on, and a memory_type counts */
     uint64_t    seed;       /* of this run's random numbers; backward gets its forward's */
     lcsm_state *state;      /* carried in and out; NULL: start empty, forget the end */
     bool        accumulate; /* backward adds to the parameters' gradients */

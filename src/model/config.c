@@ -38,6 +38,7 @@ static const lcsm_key ROWS[] = {
     WORD("oscillation.d",  oscillation_d,  "data", SOURCES, "origin of the column part of o"),
     WORD("oscillation.kd", oscillation_kd, "static", "static|fixed", "origin of the matrix part of o"),
     WORD("phase",          phase,          "none", "none|fixed|learned|data", "phase of o; makes the memory complex"),
+    WORD("memory_type",    memory_type,    "float32", "float32|bfloat16", "numbers of the recurrence in training; bfloat16 = o, e, i, s and the memory rounded at every step"),
     WORD("o_init",         o_init,         "randn", "randn|alibi", "initial values of a learned static o"),
     WORD("theta_init",     theta_init,     "powers", "powers|even", "angles of a complex code: 10000^(-2a/d_model), or pi (a + 1/2)/K"),
     BOOL("o_learned",      o_learned,      "true", "learn a static o; false = fixed ALiBi decays"),

@@ -142,6 +142,32 @@ TEST(o_that_is_not_trained_gives_the_same_outputs)
     }
 }
 
+/* ---- the memory in bfloat16 ---- */
+
+static double loss_in(rig *r, bool training)
+{
+    lcsm_run_options opt = {.training = training};
+    assert_int_equal(lcsm_graph_forward(r->g, &opt, NULL), LCSM_OK);
+    return *(const double *)r->io.loss->data;
+}
+
+TEST(memory_in_bfloat16_is_one_of_training)
+{
+    for (size_t c = 0; c < COUNT(CODES); c++) {
+        lcsm_model_config a = config_of(CODES[c], true), b = a;
+        if (strcmp(CODES[c], "1-11-1-0") == 0) continue; /* complex */
+        b.memory_type = LCSM_MEMORY_BF16;
+        rig    one = rig_make(&a), two = rig_make(&b);
+        double plain = loss_in(&one, true), off = loss_in(&two, true) - plain;
+        assert_true(loss_in(&one, false) == plain);
+        /* in other forms, which are equal up to the order of sums */
+        assert_true(fabs(loss_in(&two, false) - plain) < 1e-12);
+        assert_true(fabs(off) > 1e-7 && fabs(off) < 0.05);
+        rig_free(&one);
+        rig_free(&two);
+    }
+}
+
 /* ---- steps ---- */
 
 static void train(const char *code, bool trained, bool moved[2])

@@ -51,6 +51,25 @@ static size_t zero_bytes(const lcsm_node *n, const lcsm_eos_plan *p)
              : aligned((size_t)(p->B * p->T * p->H * lcsm_eos_y_width(p)) * sizeof(real));
 }
 
+/* A memory in bfloat16 is one of training: other runs follow the same plan in float. */
+static lcsm_eos_plan in_float(const lcsm_eos_plan *p)
+{
+    lcsm_eos_plan plain = *p;
+    plain.bf16          = false;
+    return plain;
+}
+
+static lcsm_eos_plan plan_of(const lcsm_call *c)
+{
+    const lcsm_eos_plan *p = c->own;
+    return c->run->training ? *p : in_float(p);
+}
+
+static size_t larger(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
 static lcsm_status shape(lcsm_node *n, lcsm_error *err)
 {
     const lcsm_eos_attr *a = n->attr;
@@ -70,8 +89,14 @@ static lcsm_status shape(lcsm_node *n, lcsm_error *err)
     n->shape[1]    = memory;
     n->saved       = R_(lcsm_eos_tape_bytes)(&p);
     n->fwd_scratch = R_(lcsm_eos_fwd_bytes)(&p, n->kernels);
-    n->bwd_scratch = zero_bytes(n, &p) + R_(lcsm_eos_bwd_bytes)(&p, n->kernels);
-    n->own         = sizeof p;
+    n->bwd_scratch = R_(lcsm_eos_bwd_bytes)(&p, n->kernels);
+    if (p.bf16) {
+        lcsm_eos_plan plain = in_float(&p);
+        n->fwd_scratch      = larger(n->fwd_scratch, R_(lcsm_eos_fwd_bytes)(&plain, n->kernels));
+        n->bwd_scratch      = larger(n->bwd_scratch, R_(lcsm_eos_bwd_bytes)(&plain, n->kernels));
+    }
+    n->bwd_scratch += zero_bytes(n, &p);
+    n->own = sizeof p;
     if (!p.operand[EOS_col].present) n->bwd_out = 0;
     if (optional(n, M0) == NULL && !p.reverse) {
         n->n_state  = 1;
@@ -104,7 +129,7 @@ static void forward(const lcsm_call *c)
         else R_(lcsm_eos_pairs_forward)(c);
         return;
     }
-    const lcsm_eos_plan    *p   = c->own;
+    const lcsm_eos_plan     now = plan_of(c), *p = &now;
     R_(lcsm_eos_arrays)     x   = arrays_of(c, p);
     const R_(lcsm_kernels) *k   = kernels_of(c);
     real                   *m_T = c->node->n_state > 0 ? c->state_out[0] : NULL;
@@ -121,7 +146,7 @@ static void backward(const lcsm_call *c)
         else R_(lcsm_eos_pairs_backward)(c);
         return;
     }
-    const lcsm_eos_plan     *p   = c->own;
+    const lcsm_eos_plan      now = plan_of(c), *p = &now;
     R_(lcsm_eos_arrays)      x   = arrays_of(c, p);
     R_(lcsm_eos_grad_arrays) g   = {.m0 = c->g_in[M0].data};
     char                    *ws  = c->scratch;

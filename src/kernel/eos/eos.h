@@ -67,6 +67,7 @@ typedef struct {
         complex_y;
     ptrdiff_t    im, y_d;     /* from a real part of i or y to the imaginary one; columns of y */
     bool         read_before; /* y_t reads m_{t-1} */
+    bool         bf16;        /* o, e, i, s and each m_t are rounded to bfloat16 */
     ptrdiff_t    rank;        /* of a and b; 0 without them */
     lcsm_eos_gen gen;
     real         tau, scale;

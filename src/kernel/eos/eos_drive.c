@@ -108,7 +108,7 @@ static bool is_step(const lcsm_eos_plan *p)
     if (p->T != 1 || p->form == LCSM_FORM_RECURRENT || (s->axes & LCSM_AXIS_D) != 0 || p->planes)
         return false;
     if (is_rank_step(p)) return (e->axes & LCSM_AXIS_D) == 0;
-    return p->form == LCSM_FORM_SCAN
+    return p->form == LCSM_FORM_SCAN && !p->bf16
         && ((e->axes & LCSM_AXIS_D) == 0 || e->is_complex == p->is_complex);
 }
 
@@ -147,6 +147,7 @@ static seq problem(const lcsm_eos_plan *p, place w)
     x.im            = p->planes ? p->D : 1;
     x.y_d           = p->complex_y && !p->planes ? 2 : 1;
     x.read_before   = p->read_before;
+    x.bf16          = p->bf16;
     x.rank          = p->rank;
     for (int j = 0; j < EOS_OPERANDS; j++) {
         const lcsm_eos_layout *l = &p->operand[j];

@@ -348,6 +348,20 @@ static lcsm_status check_reads(lcsm_eos_plan *p, lcsm_error *err)
     return LCSM_OK;
 }
 
+static lcsm_status check_memory_type(const lcsm_eos_plan *p, lcsm_memory_type type, lcsm_error *err)
+{
+    if ((unsigned)type > LCSM_MEMORY_BF16)
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "eos: memory_type is %d; expected 0 to %d",
+                         (int)type, (int)LCSM_MEMORY_BF16);
+    if (p->bf16
+        && (p->is_complex || has(p, EOS_dense) || has(p, EOS_erase) || has(p, EOS_a)
+            || p->read_before || p->gen == LCSM_GEN_COMPLEMENT))
+        return lcsm_fail(err, LCSM_ERR_UNSUPPORTED,
+                         "eos: a bfloat16 memory must be real and read after the step, with an "
+                         "element-wise o that is not a complement");
+    return LCSM_OK;
+}
+
 /* ---- the form --------------------------------------------------------------------------- */
 
 /* Complex inputs or outputs, with an element-wise o that is not generated: the scan knows them. */
@@ -377,6 +391,7 @@ static bool serves(const lcsm_eos_plan *p, lcsm_eos_form form)
 {
     bool chunks = form == LCSM_FORM_CHUNKED || form == LCSM_FORM_DELTA,
          ranked = lcsm_eos_is_ranked(p);
+    if (p->bf16 && form != LCSM_FORM_SCAN && form != LCSM_FORM_RECURRENT) return false;
     if (ranked && !chunks && form != LCSM_FORM_RECURRENT
         && !(form == LCSM_FORM_SCAN && scans_complex(p)))
         return false;
@@ -410,6 +425,7 @@ static void choose_form(lcsm_eos_plan *p)
         lcsm_eos_form form;
         const char   *reason;
     } choices[] = {
+        {p->bf16 && p->reads == 0, LCSM_FORM_SCAN, "a bfloat16 memory is rounded at every step"},
         {has(p, EOS_a) && separable(p), LCSM_FORM_CHUNKED,
          "free a and b: matrix products over chunks, with a triangular solve"},
         {has(p, EOS_a), LCSM_FORM_RECURRENT,
@@ -582,6 +598,7 @@ lcsm_status lcsm_eos_plan_make(lcsm_eos_plan *plan, lcsm_pool *pool, const lcsm_
                           .read_before = desc->read_before != 0,
                           .complex_y   = desc->complex_y != 0,
                           .planes      = desc->planes != 0,
+                          .bf16        = desc->memory_type == LCSM_MEMORY_BF16,
                           .reverse     = desc->reverse,
                           .resets      = desc->resets,
                           .gen         = desc->gen,
@@ -602,6 +619,7 @@ lcsm_status lcsm_eos_plan_make(lcsm_eos_plan *plan, lcsm_pool *pool, const lcsm_
     if ((st = check_together(&p, err)) != LCSM_OK) return st;
     if ((st = check_later(&p, desc->rank, err)) != LCSM_OK) return st;
     if ((st = check_reads(&p, err)) != LCSM_OK) return st;
+    if ((st = check_memory_type(&p, desc->memory_type, err)) != LCSM_OK) return st;
 
     if (desc->chunk < 0 || desc->tile < 0)
         return lcsm_fail(err, LCSM_ERR_ARGUMENT,

@@ -24,7 +24,7 @@ typedef struct {
     ptrdiff_t       reads; /* rows of s and y, or 0: every step of every sequence */
     lcsm_eos_layout operand[EOS_OPERANDS];
     ptrdiff_t       rank; /* of a and b, 0 without them */
-    bool            is_complex, reverse, resets, read_before, complex_y, planes;
+    bool            is_complex, reverse, resets, read_before, complex_y, planes, bf16;
     lcsm_eos_gen    gen;
     double          tau, scale;
     lcsm_eos_form   form;

@@ -6,6 +6,8 @@
  *     or O_t m_{t-1} + e_t i_t^T
  *     y_t = scale m_t^T s_t, or scale (m_{t-1}^T s_t + (sum bonus s_t e_t) i_t); all of it, or Re
  *
+ * With bf16, o_t, e_t, i_t, s_t and m_t stand for their values rounded to bfloat16.
+ *
  * Backward, with G_t the gradient of m_t and w_t = o_t * m_{t-1}, where the factor is the memory
  * before the step; transposes and conjugates are those of the adjoint:
  *
@@ -16,6 +18,7 @@
  *     G_{t-1} = conj(o_t) G'_t + sum_r b_r g_u^T, and what a read before the step adds
  */
 #include "kernel/eos/eos_ref.h"
+#include "kernel/bf16.h"
 #include "kernel/complex.h"
 #include <math.h>
 #include <string.h>
@@ -37,10 +40,16 @@ static inline cplx at_complex(const view *v, bool complex, ptrdiff_t t, ptrdiff_
     return (cplx){p[0], complex ? p[1] : 0};
 }
 
+/* A number of the recurrence: as it is, or rounded. */
+static inline real kept(const seq *x, real v)
+{
+    return x->bf16 ? R_(lcsm_bf16)(v) : v;
+}
+
 static inline cplx i_at(const seq *x, ptrdiff_t t, ptrdiff_t d)
 {
     const real *p = x->i.p + t * x->i.t + d * x->i.d;
-    return (cplx){p[0], x->complex_i ? p[x->im] : 0};
+    return (cplx){kept(x, p[0]), x->complex_i ? p[x->im] : 0};
 }
 
 /* A gradient that nobody wants has p = NULL; a broadcast axis sums by itself. */
@@ -83,6 +92,19 @@ static inline void put(const seq *x, real *m, ptrdiff_t j, cplx v)
     if (x->is_complex) m[x->K * x->D + j] = v.im;
 }
 
+/* e and s at one place. */
+static inline cplx e_at(const seq *x, ptrdiff_t t, ptrdiff_t k, ptrdiff_t d)
+{
+    cplx v = at_complex(&x->e, x->complex_e, t, k, d);
+    return (cplx){kept(x, v.re), v.im};
+}
+
+static inline cplx s_at(const seq *x, ptrdiff_t row, ptrdiff_t k, ptrdiff_t d)
+{
+    cplx v = at_complex(&x->s, x->complex_s, row, k, d);
+    return (cplx){kept(x, v.re), v.im};
+}
+
 static inline cplx plus(cplx a, cplx b)
 {
     return (cplx){a.re + b.re, a.im + b.im};
@@ -118,7 +140,7 @@ static real log_size(const seq *x, ptrdiff_t t, ptrdiff_t k, ptrdiff_t d)
 /* All factors of o but a complement, with their phases. */
 static cplx factors(const seq *x, ptrdiff_t t, ptrdiff_t k, ptrdiff_t d)
 {
-    real mag = R_FN(exp)(log_size(x, t, k, d));
+    real mag = kept(x, R_FN(exp)(log_size(x, t, k, d)));
     if (!x->is_complex) return (cplx){mag, 0};
     real phi =
         at(&x->row_phase, t, k, d) + at(&x->col_phase, t, k, d) + at(&x->full_phase, t, k, d);
@@ -136,6 +158,7 @@ static real taken(const seq *x, ptrdiff_t t, ptrdiff_t k, ptrdiff_t d)
 static real decayed(const seq *x, ptrdiff_t t, ptrdiff_t k, ptrdiff_t d, real m)
 {
     real a = log_size(x, t, k, d), z = taken(x, t, k, d), o = R_FN(exp)(a) * (1 - z);
+    if (x->bf16) return R_(lcsm_bf16)(o) * m;
     if (!(o > (real)0.5)) return o * m;
     return m + (R_FN(expm1)(a) * (1 - z) - z) * m;
 }
@@ -212,10 +235,10 @@ static void step(const seq *x, ptrdiff_t t, const real *m_prev, real *w, real *m
         read_low_rank(x, t, d, empty ? NULL : m_prev, u);
         for (ptrdiff_t k = 0; k < x->K; k++) {
             ptrdiff_t j = k * x->D + d;
-            cplx      e = at_complex(&x->e, x->complex_e, t, k, d);
+            cplx      e = e_at(x, t, k, d);
             cplx      z = plus(get(x, w, j), cplx_mul(e, v));
             for (ptrdiff_t r = 0; r < x->rank; r++) z = plus(z, cplx_mul(a_at(x, t, r, k), u[r]));
-            put(x, m, j, z);
+            put(x, m, j, (cplx){kept(x, z.re), z.im});
         }
     }
 }
@@ -240,8 +263,8 @@ static cplx bonus_sum(const seq *x, ptrdiff_t t, ptrdiff_t row, ptrdiff_t d)
 {
     cplx q = {0, 0};
     for (ptrdiff_t k = 0; x->bonus.p != NULL && k < x->K; k++) {
-        cplx s = at_complex(&x->s, x->complex_s, row, k, d);
-        cplx e = at_complex(&x->e, x->complex_e, t, k, d);
+        cplx s = s_at(x, row, k, d);
+        cplx e = e_at(x, t, k, d);
         q      = plus(q, cplx_mul(bonus_at(x, k), cplx_mul(s, e)));
     }
     return q;
@@ -253,8 +276,7 @@ static void shrink(const seq *x, ptrdiff_t t, ptrdiff_t row, const real *m, real
     for (ptrdiff_t d = 0; d < x->D; d++) {
         cplx sum = {0, 0};
         for (ptrdiff_t k = 0; m != NULL && k < x->K; k++)
-            sum = plus(
-                sum, cplx_mul(at_complex(&x->s, x->complex_s, row, k, d), get(x, m, k * x->D + d)));
+            sum = plus(sum, cplx_mul(s_at(x, row, k, d), get(x, m, k * x->D + d)));
         if (x->bonus.p != NULL) sum = plus(sum, cplx_mul(bonus_sum(x, t, row, d), i_at(x, t, d)));
         if (x->complex_y) y[x->y_d * d + x->im] = x->scale * sum.im;
         y[x->y_d * d] = x->scale * sum.re;
@@ -354,7 +376,7 @@ static void shrink_bwd(const seq *x, const grads *g, ptrdiff_t row, const real *
     for (ptrdiff_t k = 0; k < x->K; k++)
         for (ptrdiff_t d = 0; d < x->D; d++) {
             ptrdiff_t j  = k * x->D + d;
-            cplx      gy = g_y_at(x, g_y, d), s = at_complex(&x->s, x->complex_s, row, k, d);
+            cplx      gy = g_y_at(x, g_y, d), s = s_at(x, row, k, d);
             put(x, G, j, plus(get(x, G, j), cplx_conj_mul(s, gy)));
             add_complex(&g->s, x->complex_s, row, k, d, cplx_conj_mul(get(x, m, j), gy));
         }
@@ -368,8 +390,8 @@ static void bonus_bwd(const seq *x, const grads *g, ptrdiff_t t, ptrdiff_t row, 
         cplx w  = cplx_conj_mul(i_at(x, t, d), gy);
         add_i(x, &g->i, t, d, cplx_conj_mul(bonus_sum(x, t, row, d), gy));
         for (ptrdiff_t k = 0; k < x->K; k++) {
-            cplx s = at_complex(&x->s, x->complex_s, row, k, d), z = bonus_at(x, k);
-            cplx e = at_complex(&x->e, x->complex_e, t, k, d);
+            cplx s = s_at(x, row, k, d), z = bonus_at(x, k);
+            cplx e = e_at(x, t, k, d);
             add_complex(&g->s, x->complex_s, row, k, d, cplx_conj_mul(cplx_mul(z, e), w));
             add_complex(&g->e, x->complex_e, t, k, d, cplx_conj_mul(cplx_mul(z, s), w));
             add_complex(&g->bonus, x->complex_bonus, 0, k, d, cplx_conj_mul(cplx_mul(s, e), w));
@@ -384,7 +406,7 @@ static void expand_bwd(const seq *x, const grads *g, ptrdiff_t t, const real *w,
     for (ptrdiff_t d = 0; d < D; d++) {
         cplx v = written(x, t, d, w), g_i = {0, 0};
         for (ptrdiff_t k = 0; k < K; k++) {
-            cplx e = at_complex(&x->e, x->complex_e, t, k, d), Gj = get(x, G, k * D + d);
+            cplx e = e_at(x, t, k, d), Gj = get(x, G, k * D + d);
             g_i = plus(g_i, cplx_conj_mul(e, Gj));
             add_complex(&g->e, x->complex_e, t, k, d, cplx_conj_mul(v, Gj));
         }

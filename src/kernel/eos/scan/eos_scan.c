@@ -11,9 +11,9 @@
 #include "kernel/eos/scan/eos_scan_tile.h"
 
 /* n steps of a real tile of R x NV vectors, its rows m_k apart. e and s are numbers for each row,
- * or tiles; o comes from memory or is made here, exp(b c). */
+ * or tiles; o comes from memory or, fused, is made here, exp(b c). bf16: m is rounded. */
 VEC_INLINE void run(const unit *u, ptrdiff_t R, ptrdiff_t NV, bool e_tile, bool s_tile, bool fused,
-                    real *tile, ptrdiff_t m_k)
+                    bool bf16, real *tile, ptrdiff_t m_k)
 {
     const ptrdiff_t n = u->at->n, i_t = u->i.t, y_t = u->y.t, o_t = u->o[RE].t;
     const ptrdiff_t e_t = u->e[RE].t, s_t = u->s[RE].t, b_t = u->b.t;
@@ -36,7 +36,8 @@ VEC_INLINE void run(const unit *u, ptrdiff_t R, ptrdiff_t NV, bool e_tile, bool 
             vec       ev  = e_tile ? vload(E + at) : vset1(e[r]);
             vec       sv  = s_tile ? vload(S + at) : vset1(s[r]);
             vec       ov  = fused ? vexp2(vload(b + v * VW) * vload(c + at)) : vload(o + at);
-            m[r * NV + v] = ov * m[r * NV + v] + ev * in[v];
+            vec       mv  = ov * m[r * NV + v] + ev * in[v];
+            m[r * NV + v] = bf16 ? vbf16(mv) : mv;
             sum[v] += sv * m[r * NV + v];
         }
         SCAN_EACH(v, NV) vstore(y + v * VW, sum[v]);
@@ -50,8 +51,14 @@ VEC_INLINE void run(const unit *u, ptrdiff_t R, ptrdiff_t NV, bool e_tile, bool 
 #define RUN(R, NV, e, s, fused)                                                                    \
     static void run_##R##_##NV##_##e##s##fused(const unit *u, real *m, ptrdiff_t m_k)              \
     {                                                                                              \
-        run(u, R, NV, e, s, fused, m, m_k);                                                        \
+        run(u, R, NV, e, s, fused, false, m, m_k);                                                 \
     }
+#define ROUND(R, e, s)                                                                             \
+    static void round_##R##_##e##s(const unit *u, real *m, ptrdiff_t m_k)                          \
+    {                                                                                              \
+        run(u, R, 1, e, s, false, true, m, m_k);                                                   \
+    }
+#define ROUNDS(R) ROUND(R, 0, 0) ROUND(R, 0, 1) ROUND(R, 1, 0) ROUND(R, 1, 1)
 #define RUNS(R, NV)                                                                                \
     RUN(R, NV, 0, 0, 0)                                                                            \
     RUN(R, NV, 0, 1, 0)                                                                            \
@@ -65,6 +72,8 @@ RUNS(1, 1)
 RUNS(1, 4)
 RUNS(4, 1)
 RUN(4, 1, 0, 0, 1)
+ROUNDS(1)
+ROUNDS(4)
 #if VW == 16
 RUNS(4, 4)
 RUN(4, 4, 0, 0, 1)
@@ -83,6 +92,10 @@ RUN(4, 2, 0, 0, 1)
 /* By one row or several, one vector or several; then e a tile (2) and s a tile (1). */
 static K_(lcsm_scan_run) *const RUN_OF[2][2][4] = {{TABLE(1, 1), TABLE(1, 4)}, {TABLE(4, 1), WIDE}};
 
+/* Of a memory in bfloat16, likewise. */
+static K_(lcsm_scan_run) *const ROUND_OF[2][4] = {{round_1_00, round_1_01, round_1_10, round_1_11},
+                                                  {round_4_00, round_4_01, round_4_10, round_4_11}};
+
 /* Of a fused o: four rows or more, one vector or several. */
 static K_(lcsm_scan_run) *const FUSED_OF[2][2] = {{run_4_1_001, WIDE_FUSED},
                                                   {TALL_FUSED, WIDE_FUSED}};
@@ -91,6 +104,7 @@ static K_(lcsm_scan_run) * run_of(const unit *u)
 {
     const scan *p = u->p;
     if (p->planes == 2) return K_(lcsm_scan_run_complex);
+    if (p->x->bf16) return ROUND_OF[p->R > 1][2 * p->e_matrix + p->s_matrix];
     if (p->fused) return FUSED_OF[p->R > 4][u->cut.NV > 1];
     return RUN_OF[p->R > 1][u->cut.NV > 1][2 * p->e_matrix + p->s_matrix];
 }

@@ -17,9 +17,9 @@
 
 /* ---- real tiles -------------------------------------------------------------------------- */
 
-/* fused: o is made here, exp(b c), and kept for the sweep. */
+/* fused: o is made here, exp(b c), and kept for the sweep. bf16: m is rounded. */
 VEC_INLINE void recall(const unit *u, const sweep *w, ptrdiff_t R, ptrdiff_t NV, bool e_tile,
-                       bool s_tile, bool fused)
+                       bool s_tile, bool fused, bool bf16)
 {
     const ptrdiff_t W = NV * VW, n = u->at->n, o_t = u->o[RE].t, e_t = u->e[RE].t;
     const ptrdiff_t i_t = u->i.t, b_t = u->b.t, g_y_t = u->g_y.t;
@@ -48,7 +48,8 @@ VEC_INLINE void recall(const unit *u, const sweep *w, ptrdiff_t R, ptrdiff_t NV,
             {
                 ptrdiff_t at = r * W + v * VW;
                 vec       ov = fused ? vexp2(vload(b + v * VW) * vload(c + at)) : vload(o + at);
-                m[r][v]      = ov * m[r][v] + (e_tile ? vload(E + at) : er) * in[v];
+                vec       mv = ov * m[r][v] + (e_tile ? vload(E + at) : er) * in[v];
+                m[r][v]      = bf16 ? vbf16(mv) : mv;
                 vstore(slot + at, m[r][v]);
                 if (fused) vstore(made + at, ov);
                 if (s_tile) s_sum[r][v] += m[r][v] * gy[v];
@@ -190,8 +191,14 @@ VEC_INLINE void sweep_fused(const unit *u, const sweep *w, ptrdiff_t R, ptrdiff_
 #define RECALL(R, NV, e, s, fused)                                                                 \
     static void recall_##R##_##NV##_##e##s##fused(const unit *u, const sweep *w)                   \
     {                                                                                              \
-        recall(u, w, R, NV, e, s, fused);                                                          \
+        recall(u, w, R, NV, e, s, fused, false);                                                   \
     }
+#define ROUND(R, e, s)                                                                             \
+    static void round_##R##_##e##s(const unit *u, const sweep *w)                                  \
+    {                                                                                              \
+        recall(u, w, R, 1, e, s, false, true);                                                     \
+    }
+#define ROUNDS(R) ROUND(R, 0, 0) ROUND(R, 0, 1) ROUND(R, 1, 0) ROUND(R, 1, 1)
 #define SWEEP(R, NV, e, s)                                                                         \
     static void sweep_##R##_##NV##_##e##s##0(const unit *u, const sweep *w)                        \
     {                                                                                              \
@@ -226,6 +233,8 @@ VEC_INLINE void sweep_fused(const unit *u, const sweep *w, ptrdiff_t R, ptrdiff_
 TILE(1, 1)
 TILE(1, 4)
 TILE(4, 1)
+ROUNDS(1)
+ROUNDS(4)
 FUSED(4, 1)
 FUSED(4, 2)
 #if VW == 16
@@ -250,6 +259,11 @@ static K_(lcsm_scan_recall) *const RECALL_OF[2][2][4] = {{RECALLS(1, 1), RECALLS
 static K_(lcsm_scan_sweep) *const SWEEP_OF[2][2][4]   = {{SWEEPS(1, 1), SWEEPS(1, 4)},
                                                          {SWEEPS(4, 1), WIDE_SWEEPS}};
 
+/* Of a memory in bfloat16, one vector wide. */
+static K_(lcsm_scan_recall) *const ROUND_OF[2][4] = {
+    {round_1_00, round_1_01, round_1_10, round_1_11},
+    {round_4_00, round_4_01, round_4_10, round_4_11}};
+
 static void bwd_steps(const unit *u, const sweep *w)
 {
     const scan *p    = u->p;
@@ -264,7 +278,7 @@ static void bwd_steps(const unit *u, const sweep *w)
         (p->R > 4 ? TALL_SWEEP : wide ? sweep_4_2_001 : sweep_4_1_001)(u, w);
         return;
     }
-    RECALL_OF[p->R > 1][wide][form](u, w);
+    (p->x->bf16 ? ROUND_OF[p->R > 1][form] : RECALL_OF[p->R > 1][wide][form])(u, w);
     SWEEP_OF[p->R > 1][wide][form](u, w);
 }
 

@@ -246,6 +246,7 @@ void K_(lcsm_scan_gen)(const unit *u, real *dz)
     bool started = u->p->z > Z_STILL;
     if (started) generated(u, dz);
     other_factors(u, u->p->o_buf, started);
+    if (u->p->x->bf16) round_all(u->p->o_buf[RE], u->at->n * u->p->R * u->cut.W, 1);
 }
 
 void K_(lcsm_scan_gen_other)(const unit *u, real *const to[2])

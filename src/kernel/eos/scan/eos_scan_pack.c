@@ -45,8 +45,8 @@ static void plan_factors(scan *p)
 static bool is_fused(const scan *p)
 {
     const seq *x = p->x;
-    return x->gen == LCSM_GEN_EXP && p->z == Z_BC && p->planes == 1 && p->R > 1 && !p->e_matrix
-        && !p->s_matrix && !p->still_factor && x->row.p == NULL && x->col.p == NULL
+    return x->gen == LCSM_GEN_EXP && !x->bf16 && p->z == Z_BC && p->planes == 1 && p->R > 1
+        && !p->e_matrix && !p->s_matrix && !p->still_factor && x->row.p == NULL && x->col.p == NULL
         && x->full.p == NULL;
 }
 
@@ -70,7 +70,7 @@ static void carve_planes(const scan *p, pieces *c, size_t reals, real *to[2])
 void K_(lcsm_scan_plan)(scan *p, const seq *x, ptrdiff_t n, ptrdiff_t n_token, ptrdiff_t NV,
                         ptrdiff_t fused_NV, ptrdiff_t tall_NV, pieces *c)
 {
-    *p = (scan){.x = x, .NV = x->is_complex ? 1 : x->K == 1 ? 4 : NV};
+    *p = (scan){.x = x, .NV = x->is_complex || x->bf16 ? 1 : x->K == 1 ? 4 : NV};
     plan_sizes(p);
     plan_z(p);
     plan_factors(p);
@@ -83,7 +83,7 @@ void K_(lcsm_scan_plan)(scan *p, const seq *x, ptrdiff_t n, ptrdiff_t n_token, p
     size_t tiles = (size_t)(p->Kp * p->Dp), line = (size_t)(p->n_max * p->Kp);
     if (p->z == Z_AC || p->z == Z_BC) p->c_tiles = carve(c, tiles);
     if (!p->token || p->still_factor) carve_planes(p, c, tiles, p->o_tiles);
-    if (p->still_factor && x->T >= SCAN_DRIFT && !LCSM_REAL_IS_DOUBLE)
+    if (p->still_factor && x->T >= SCAN_DRIFT && !x->bf16 && !LCSM_REAL_IS_DOUBLE)
         carve_planes(p, c, tiles, p->drift_tiles);
     carve_planes(p, c, p->e_matrix ? tiles : line, p->e_matrix ? p->e_tiles : p->e_rows);
     carve_planes(p, c, p->s_matrix ? tiles : line, p->s_matrix ? p->s_tiles : p->s_rows);
@@ -100,15 +100,16 @@ void K_(lcsm_scan_plan)(scan *p, const seq *x, ptrdiff_t n, ptrdiff_t n_token, p
 
 /* The part `offset` numbers behind a view's elements, times factor; absent parts are 0. */
 static void pack_tiles(const scan *p, const view *v, bool present, ptrdiff_t offset, real factor,
-                       real *to)
+                       bool bf16, real *to)
 {
     view part = {present ? v->p + offset : NULL, v->t, v->k, v->d};
     for (ptrdiff_t d0 = 0; d0 < p->x->D;) {
         strip cut = strip_at(p, d0);
         for (ptrdiff_t k = 0; k < p->Kp; k++)
-            for (ptrdiff_t j = 0; j < cut.W; j += VW)
-                vstore(to + d0 * p->Kp + k * cut.W + j,
-                       view_load(p->x, &part, 0, k, d0 + j) * factor);
+            for (ptrdiff_t j = 0; j < cut.W; j += VW) {
+                vec x = view_load(p->x, &part, 0, k, d0 + j);
+                vstore(to + d0 * p->Kp + k * cut.W + j, (bf16 ? vbf16(x) : x) * factor);
+            }
         d0 += cut.W;
     }
 }
@@ -117,11 +118,13 @@ void K_(lcsm_scan_pack)(const scan *p)
 {
     const seq *x = p->x;
     memset(p->zeros, 0, SCAN_ROWS * sizeof(real));
-    if (p->c_tiles != NULL) pack_tiles(p, p->c, true, 0, p->z_factor, p->c_tiles);
+    if (p->c_tiles != NULL) pack_tiles(p, p->c, true, 0, p->z_factor, false, p->c_tiles);
     if (p->o_tiles[RE] != NULL) K_(lcsm_scan_pack_still)(p);
     for (int c = 0; c < p->planes; c++) {
-        if (p->e_matrix) pack_tiles(p, &x->e, c == RE || x->complex_e, c, 1, p->e_tiles[c]);
-        if (p->s_matrix) pack_tiles(p, &x->s, c == RE || x->complex_s, c, x->scale, p->s_tiles[c]);
+        if (p->e_matrix)
+            pack_tiles(p, &x->e, c == RE || x->complex_e, c, 1, x->bf16, p->e_tiles[c]);
+        if (p->s_matrix)
+            pack_tiles(p, &x->s, c == RE || x->complex_s, c, x->scale, x->bf16, p->s_tiles[c]);
     }
 }
 
@@ -146,11 +149,19 @@ static rows rows_of(const scan *p, const view *v, ptrdiff_t t0, ptrdiff_t n, rea
     return pack_rows(p, v, t0, n, factor, to);
 }
 
+static rows rounded_rows(const scan *p, const view *v, ptrdiff_t t0, ptrdiff_t n, real factor,
+                         real *to)
+{
+    rows r = pack_rows(p, v, t0, n, 1, to);
+    round_all(to, n * p->Kp, factor);
+    return r;
+}
+
 static void rows_of_parts(const scan *p, const view *v, bool complex, ptrdiff_t t0, ptrdiff_t n,
                           real factor, real *const to[2], rows r[2])
 {
     view im = {v->p + 1, v->t, v->k, v->d};
-    r[RE]   = rows_of(p, v, t0, n, factor, to[RE]);
+    r[RE]   = (p->x->bf16 ? rounded_rows : rows_of)(p, v, t0, n, factor, to[RE]);
     if (p->planes == 1) return;
     r[IM] = complex ? rows_of(p, &im, t0, n, factor, to[IM]) : (rows){p->zeros, 0, 0};
 }
@@ -199,8 +210,11 @@ bool K_(lcsm_scan_in_place)(const scan *p, const group *g, ptrdiff_t d_stride)
     return d_stride == 1 && g->end <= p->x->D;
 }
 
-/* The columns of v, or their exponentials, as strips of (n, W). */
-VEC_INLINE void pack_cols(const scan *p, const block *b, const group *g, const view *v, bool exps,
+/* What becomes of columns that are packed. */
+enum { AS_THEY_ARE, EXPONENTIALS, ROUNDED };
+
+/* The columns of v as strips of (n, W). */
+VEC_INLINE void pack_cols(const scan *p, const block *b, const group *g, const view *v, int how,
                           real *to, track at[SCAN_GROUP])
 {
     for (ptrdiff_t s = 0; s < g->count; s++) {
@@ -209,7 +223,9 @@ VEC_INLINE void pack_cols(const scan *p, const block *b, const group *g, const v
         for (ptrdiff_t t = 0; t < b->n; t++)
             for (ptrdiff_t j = 0; j < cut.W; j += VW) {
                 vec x = view_load(p->x, v, b->t0 + t, 0, cut.d0 + j);
-                vstore(to + g->at[s] + t * cut.W + j, exps ? vexp_even(x) : x);
+                vstore(to + g->at[s] + t * cut.W + j, how == EXPONENTIALS ? vexp_even(x)
+                                                      : how == ROUNDED    ? vbf16(x)
+                                                                          : x);
             }
     }
 }
@@ -217,8 +233,12 @@ VEC_INLINE void pack_cols(const scan *p, const block *b, const group *g, const v
 void K_(lcsm_scan_cols)(const scan *p, const block *b, const group *g, const view *v, real *to,
                         track at[SCAN_GROUP])
 {
+    if (v == &p->x->i && p->x->bf16) {
+        pack_cols(p, b, g, v, ROUNDED, to, at);
+        return;
+    }
     if (!K_(lcsm_scan_in_place)(p, g, v->d)) {
-        pack_cols(p, b, g, v, false, to, at);
+        pack_cols(p, b, g, v, AS_THEY_ARE, to, at);
         return;
     }
     for (ptrdiff_t s = 0; s < g->count; s++)
@@ -228,7 +248,7 @@ void K_(lcsm_scan_cols)(const scan *p, const block *b, const group *g, const vie
 void K_(lcsm_scan_factors)(const scan *p, const block *b, const group *g, real *to,
                            track at[SCAN_GROUP])
 {
-    pack_cols(p, b, g, &p->x->col, true, to, at);
+    pack_cols(p, b, g, &p->x->col, EXPONENTIALS, to, at);
 }
 
 void K_(lcsm_scan_trails)(const scan *p, const block *b, const group *g, const out *v, real *packed,

@@ -166,7 +166,7 @@ void K_(lcsm_scan_pack_still)(const scan *p)
                 log_still(p, k, d0 + j, &log, &phase);
                 o_still(log, phase, p->planes == 2, o, drift);
                 for (int c = 0; c < p->planes; c++) {
-                    vstore(p->o_tiles[c] + at, o[c]);
+                    vstore(p->o_tiles[c] + at, p->x->bf16 && !p->token ? vbf16(o[c]) : o[c]);
                     if (p->drift_tiles[c] != NULL) vstore(p->drift_tiles[c] + at, drift[c]);
                 }
             }

@@ -13,7 +13,8 @@
  *     tiles   static (K, D): strips of W columns, in each strip all rows (Kp, W), padded by zeros
  *     rows    (n, K) numbers for a block: tiles of R rows, in each (n, R)
  *     cols    (n, D) numbers for a block and a strip: (n, W), or in place
- * so the loops do not know remainders, and no stride but that of time.
+ * so the loops do not know remainders, and no stride but that of time. With bf16 they are rounded
+ * on the way, and the memory after each step.
  *
  *   eos_scan.c          forward               eos_scan_bwd.c    backward
  *   eos_scan_pack.c     tiles, rows, cols     eos_scan_chain.c  gradients of the factors of o
@@ -24,6 +25,7 @@
  */
 #ifndef LCSM_KERNEL_EOS_SCAN_TILE_H
 #define LCSM_KERNEL_EOS_SCAN_TILE_H
+#include "kernel/bf16.h"
 #include "kernel/eos/eos_still.h"
 #include "kernel/eos/scan/eos_scan.h"
 #include "kernel/scratch.h"
@@ -141,6 +143,23 @@ typedef struct {
 VEC_INLINE real *carve(pieces *c, size_t reals)
 {
     return take_reals(c, 1, (ptrdiff_t)reals);
+}
+
+/* Rounded to bfloat16. */
+VEC_INLINE vec vbf16(vec x)
+{
+#if LCSM_REAL_IS_DOUBLE
+    for (int j = 0; j < VW; j++) x[j] = R_(lcsm_bf16)(x[j]);
+    return x;
+#else
+    uvec bits = (uvec)x;
+    return (vec)((bits + 0x7fffu + (bits >> 16 & 1u)) & 0xffff0000u);
+#endif
+}
+
+VEC_INLINE void round_all(real *x, ptrdiff_t n, real factor)
+{
+    for (ptrdiff_t j = 0; j < n; j += VW) vstore(x + j, vbf16(vload(x + j)) * factor);
 }
 
 VEC_INLINE bool is_still(const view *v)
