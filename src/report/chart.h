@@ -16,6 +16,7 @@ typedef struct {
     const char   *label;
     const double *x, *y, *low, *high;
     size_t        count;
+    bool beside; /* belongs to the series before: dashed in its colour, not in the legend */
 } lcsm_series;
 
 typedef struct {

@@ -25,7 +25,12 @@ static const char STYLE[] =
     "dl.facts{display:flex;flex-wrap:wrap;gap:.7rem 2rem;margin:1.1rem 0 1.4rem}\n"
     ".facts div{min-width:5.5rem}.facts dt{color:var(--soft);font-size:.8rem;line-height:1.3}\n"
     ".facts dd{margin:0;font-size:1.15rem;font-weight:600;overflow-wrap:anywhere}\n"
-    ".scroll{overflow-x:auto;margin:.3rem 0 .4rem;-webkit-overflow-scrolling:touch}\n"
+    /* Shadows at the sides where a table goes on. */
+    ".scroll{overflow-x:auto;margin:.3rem 0 .4rem;-webkit-overflow-scrolling:touch;background:"
+    "linear-gradient(to right,var(--paper) 40%,transparent) 0 0/2.4rem 100% no-repeat local,"
+    "linear-gradient(to left,var(--paper) 40%,transparent) 100% 0/2.4rem 100% no-repeat local,"
+    "linear-gradient(to right,var(--soft),transparent) 0 0/.7rem 100% no-repeat scroll,"
+    "linear-gradient(to left,var(--soft),transparent) 100% 0/.7rem 100% no-repeat scroll}\n"
     "table{border-collapse:collapse;font-size:.9rem;line-height:1.4;border-bottom:1px solid "
     "var(--soft)}\n"
     "th,td{padding:.28rem .8rem;border-top:1px solid var(--rule);vertical-align:baseline;"
@@ -61,7 +66,8 @@ static const char STYLE[] =
     "@media "
     "print{@page{margin:16mm}body{font-size:10pt}main,header,footer{max-width:none;padding:0}"
     "h2{break-before:auto}h2,h3{break-after:avoid}figure,tr,.findings li{break-inside:avoid}"
-    "thead{display:table-header-group}.scroll{overflow:visible}.figures{grid-template-columns:1fr "
+    "thead{display:table-header-group}.scroll{overflow:visible;background:none}.figures{grid-"
+    "template-columns:1fr "
     "1fr}summary{list-style:none}nav{display:none}table{font-size:8.5pt}th,td{padding:.15rem .4rem}"
     "a{color:inherit}}\n";
 

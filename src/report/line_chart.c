@@ -10,24 +10,42 @@
 
 enum { TOP = 44, PLOT = 220, LEGEND_ROW = 18, MARKS = 32 };
 
-/* What tells one series from another: a colour, and when these run out a dash and a mark. */
+/* What tells one series from another: a colour, a mark, a width, and when colours run out a dash.
+ * Later lines are thinner, so that lines that lie on each other all show. */
 typedef struct {
     char        css[8];
     const char *dash;
     size_t      mark;
+    double      width; /* 0: that of the style sheet */
 } look;
+
+/* The number of a series among those of the legend. */
+static size_t number_of(const lcsm_chart *c, size_t series)
+{
+    size_t n = 0;
+    for (size_t j = 1; j <= series; j++) n += !c->series[j].beside;
+    return n;
+}
+
+static double width_of(size_t number, size_t count)
+{
+    if (count < 2 || count > LCSM_SVG_COLOURS) return 0;
+    return 4.2 - 2.8 * (double)number / (double)(count - 1);
+}
 
 static look look_of(const lcsm_chart *c, size_t series)
 {
     static const char *const dashes[] = {"", "5 3", "1.5 3", "8 3 1.5 3"};
-    size_t                   round    = series / LCSM_SVG_COLOURS;
-    look                     l        = {.dash = dashes[round % 4], .mark = round % 4};
+    size_t                   number = number_of(c, series), all = number_of(c, c->count - 1) + 1;
+    size_t                   round = number / LCSM_SVG_COLOURS;
+    look l = {.dash = dashes[round % 4], .mark = number % 4, .width = width_of(number, all)};
     if (c->ordered) {
-        look step = {.dash = ""};
-        lcsm_ramp(step.css, c->count < 2 ? 0 : (double)series / (double)(c->count - 1));
-        return step;
+        l.dash = "";
+        lcsm_ramp(l.css, all < 2 ? 0 : (double)number / (double)(all - 1));
+    } else {
+        (void)snprintf(l.css, sizeof l.css, "k%zu", number % LCSM_SVG_COLOURS);
     }
-    (void)snprintf(l.css, sizeof l.css, "k%zu", series % LCSM_SVG_COLOURS);
+    if (c->series[series].beside) l.dash = "4 3", l.width = 1.3;
     return l;
 }
 
@@ -144,6 +162,7 @@ static void put_line(lcsm_strbuf *out, const lcsm_chart *c, const lcsm_plot *p, 
             lcsm_strbuf_printf(out, "<polyline class=\"line%s %s\"",
                                c->count > LCSM_SVG_COLOURS ? " thin" : "", l.css);
             if (*l.dash != '\0') lcsm_strbuf_printf(out, " stroke-dasharray=\"%s\"", l.dash);
+            if (l.width > 0) lcsm_strbuf_printf(out, " style=\"stroke-width:%.1f\"", l.width);
             lcsm_strbuf_add(out, " points=\"");
         }
         lcsm_strbuf_printf(out, "%s%.1f,%.1f", open ? " " : "", lcsm_plot_x(p, s->x[j]),
@@ -256,7 +275,8 @@ static size_t put_legend(lcsm_strbuf *out, const lcsm_chart *c, double left, dou
     double x = left, room = LCSM_SVG_WIDTH - left - KEY;
     size_t rows = 1;
     for (size_t j = 0; j < c->count; j++) {
-        look   l     = look_of(c, j);
+        look l = look_of(c, j);
+        if (c->series[j].beside) continue;
         double width = KEY + fmin(lcsm_svg_width(c->series[j].label), room);
         if (x > left && x + width > LCSM_SVG_WIDTH) {
             x = left;
@@ -293,7 +313,7 @@ static double left_margin(const lcsm_axis *y)
 void lcsm_chart_svg(const lcsm_chart *c, lcsm_strbuf *out)
 {
     lcsm_plot p    = {.top = TOP, .height = PLOT, .x = x_axis(c), .y = y_axis(c)};
-    bool      keys = !c->points && c->count > 1;
+    bool      keys = !c->points && c->count > 0 && number_of(c, c->count - 1) > 0;
     p.left         = left_margin(&p.y);
     p.width        = LCSM_SVG_WIDTH - p.left - 16;
     size_t rows    = keys ? put_legend(NULL, c, p.left, 0) : 0;
@@ -306,7 +326,7 @@ void lcsm_chart_svg(const lcsm_chart *c, lcsm_strbuf *out)
     for (size_t j = 0; j < c->count && !c->points; j++) put_line(out, c, &p, j);
     for (size_t j = 0; j < c->count; j++)
         for (size_t k = 0; k < c->series[j].count && c->series[j].count <= MARKS; k++)
-            if (drawable(&p, &c->series[j], k)) put_point(out, c, &p, j, k);
+            if (!c->series[j].beside && drawable(&p, &c->series[j], k)) put_point(out, c, &p, j, k);
     if (c->points) put_names(out, c, &p);
     if (keys) (void)put_legend(out, c, p.left, legend);
     lcsm_svg_close(out);

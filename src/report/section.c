@@ -23,10 +23,31 @@ const char *lcsm_section_time(char text[32], double seconds)
 
 /* ---- loss curves --------------------------------------------------------------------------- */
 
-/* The lines at the start, where the loss falls steeply, that a curve of a longer run leaves out. */
+/* Where a line of a run stands on the axis. */
+static double place_of(double tokens, double step)
+{
+    return isfinite(tokens) ? tokens : step;
+}
+
+/* Where the curves of a run begin: the loss falls steeply in the first twentieth, which would take
+ * all of the figure. A run that has little else begins at its first line. */
+static double start_of(const lcsm_record *r)
+{
+    const lcsm_train_line *last = &r->train[r->train_count - 1];
+    double                 from = place_of(last->tokens, last->step) / 20;
+    size_t                 kept = 0;
+    for (size_t j = 0; j < r->train_count; j++)
+        kept += place_of(r->train[j].tokens, r->train[j].step) >= from;
+    return kept < 3 ? -INFINITY : from;
+}
+
+/* Training lines before the start. */
 static size_t skipped(const lcsm_record *r)
 {
-    return r->train_count > 50 ? r->train_count / 50 : 0;
+    size_t n    = 0;
+    double from = start_of(r);
+    while (n < r->train_count && place_of(r->train[n].tokens, r->train[n].step) < from) n++;
+    return n;
 }
 
 /* Means of equal pieces of the run. Returns how many points there are. */
@@ -38,25 +59,41 @@ static size_t smooth(double *x, double *y, const lcsm_record *r)
         size_t from = skip + rest * p / pieces, to = skip + rest * (p + 1) / pieces;
         double sum = 0;
         for (size_t j = from; j < to; j++) sum += r->train[j].loss;
-        x[p] = isfinite(r->train[to - 1].tokens) ? r->train[to - 1].tokens : r->train[to - 1].step;
+        x[p] = place_of(r->train[to - 1].tokens, r->train[to - 1].step);
         y[p] = sum / (double)(to - from);
     }
     return pieces;
 }
 
+/* Evaluations on the validation set, all or evenly chosen ones. */
+static size_t evaluations(double *x, double *y, const lcsm_record *r)
+{
+    size_t n = 0, step = 1 + r->eval_count / CURVE;
+    double from = start_of(r);
+    for (size_t j = r->eval_count == 0 ? 0 : (r->eval_count - 1) % step; j < r->eval_count;
+         j += step) {
+        const lcsm_eval_line *e = &r->eval[j];
+        if (e->test || !isfinite(e->loss) || place_of(e->tokens, e->step) < from) continue;
+        x[n]   = place_of(e->tokens, e->step);
+        y[n++] = e->loss;
+    }
+    return n;
+}
+
 static void put_curves(lcsm_doc *d, lcsm_strbuf *svg, const char *title, const char *file,
-                       const lcsm_named_record *records, size_t count)
+                       const lcsm_named_record *records, size_t count, bool both)
 {
     bool means = false, cut = false;
     for (size_t j = 0; j < count; j++) {
         const lcsm_record *r = records[j].record;
-        if (r == NULL) continue;
+        if (r == NULL || r->train_count == 0) continue;
         means = means || r->train_count - skipped(r) > CURVE;
         cut   = cut || skipped(r) > 0;
     }
-    lcsm_doc_figure(d, svg, file, "%s. Loss against the number of predicted tokens%s%s.", title,
+    lcsm_doc_figure(d, svg, file, "%s. Loss against the number of predicted tokens%s%s%s.", title,
+                    both ? ": training (solid) and validation (dashed)" : "",
                     means ? ", averaged over intervals" : "",
-                    cut ? "; the first 2 % is omitted" : "");
+                    cut ? "; the first 5 % is omitted" : "");
 }
 
 lcsm_status lcsm_section_curves(lcsm_doc *d, const lcsm_named_record *records, size_t count,
@@ -64,8 +101,9 @@ lcsm_status lcsm_section_curves(lcsm_doc *d, const lcsm_named_record *records, s
 {
     lcsm_strbuf  svg    = {0};
     size_t       drawn  = 0;
-    double      *points = malloc((count + 1) * 2 * CURVE * sizeof *points);
-    lcsm_series *series = calloc(count + 1, sizeof *series);
+    bool         both   = false;
+    double      *points = malloc((count + 1) * 4 * CURVE * sizeof *points);
+    lcsm_series *series = calloc(2 * count + 1, sizeof *series);
     if (points == NULL || series == NULL) {
         free(points);
         free(series);
@@ -73,20 +111,23 @@ lcsm_status lcsm_section_curves(lcsm_doc *d, const lcsm_named_record *records, s
                          count);
     }
     for (size_t j = 0; j < count; j++) {
-        double *x = points + 2 * CURVE * j, *y = x + CURVE;
+        double *x = points + 4 * CURVE * j, *y = x + CURVE, *v = y + CURVE;
         if (records[j].record == NULL || records[j].record->train_count == 0) continue;
         series[drawn++] = (lcsm_series){
             .label = records[j].label, .x = x, .y = y, .count = smooth(x, y, records[j].record)};
+        lcsm_series valid = {.label = records[j].label, .x = v, .y = v + CURVE, .beside = true};
+        valid.count       = evaluations(v, v + CURVE, records[j].record);
+        if (valid.count > 1) series[drawn++] = valid, both = true;
     }
     lcsm_chart chart = {.title   = title,
                         .x_label = "tokens",
-                        .y_label = "training loss, nats",
+                        .y_label = "loss, nats",
                         .series  = series,
                         .count   = drawn,
                         .ordered = ordered};
     if (drawn > 0) {
         lcsm_chart_svg(&chart, &svg);
-        put_curves(d, &svg, title, file, records, count);
+        put_curves(d, &svg, title, file, records, count, both);
     }
     free(points);
     free(series);
@@ -118,7 +159,8 @@ static const char *how_made(const lcsm_decays *a)
 
 /* explained: an earlier map says how half-lives are made. */
 static lcsm_status draw_decays(lcsm_doc *d, const lcsm_decays *a, const char *label,
-                               const char *file, bool explained, lcsm_error *err)
+                               const char *file, bool explained, const lcsm_range *range,
+                               lcsm_error *err)
 {
     size_t  columns   = a->rows < COLUMNS ? a->rows : COLUMNS;
     double *values    = malloc(a->layers * columns * sizeof *values);
@@ -142,8 +184,8 @@ static lcsm_status draw_decays(lcsm_doc *d, const lcsm_decays *a, const char *la
                          .values       = values,
                          .row_count    = a->layers,
                          .column_count = columns,
-                         .low          = 0.1,
-                         .high         = LONGEST};
+                         .low          = range->low > 0 ? range->low : 1,
+                         .high         = range->low > 0 ? range->high : LONGEST};
     lcsm_heat_map_svg(&map, &svg);
     lcsm_doc_figure(d, &svg, file, "%zu memory rows per layer.%s", a->rows,
                     explained && a->from_inspect ? "" : how_made(a));
@@ -154,13 +196,35 @@ cleanup:
     return st;
 }
 
-lcsm_status lcsm_section_decays(lcsm_doc *d, const lcsm_named_record *record, const char *file,
-                                bool *shown, lcsm_error *err)
+static void widen(lcsm_range *range, const lcsm_decays *a)
+{
+    for (size_t j = 0; j < a->layers * a->rows; j++) {
+        double v = a->half_life[j];
+        if (!(v > 0 && v < LONGEST)) continue;
+        if (range->low == 0 || v < range->low) range->low = v;
+        if (v > range->high) range->high = v;
+    }
+}
+
+lcsm_status lcsm_section_decay_range(lcsm_range *range, const lcsm_record *r, lcsm_error *err)
 {
     lcsm_decays decays;
-    lcsm_status st = lcsm_decays_read(&decays, record->record, err);
+    lcsm_status st = lcsm_decays_read(&decays, r, err);
+    if (st == LCSM_OK) widen(range, &decays);
+    lcsm_decays_free(&decays);
+    return st;
+}
+
+lcsm_status lcsm_section_decays(lcsm_doc *d, const lcsm_named_record *record, const char *file,
+                                bool *shown, const lcsm_range *range, lcsm_error *err)
+{
+    lcsm_decays decays;
+    lcsm_range  own = {0};
+    lcsm_status st  = lcsm_decays_read(&decays, record->record, err);
     if (st == LCSM_OK && decays.layers > 0) {
-        st = draw_decays(d, &decays, record->label, file, shown != NULL && *shown, err);
+        widen(&own, &decays);
+        st = draw_decays(d, &decays, record->label, file, shown != NULL && *shown,
+                         range == NULL ? &own : range, err);
         if (shown != NULL) *shown = true;
     }
     lcsm_decays_free(&decays);

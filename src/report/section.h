@@ -8,6 +8,9 @@ lcsm_status lcsm_section_study(lcsm_doc *d, const lcsm_study *s, lcsm_error *err
 lcsm_status lcsm_section_runs(lcsm_doc *d, const lcsm_record *records, size_t count,
                               lcsm_error *err);
 
+/* What the codes mean, the task and its chance level, and what to look at. */
+void lcsm_section_guide(lcsm_doc *d, const lcsm_study *s);
+
 /* Both readings of a study that has two, beside the paper. */
 void lcsm_section_readings(lcsm_doc *d, const lcsm_study *s);
 
@@ -25,7 +28,7 @@ lcsm_status lcsm_section_together(lcsm_doc *d, const lcsm_study *studies, size_t
 /* "3 h 20 min", "4 min 10 s", "12.3 s". */
 const char *lcsm_section_time(char text[32], double seconds);
 
-/* Training loss of each record against tokens, one line a record. */
+/* Loss of each record against tokens: a line for training, a dashed one for validation. */
 typedef struct {
     const char        *label;
     const lcsm_record *record;
@@ -34,10 +37,17 @@ typedef struct {
 lcsm_status lcsm_section_curves(lcsm_doc *d, const lcsm_named_record *records, size_t count,
                                 const char *title, const char *file, bool ordered, lcsm_error *err);
 
+/* Of half-lives in tokens, without rows that keep all; {0} is empty. */
+typedef struct {
+    double low, high;
+} lcsm_range;
+
+lcsm_status lcsm_section_decay_range(lcsm_range *range, const lcsm_record *r, lcsm_error *err);
+
 /* A heat map of half-lives, if the run tells them; then *shown, if not NULL, is true. The first map
- * says how half-lives are made. */
+ * says how half-lives are made. Its colours have that range, or with NULL the run's own. */
 lcsm_status lcsm_section_decays(lcsm_doc *d, const lcsm_named_record *record, const char *file,
-                                bool *shown, lcsm_error *err);
+                                bool *shown, const lcsm_range *range, lcsm_error *err);
 
 /* What `lcsm inspect` found, if it was kept. */
 void lcsm_section_inspect(lcsm_doc *d, const lcsm_record *r, const char *file);

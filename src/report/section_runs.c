@@ -70,6 +70,7 @@ static void facts(lcsm_doc *d, const lcsm_record *r)
     char               text[64];
     const lcsm_metric *m = metric_of(r), *rate = lcsm_metric_find("speed");
     double             value = lcsm_record_value(r, m), test = lcsm_record_test(r, m);
+    lcsm_doc_fact(d, "run", "%s", r->name);
     lcsm_doc_fact(d, "model", "%s", model_of(r, text));
     lcsm_doc_fact(d, "state", "%s%s%s%s", lcsm_record_state_name(r->state),
                   r->reason[0] != '\0' ? " (" : "", r->reason, r->reason[0] != '\0' ? ")" : "");
@@ -99,19 +100,36 @@ static void command(lcsm_doc *d, const lcsm_record *r)
     lcsm_strbuf_free(&s);
 }
 
-static lcsm_status one(lcsm_doc *d, const lcsm_record *r, size_t number, lcsm_error *err)
+typedef char label[160];
+
+/* A run is called by its model and, where others have the same, by its folder too. */
+static const char *label_of(label out, const lcsm_record *records, size_t count, size_t number)
 {
-    char              file[64], text[64];
-    lcsm_named_record record = {r->name, r};
+    char        mine[64], text[64];
+    const char *name = records[number].name;
+    size_t      same = 0;
+    (void)model_of(&records[number], mine);
+    for (size_t j = 0; j < count; j++) same += strcmp(mine, model_of(&records[j], text)) == 0;
+    if (*mine == '\0') (void)snprintf(out, sizeof(label), "%.150s", name);
+    else if (same > 1) (void)snprintf(out, sizeof(label), "%s (%.90s)", mine, name);
+    else (void)snprintf(out, sizeof(label), "%s", mine);
+    return out;
+}
+
+static lcsm_status one(lcsm_doc *d, const lcsm_named_record *named, size_t number, lcsm_error *err)
+{
+    char               file[64];
+    const lcsm_record *r      = named->record;
+    lcsm_named_record  record = *named;
     lcsm_doc_add(d, LCSM_BLOCK_HEADING, "%s", record.label);
     facts(d, r);
     if (r->message[0] != '\0') lcsm_doc_add(d, LCSM_BLOCK_NOTE, "%s", r->message);
     lcsm_section_damage(d, "", r);
     (void)snprintf(file, sizeof file, "run-%zu-loss", number);
-    LCSM_OR_RETURN(lcsm_section_curves(d, &record, 1, model_of(r, text), file, false, err));
+    LCSM_OR_RETURN(lcsm_section_curves(d, &record, 1, record.label, file, false, err));
     (void)snprintf(file, sizeof file, "run-%zu-half-lives", number);
     record.label = "How long the memory lasts";
-    LCSM_OR_RETURN(lcsm_section_decays(d, &record, file, NULL, err));
+    LCSM_OR_RETURN(lcsm_section_decays(d, &record, file, NULL, NULL, err));
     (void)snprintf(file, sizeof file, "run-%zu", number);
     lcsm_section_inspect(d, r, file);
     lcsm_section_settings(d, "Settings", r->config.root);
@@ -122,18 +140,23 @@ static lcsm_status one(lcsm_doc *d, const lcsm_record *r, size_t number, lcsm_er
 lcsm_status lcsm_section_runs(lcsm_doc *d, const lcsm_record *records, size_t count,
                               lcsm_error *err)
 {
-    lcsm_status        st    = LCSM_OK;
-    lcsm_named_record *named = calloc(count + 1, sizeof *named);
-    if (named == NULL)
-        return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for %zu runs", count);
-    for (size_t j = 0; j < count; j++) named[j] = (lcsm_named_record){records[j].name, &records[j]};
+    lcsm_status        st     = LCSM_OK;
+    lcsm_named_record *named  = calloc(count + 1, sizeof *named);
+    label             *labels = calloc(count + 1, sizeof *labels);
+    if (named == NULL || labels == NULL) {
+        st = lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for %zu runs", count);
+        goto cleanup;
+    }
+    for (size_t j = 0; j < count; j++)
+        named[j] = (lcsm_named_record){label_of(labels[j], records, count, j), &records[j]};
     lcsm_doc_add(d, LCSM_BLOCK_SECTION, count == 1 ? "A run" : "Runs");
     if (count > 1) {
         overview(d, records, count);
         LCSM_TRY(lcsm_section_curves(d, named, count, "Training loss", "runs-loss", false, err));
     }
-    for (size_t j = 0; j < count; j++) LCSM_TRY(one(d, &records[j], j + 1, err));
+    for (size_t j = 0; j < count; j++) LCSM_TRY(one(d, &named[j], j + 1, err));
 cleanup:
+    free(labels);
     free(named);
     return st;
 }

@@ -339,6 +339,7 @@ lcsm_status lcsm_section_study(lcsm_doc *d, const lcsm_study *s, lcsm_error *err
 {
     lcsm_doc_add(d, LCSM_BLOCK_SECTION, "%s", s->heading);
     if (s->about[0] != '\0') lcsm_doc_add(d, LCSM_BLOCK_LEAD, "%s", s->about);
+    lcsm_section_guide(d, s);
     put_facts(d, s);
     LCSM_OR_RETURN(put_parts(d, s, err));
     put_runs(d, s);

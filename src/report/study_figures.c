@@ -24,13 +24,17 @@ static void file_of(char out[FILE_NAME], const lcsm_study *s, const char *kind, 
     lcsm_strbuf_free(&b);
 }
 
-/* Labels that are numbers, as those of tau, are steps of one quantity. */
+/* Labels that are numbers, or a word and a number as in "tau 8", are steps of one quantity. */
 static bool is_ordered(const lcsm_study *s)
 {
     for (size_t v = 0; v < s->variant_count; v++) {
-        char *end;
-        (void)strtod(s->variants[v], &end);
-        if (*end != '\0') return false;
+        const char *space = strchr(s->variants[v], ' ');
+        size_t      word  = space == NULL ? 0 : (size_t)(space - s->variants[v]) + 1;
+        char       *end;
+        (void)strtod(s->variants[v] + word, &end);
+        if (*end != '\0' || end == s->variants[v] + word
+            || strncmp(s->variants[v], s->variants[0], word) != 0)
+            return false;
     }
     return s->variant_count > 2;
 }
@@ -328,25 +332,30 @@ cleanup:
 /* Maps of each variant's best run at the last point. */
 static lcsm_status put_decays(lcsm_doc *d, const lcsm_study *s, lcsm_error *err)
 {
-    bool   shown = false;
-    size_t start = d->count, last = s->point_count - 1;
-    char   at[96];
+    bool       shown = false;
+    lcsm_range range = {0};
+    size_t     start = d->count, last = s->point_count - 1;
+    char       at[96];
     if (s->point_count == 0) return LCSM_OK;
     bool axes = *lcsm_point_text(at, s, last, s->axis_count) != '\0';
     lcsm_doc_add(d, LCSM_BLOCK_HEADING, "How long the memory lasts");
     lcsm_doc_add(
         d, LCSM_BLOCK_TEXT,
         "The half-life of each memory row, layer by layer, in each variant's best run%s%s: the "
-        "number of tokens after which half of the row's content is left. Rows are sorted; orange "
-        "rows keep their content, blue rows see little more than the last token.",
+        "number of tokens after which half of the row's content is left. Rows are sorted; all maps "
+        "have the same colours, from the shortest half-life (blue) to the longest and to rows that "
+        "keep all (orange).",
         axes ? " at " : "", at);
+    for (size_t v = 0; v < s->variant_count; v++)
+        if (lcsm_study_at(s, v, last)->best != NULL)
+            LCSM_OR_RETURN(lcsm_section_decay_range(&range, lcsm_study_at(s, v, last)->best, err));
     for (size_t v = 0; v < s->variant_count; v++) {
         const lcsm_study_cell *c = lcsm_study_at(s, v, last);
         char                   file[FILE_NAME], title[224];
         (void)snprintf(title, sizeof title, "%.120s%s%s", s->variants[v], axes ? ", " : "", at);
         lcsm_named_record r = {title, c->best};
         file_of(file, s, "half-lives", v + 1);
-        if (c->best != NULL) LCSM_OR_RETURN(lcsm_section_decays(d, &r, file, &shown, err));
+        if (c->best != NULL) LCSM_OR_RETURN(lcsm_section_decays(d, &r, file, &shown, &range, err));
     }
     if (!shown && !d->failed) lcsm_doc_cut(d, start);
     return LCSM_OK;

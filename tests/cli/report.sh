@@ -24,7 +24,7 @@ cut -c 1-20 all.txt
 "$LCSM" report run --quiet --csv /dev/null --out /dev/null
 echo "exit $?"
 cp -r run second
-"$LCSM" report run ./run/ . second/.. | grep '^run\|^second'
+"$LCSM" report run ./run/ . second/.. | grep '^run\|^second\|^1-1-1-0'
 (cd run && "$LCSM" report . | sed -n 3p)
 rm -r second
 for config in '{"task": "lm", "co' 'no JSON' '[1]'; do

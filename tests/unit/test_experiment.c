@@ -113,7 +113,7 @@ TEST(options_take_the_place_of_the_scale)
                                        .lr       = rates,
                                        .lr_count = 2,
                                        .seeds    = 3,
-                                       .only     = "64,1"};
+                                       .only     = "tau 64,tau 1"};
     lcsm_grid               g;
     assert_int_equal(lcsm_grid_open(&g, &o, NULL), LCSM_OK);
     assert_int_equal(g.run_count, 2 * 2 * 2 * 3); /* labels, widths, rates, seeds */
@@ -131,7 +131,7 @@ TEST(runs_of_one_name_and_too_many_seeds_are_refused)
                                        .scale    = "tiny",
                                        .lr       = rates,
                                        .lr_count = 3,
-                                       .only     = "64"};
+                                       .only     = "tau 64"};
     lcsm_grid               g;
     lcsm_error              err;
     assert_int_not_equal(lcsm_grid_open(&g, &o, &err), LCSM_OK);

@@ -623,9 +623,9 @@ TEST(report_says_of_a_loss_curve_only_what_was_done_to_it)
         int         lines;
         const char *caption;
     } cases[] = {
-        {50, "Training: width 10. Loss against the number of predicted tokens.\n"},
-        {51, "predicted tokens; the first 2 % is omitted.\n"},
-        {200, "predicted tokens, averaged over intervals; the first 2 % is omitted.\n"},
+        {3, "Training: width 10. Loss against the number of predicted tokens.\n"},
+        {50, "predicted tokens; the first 5 % is omitted.\n"},
+        {200, "predicted tokens, averaged over intervals; the first 5 % is omitted.\n"},
     };
     temp_folder f = temp_folder_make();
     put_points(&f, "", 2);
@@ -787,9 +787,9 @@ TEST(report_of_runs_with_one_name_tells_them_apart)
                 .size = sizeof o, .folders = folders, .count = 3, .csv = csv, .markdown = markdown};
     assert_int_equal(lcsm_report_write(&o, NULL, NULL), LCSM_OK);
     char *text = written(&f, "r.md"), *rows = written(&f, "r.csv");
-    assert_has(text, "### a/run\n");
-    assert_has(text, "### b/run\n");
-    assert_has(text, "### own\n");
+    assert_has(text, "### gla (a/run)\n");
+    assert_has(text, "### gla (b/run)\n");
+    assert_has(text, "### gla (own)\n");
     assert_has(text, "| b/run | gla |");
     (void)snprintf(row, sizeof row, "\n,b/run,,done,,%s,", b);
     assert_has(rows, row);
@@ -813,8 +813,9 @@ TEST(report_on_a_terminal_names_each_run)
     lcsm_report_options o         = {
                 .size = sizeof o, .folders = folders, .count = 1, .text = keep_text, .user = shown};
     assert_int_equal(lcsm_report_write(&o, NULL, NULL), LCSM_OK);
-    assert_has(shown, "\n\na\n  model                  1-1-1-0\n");
-    assert_has(shown, "\n\nb\n  model                  \n");
+    assert_has(shown,
+               "\n\n1-1-1-0\n  run                    a\n  model                  1-1-1-0\n");
+    assert_has(shown, "\n\nb\n  run                    b\n  model                  \n");
     assert_has(shown, "  exit 5: [2J\n");
     assert_null(strchr(shown, '\x1B'));
     temp_folder_remove(&f);
