@@ -45,6 +45,15 @@ static void put_extreme(char text[EXTREME_TEXT], const lcsm_study *s, const extr
                    told ? " \xC2\xB1 " : "", around);
 }
 
+/* The deviation over seeds of the difference of two means; 0 with one seed. */
+static double spread_between(const lcsm_study *s, const extreme *a, const extreme *b,
+                             const json_t *at)
+{
+    double one = lcsm_study_spread(s, lcsm_study_variant(s, a->label), at);
+    double two = lcsm_study_spread(s, lcsm_study_variant(s, b->label), at);
+    return one > 0 && two > 0 ? hypot(one, two) : 0;
+}
+
 static lcsm_held compare(const lcsm_study *s, const json_t *finding)
 {
     const json_t *at = json_object_get(finding, "at"), *by = json_object_get(finding, "by");
@@ -54,12 +63,16 @@ static lcsm_held compare(const lcsm_study *s, const json_t *finding)
     extreme       theirs = extreme_of(s, json_object_get(finding, "than"), at, true);
     lcsm_held     held   = {.state = LCSM_FINDING_OPEN};
     char          a[EXTREME_TEXT], b[EXTREME_TEXT], required[48] = "";
+    const char   *little = "";
     if (!isfinite(ours.value) || !isfinite(theirs.value)) return held;
     double ahead = s->metric->higher ? ours.value - theirs.value : theirs.value - ours.value;
     put_extreme(a, s, &ours, ": ", at);
     put_extreme(b, s, &theirs, ", ", at);
     if (margin > 0) (void)snprintf(required, sizeof required, "; required difference: %g", margin);
-    (void)snprintf(held.seen, sizeof held.seen, "%s; best of the others: %s%s", a, b, required);
+    if (fabs(ahead) < spread_between(s, &ours, &theirs, at))
+        little = "; less than the spread of the seeds";
+    (void)snprintf(held.seen, sizeof held.seen, "%s; best of the others: %s%s%s", a, b, required,
+                   little);
     held.state = ahead > 0 && ahead >= margin ? LCSM_FINDING_CONFIRMED : LCSM_FINDING_NOT_CONFIRMED;
     return held;
 }

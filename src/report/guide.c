@@ -74,11 +74,12 @@ static const struct {
     void (*put)(lcsm_doc *d, const lcsm_study *s);
 } TASKS[] = {{"mqar", put_recall}, {"lm", put_language}};
 
-void lcsm_section_guide(lcsm_doc *d, const lcsm_study *s)
+void lcsm_section_guide(lcsm_doc *d, const lcsm_study *s, bool first)
 {
-    put_codes(d, s);
+    if (first) put_codes(d, s);
     for (size_t j = 0; j < COUNT(TASKS); j++)
         if (strcmp(s->task, TASKS[j].task) == 0) TASKS[j].put(d, s);
+    if (!first) return;
     lcsm_doc_add(
         d, LCSM_BLOCK_TEXT,
         "What to look at: the table first, where the best of a column is bold and columns "

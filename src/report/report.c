@@ -355,7 +355,7 @@ static lcsm_status build(report *r, const lcsm_report_options *o, lcsm_error *er
     for (size_t j = 0; j < o->count; j++) LCSM_OR_RETURN(add_folder(r, o->folders[j], err));
     LCSM_OR_RETURN(name_all(r, err));
     for (size_t j = 0; j < r->study_count; j++)
-        LCSM_OR_RETURN(lcsm_section_study(&r->doc, &r->studies[j], err));
+        LCSM_OR_RETURN(lcsm_section_study(&r->doc, &r->studies[j], j == 0, err));
     LCSM_OR_RETURN(lcsm_section_together(&r->doc, r->studies, r->study_count, err));
     if (r->record_count > 0)
         LCSM_OR_RETURN(lcsm_section_runs(&r->doc, r->records, r->record_count, err));

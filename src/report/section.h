@@ -4,12 +4,14 @@
 #include "report/doc.h"
 #include "report/study.h"
 
-lcsm_status lcsm_section_study(lcsm_doc *d, const lcsm_study *s, lcsm_error *err);
+/* first: no other experiment stands before it. */
+lcsm_status lcsm_section_study(lcsm_doc *d, const lcsm_study *s, bool first, lcsm_error *err);
 lcsm_status lcsm_section_runs(lcsm_doc *d, const lcsm_record *records, size_t count,
                               lcsm_error *err);
 
-/* What the codes mean, the task and its chance level, and what to look at. */
-void lcsm_section_guide(lcsm_doc *d, const lcsm_study *s);
+/* The task and its chance level; before the first experiment of a report also what the codes mean
+ * and what to look at. */
+void lcsm_section_guide(lcsm_doc *d, const lcsm_study *s, bool first);
 
 /* Both readings of a study that has two, beside the paper. */
 void lcsm_section_readings(lcsm_doc *d, const lcsm_study *s);

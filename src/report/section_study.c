@@ -335,11 +335,11 @@ cleanup:
     return st;
 }
 
-lcsm_status lcsm_section_study(lcsm_doc *d, const lcsm_study *s, lcsm_error *err)
+lcsm_status lcsm_section_study(lcsm_doc *d, const lcsm_study *s, bool first, lcsm_error *err)
 {
     lcsm_doc_add(d, LCSM_BLOCK_SECTION, "%s", s->heading);
     if (s->about[0] != '\0') lcsm_doc_add(d, LCSM_BLOCK_LEAD, "%s", s->about);
-    lcsm_section_guide(d, s);
+    lcsm_section_guide(d, s, first);
     put_facts(d, s);
     LCSM_OR_RETURN(put_parts(d, s, err));
     put_runs(d, s);
