@@ -590,6 +590,9 @@ LCSM_FORM_DELTA = 5
 
 LCSM_EOS_MAX_RANK = 4
 
+LCSM_MEMORY_F32 = 0
+LCSM_MEMORY_BF16 = 1
+
 
 class lcsm_eos_heads(ct.Structure):
     _fields_ = [
@@ -651,6 +654,7 @@ class lcsm_eos_desc(ct.Structure):
         ("complex_y", ct.c_int32),
         ("double_precision", ct.c_int64),
         ("planes", ct.c_int64),
+        ("memory_type", ct.c_int),
     ]
 
 
