@@ -10,18 +10,20 @@ import torch
 from torch import Tensor
 
 from ._eos import eos
-from ._fla import chunk_gated_delta_rule, fused_recurrent_gated_delta_rule
+from ._fla import chunk_gated_delta_rule
 from ._mamba import mamba_chunk_scan_combined, selective_scan_fn
 
 _undo: List[Tuple[Any, str, Any]] = []
 
 
 def _on_cpu(ours: Callable[..., Any], theirs: Callable[..., Any]) -> Callable[..., Any]:
-    """Ours for tensors on the CPU, theirs for others."""
+    """Ours for tensors on the CPU, theirs for others. Single steps of RecurrentGemma stay theirs, as those of the
+    other models do: one token in torch costs less than the call."""
     @functools.wraps(theirs)
     def chosen(*arguments: Any, **keys: Any) -> Any:
         first = next(x for x in (*arguments, *keys.values()) if isinstance(x, Tensor))
-        return (ours if first.device.type == "cpu" else theirs)(*arguments, **keys)
+        use = first.device.type == "cpu" and not (ours is _rnn_scan and first.shape[1] == 1)
+        return (ours if use else theirs)(*arguments, **keys)
     return chosen
 
 
@@ -49,9 +51,7 @@ _REPLACEMENTS: Dict[str, Dict[str, Callable[..., Any]]] = {
     "falcon_mamba.modeling_falcon_mamba": {
         "mamba_selective_scan": _named(selective_scan_fn, hidden_states="u", dt="delta")},
     "mamba2.modeling_mamba2": {"mamba2_chunk_scan": _named(mamba_chunk_scan_combined, hidden_states="x")},
-    "qwen3_next.modeling_qwen3_next": {
-        "torch_chunk_gated_delta_rule": _named(chunk_gated_delta_rule, **_QWEN),
-        "torch_recurrent_gated_delta_rule": _named(fused_recurrent_gated_delta_rule, **_QWEN)},
+    "qwen3_next.modeling_qwen3_next": {"torch_chunk_gated_delta_rule": _named(chunk_gated_delta_rule, **_QWEN)},
     "recurrent_gemma.modeling_recurrent_gemma": {"RecurrentGemmaRglru._rnn_scan": _rnn_scan},
 }
 
@@ -73,7 +73,7 @@ def patch_transformers() -> List[str]:
                 unpatch_transformers()
                 raise ImportError(f"transformers.models.{module_name} has no {path}; this version of transformers is "
                                   "not supported")
-            setattr(owner, name, _on_cpu(ours, theirs) if not parents else functools.wraps(theirs)(ours))
+            setattr(owner, name, _on_cpu(ours, theirs))
             _undo.append((owner, name, theirs))
     return [name for _, name, _ in _undo]
 
