@@ -93,8 +93,12 @@ typedef struct {
     const char        *tokenizer; /* tokenizer.json or its folder; NULL: bytes */
     const char        *cache;     /* a folder for token files; NULL: in memory */
     const char        *out;       /* the run folder */
-    bool resume; /* continue it; data that are not given are the run's own, and the model
-                  * must be, as lcsm_run_settings gives it */
+    bool resume;      /* continue it; data that are not given are the run's own, and the model
+                       * must be, as lcsm_run_settings gives it */
+    const char *init; /* NULL, or the folder of a trained or imported model whose weights, settings
+                       * and tokenizer the new run begins with: model must be as lcsm_run_settings
+                       * gives it, but for dropout and what fine-tuning adds. A run that is resumed
+                       * knows its own */
 } lcsm_train_job;
 
 typedef enum {

@@ -347,6 +347,7 @@ class lcsm_train_job(ct.Structure):
         ("cache", ct.c_char_p),
         ("out", ct.c_char_p),
         ("resume", ct.c_bool),
+        ("init", ct.c_char_p),
     ]
 
 LCSM_TRAIN_START = 0

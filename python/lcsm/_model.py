@@ -192,7 +192,7 @@ class Model:
     def __init__(self, handle: Handle, ctx: Context, folder: Any = None,
                  tokenizer: Optional[Tokenizer] = None):
         self._handle, self._context, self.folder = handle, ctx, folder
-        self._tokenizer, self._length = tokenizer, 0
+        self._tokenizer, self._length, self._ends = tokenizer, 0, "auto"
         self.settings = Settings("model", Handle(lib.lcsm_model_config_of(handle), None, handle))
 
     @classmethod
@@ -234,7 +234,7 @@ class Model:
     @property
     def _lines(self) -> bool:
         """Whether end-of-text tokens are line ends, as in models that lcsm trained."""
-        return self._length > 0 and self.tokenizer.eos is not None
+        return self._length > 0 and self._ends in ("auto", "line") and self.tokenizer.eos is not None
 
     def session(self, batch: int = 1, chunk: int = 0, rewind: int = 0) -> "Session":
         """A new session, with an empty memory."""
@@ -331,7 +331,7 @@ def load(folder: Any, threads: Optional[int] = None, ctx: Optional[Context] = No
     train = Settings("train")
     try:
         call("lcsm_run_settings", encode(folder), None, train._handle)
-        model._length = int(train["seq_len"])
+        model._length, model._ends = int(train["seq_len"]), train["ends"]
     except ArgumentError:  # imported: it has no settings of training
         pass
     return model

@@ -195,7 +195,7 @@ class Run:
 
 def train(data: Any = None, out: Any = None, model: Optional[str] = None, *, valid: Any = None,
           test: Any = None, tokenizer: Any = None, recipe: Optional[str] = None, config: Any = None,
-          cache: Any = None, resume: bool = False, size: Optional[str] = None,
+          cache: Any = None, resume: bool = False, init: Any = None, size: Optional[str] = None,
           progress: Optional[Callable[[Progress], Any]] = None,
           threads: Optional[int] = None, **keys: Any) -> Run:
     """Trains a model into a run folder. Any setting of ``lcsm.settings()`` may be given by its name.
@@ -207,6 +207,8 @@ def train(data: Any = None, out: Any = None, model: Optional[str] = None, *, val
     :param out: the run folder
     :param model: a method, a code, or a pattern of layers
     :param tokenizer: tokenizer.json or its folder; None: every byte is a token
+    :param init: a folder with a trained or imported model whose weights, settings and tokenizer the
+        run begins with
     :param progress: called with a ``Progress`` after every step and evaluation
     """
     if out is None:
@@ -220,12 +222,13 @@ def train(data: Any = None, out: Any = None, model: Optional[str] = None, *, val
         for key, value in keys.items():
             put(own, trained, key, value)
     else:
-        own, trained = build(keys, model, recipe, config)
+        own, trained = build(keys, model, recipe, config, init)
     if size is not None:
         call("lcsm_model_config_size", own._handle, ctx._handle, size.encode())
     lists = {name: paths_of(value) for name, value in (("data", data), ("valid", valid), ("test", test))}
     job = sized(b.lcsm_train_job, model=own._handle._as_parameter_, train=trained._handle._as_parameter_,
                 tokenizer=encode(tokenizer), cache=encode(cache), out=encode(out), resume=resume,
+                init=encode(init),
                 **{name: text_list(paths) for name, paths in lists.items()},
                 **{name + "_count": len(paths) for name, paths in lists.items()})
     return _train(ctx, job, out, progress)

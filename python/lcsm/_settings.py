@@ -88,9 +88,11 @@ def name_model(model: Settings, name: str) -> None:
 
 
 def build(values: Mapping[str, Any], name: Optional[str] = None, recipe: Optional[str] = None,
-          config: Any = None) -> tuple[Settings, Settings]:
-    """Settings from a recipe, then a file, then a model's name, then keys; the later ones win."""
+          config: Any = None, init: Any = None) -> tuple[Settings, Settings]:
+    """Settings from the model to begin with, then a recipe, then a file, then a model's name, then keys; the later ones win."""
     model, train = Settings("model"), Settings("train")
+    if init is not None:
+        call("lcsm_run_settings", encode(init), model._handle, None)
     if recipe is not None:
         inside = HERE / "_lib" / "recipes" / f"{os.fspath(recipe)}.json"
         call("lcsm_recipe_load", encode(inside if inside.exists() else recipe), model._handle, train._handle)

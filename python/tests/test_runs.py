@@ -1,5 +1,6 @@
 """Training, evaluation, experiments, reports and tables from Python."""
 
+import json
 import os
 import signal
 import sys
@@ -108,3 +109,12 @@ def test_experiments_run_and_report(tmp_path):
     result = lcsm.experiment("tau-mqar", tmp_path / "x", progress=stop_at_once)
     assert seen[0] == "plan" and result.stopped and result.runs == grid["tau-mqar"]["tiny"]
     assert result.report().runs == result.runs
+
+
+def test_a_run_begins_with_the_weights_of_another(book, tmp_path):
+    small = {"batch_size": 4, "seq_len": 32, "threads": 1}
+    lcsm.train(book, tmp_path / "base", layers=1, d_model=16, steps=2, **small)
+    run = lcsm.train(book, tmp_path / "tuned", init=tmp_path / "base", steps=1, **small)
+    assert run.steps == 1 and json.loads((tmp_path / "tuned/config.json").read_text())["d_model"] == 16
+    with pytest.raises(lcsm.ConfigError, match="d_model is 32"):
+        lcsm.train(book, tmp_path / "no", init=tmp_path / "base", d_model=32, **small)

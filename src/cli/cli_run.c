@@ -59,7 +59,10 @@ static lcsm_status read_training(cli_run *r, const char *folder, bool text, lcsm
     lcsm_status        st       = lcsm_train_config_create(&cfg, err);
     if (st == LCSM_OK) st = lcsm_run_settings(folder, NULL, cfg, err);
     if (st == LCSM_OK) {
-        r->length = (int)lcsm_train_config_number(cfg, "seq_len");
+        char ends[16] = "";
+        r->length     = (int)lcsm_train_config_number(cfg, "seq_len");
+        (void)lcsm_train_config_get(cfg, "ends", ends, sizeof ends, NULL);
+        r->lines = strcmp(ends, "auto") == 0 || strcmp(ends, "line") == 0;
         (void)lcsm_train_config_get(cfg, "task", task, sizeof task, NULL);
     }
     if (st == LCSM_ERR_ARGUMENT) st = LCSM_OK; /* lcsm did not train it */
@@ -91,7 +94,7 @@ int cli_run_open(cli_run *r, const char *command, const char *folder, int thread
         && lcsm_model_load(&r->model, r->ctx, folder, &err) == LCSM_OK
         && read_training(r, folder, text, &err) == LCSM_OK
         && (!text || open_tokenizer(r, folder, &err) == LCSM_OK)) {
-        r->lines = r->length > 0 && text && lcsm_tokenizer_eos(r->tok) >= 0;
+        r->lines = r->lines && text && lcsm_tokenizer_eos(r->tok) >= 0;
         return EXIT_OK;
     }
     cli_run_close(r);

@@ -15,6 +15,7 @@ static const char HELP[] =
     "usage: lcsm train --data TEXT... --out RUN [--method NAME | --code E-O-S-A |\n"
     "                  --layers-pattern NAME*N,NAME...] [--KEY VALUE...]\n"
     "       lcsm train --task TASK --out RUN [--KEY VALUE...]     (lcsm tasks lists them)\n"
+    "       lcsm train --init RUN --data TEXT... --out NEW [--KEY VALUE...]     (fine-tuning)\n"
     "       lcsm train --resume --out RUN\n"
     "\n"
     "Writes a run folder: config.json (all settings), model.safetensors (the best model by\n"
@@ -26,6 +27,8 @@ static const char HELP[] =
     "  --test PATH       text on which the best model is evaluated once, at the end\n"
     "  --tokenizer FILE  tokenizer.json or its folder (default: every byte is a token)\n"
     "  --out RUN         run folder to write\n"
+    "  --init RUN        begin with the weights of a trained or imported model; settings of the\n"
+    "                    model and the tokenizer are its own\n"
     "  --resume          continue RUN; training settings may change, e.g. a larger --steps, but\n"
     "                    not the task, the model or the tokenizer\n"
     "  --recipe NAME     settings from recipes/NAME.json, or from a file\n"
@@ -39,6 +42,7 @@ static const char HELP[] =
     "  lcsm train --data book.txt --out runs/book --minutes 2\n"
     "  lcsm train --data book.txt --out runs/m --method mamba --d-model 256 --layers 4\n"
     "  lcsm train --data book.txt --out runs/h --layers-pattern 'gla*3,attention' --layers 8\n"
+    "  lcsm train --init runs/book --data letters.txt --lr 2e-4 --out runs/letters\n"
     "  lcsm train --task mqar --code 1-1-1-0 --seq-len 64 --pairs 4 --out runs/recall\n"
     "  lcsm train --task parity --method deltanet --beta-max 2 --out runs/parity\n"
     "\n";
@@ -205,7 +209,7 @@ static void print_result(const char *run, const lcsm_train_result *r, bool write
 typedef struct {
     bool         help, resume, quiet, json;
     int          threads;
-    const char  *out, *recipe, *config, *tokenizer, *cache;
+    const char  *out, *init, *recipe, *config, *tokenizer, *cache;
     cli_list     data, valid, test;
     cli_settings settings;
 } flags;
@@ -221,7 +225,7 @@ static int print_help(void)
     return EXIT_OK;
 }
 
-/* Defaults, then the run to resume and the recipe. */
+/* Defaults, then the run to resume, or the model to begin with, and the recipe. */
 static int shared_settings(cli_config *shared, const flags *f)
 {
     lcsm_error  err;
@@ -229,6 +233,7 @@ static int shared_settings(cli_config *shared, const flags *f)
     int         code = cli_config_create(shared, "train", NULL);
     if (code != EXIT_OK) return code;
     if (f->resume) st = lcsm_run_settings(f->out, shared->model, shared->train, &err);
+    else if (f->init != NULL) st = lcsm_run_settings(f->init, shared->model, NULL, &err);
     if (st == LCSM_OK && f->recipe != NULL)
         st = lcsm_recipe_load(f->recipe, shared->model, shared->train, &err);
     return st == LCSM_OK ? EXIT_OK : cli_report("train", &err);
@@ -328,7 +333,8 @@ static int run(const flags *f)
                           .tokenizer   = f->tokenizer,
                           .cache       = f->cache,
                           .out         = f->out,
-                          .resume      = f->resume};
+                          .resume      = f->resume,
+                          .init        = f->init};
     if (code == EXIT_OK) code = train(&job, f);
     cli_config_free(&shared);
     cli_config_free(&c);
@@ -346,7 +352,8 @@ int cmd_train(int argc, char **argv)
         {"--recipe", CLI_TEXT, &f.recipe, 0, 0},       {"--config", CLI_TEXT, &f.config, 0, 0},
         {"--tokenizer", CLI_TEXT, &f.tokenizer, 0, 0}, {"--cache", CLI_TEXT, &f.cache, 0, 0},
         {"--data", CLI_LIST, &f.data, 0, 0},           {"--valid", CLI_LIST, &f.valid, 0, 0},
-        {"--test", CLI_LIST, &f.test, 0, 0},           {NULL, CLI_SETTINGS, &f.settings, 0, 0}};
+        {"--test", CLI_LIST, &f.test, 0, 0},           {"--init", CLI_TEXT, &f.init, 0, 0},
+        {NULL, CLI_SETTINGS, &f.settings, 0, 0}};
     if (!cli_parse(argc, argv, options, &words)) return EXIT_USAGE;
     if (f.help) return print_help();
     if (words != 0 || f.out == NULL) {

@@ -269,6 +269,22 @@ cleanup:
     return st;
 }
 
+lcsm_status lcsm_params_sha256(char text[LCSM_SHA256_TEXT], const lcsm_params *params,
+                               lcsm_error *err)
+{
+    lcsm_strbuf all  = {0};
+    size_t      size = lcsm_dtype_size(params->dtype);
+    for (size_t j = 0; j < params->count; j++) {
+        lcsm_sha256(text, lcsm_param_values(params, (int)j), params->list[j].count * size);
+        lcsm_strbuf_printf(&all, "%s %s\n", params->list[j].name, text);
+    }
+    bool ok = !all.failed;
+    lcsm_sha256(text, lcsm_strbuf_text(&all), ok ? all.size : 0);
+    lcsm_strbuf_free(&all);
+    return ok ? LCSM_OK
+              : lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for a model's checksum");
+}
+
 /* Of the settings as text, the SHA-256 of the block of values, and every name. */
 lcsm_status lcsm_model_sha256(char text[LCSM_SHA256_TEXT], const lcsm_model *model, lcsm_error *err)
 {

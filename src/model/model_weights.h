@@ -53,6 +53,10 @@ json_t *lcsm_model_config_json(const lcsm_model_config *cfg);
 lcsm_status lcsm_model_sha256(char text[LCSM_SHA256_TEXT], const lcsm_model *model,
                               lcsm_error *err);
 
+/* The SHA-256 of the names and values of a list alone: which weights these are. */
+lcsm_status lcsm_params_sha256(char text[LCSM_SHA256_TEXT], const lcsm_params *params,
+                               lcsm_error *err);
+
 /* Writes config.json from such an object, and the weights of the list. */
 lcsm_status lcsm_model_store(const char *folder, json_t *config, const lcsm_params *params,
                              lcsm_error *err);

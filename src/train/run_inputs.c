@@ -11,6 +11,7 @@
 #include "format/json_write.h"
 #include "format/run_folder.h"
 #include "model/config.h"
+#include "train/run_init.h"
 #include "train/settings.h"
 
 /* ---- config.json -------------------------------------------------------------------------- */
@@ -18,7 +19,8 @@
 /* Where the paths of the data stand, beside the keys of the two tables. */
 enum { DATA, VALID, TEST };
 static const char *const PATHS[]  = {[DATA] = "data", [VALID] = "valid", [TEST] = "test"};
-static const char *const OTHERS[] = {"model_type", "format_version", "data", "valid", "test"};
+static const char *const OTHERS[] = {"model_type", "format_version", "data",       "valid",
+                                     "test",       "init",           "init_sha256"};
 
 /* The keys of both tables that are read; NULL when there is no memory. */
 static json_t *settings_json(const lcsm_model_config *model, const lcsm_train_config *train)
@@ -37,6 +39,9 @@ static lcsm_status write_config(const lcsm_run_inputs *j, bool resume, lcsm_erro
     for (size_t k = 0; k < COUNT(PATHS); k++)
         if (whole && j->paths[k] != NULL)
             whole = json_object_set(object, PATHS[k], j->paths[k]) == 0;
+    if (whole && j->init != NULL)
+        whole = json_object_set_new(object, "init", json_string(j->init)) == 0
+             && json_object_set_new(object, "init_sha256", json_string(j->init_sha256)) == 0;
     lcsm_json_writer w = lcsm_json_writer_pretty();
     if (!whole) LCSM_TRY(lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for " LCSM_RUN_CONFIG));
     lcsm_json_put_value(&w, NULL, object);
@@ -80,23 +85,6 @@ cleanup:
     return lcsm_file_fault(st, err);
 }
 
-/* A value as a flag would have it; a text that is empty is none. */
-static const char *value_text(char text[LCSM_KEY_TEXT_SIZE], const json_t *value)
-{
-    return *lcsm_setting_text(text, value) == '\0' ? "none" : text;
-}
-
-static lcsm_status check_same(const char *key, json_t *want, json_t *have, lcsm_error *err)
-{
-    json_t *a = json_object_get(want, key), *b = json_object_get(have, key);
-    char    given[LCSM_KEY_TEXT_SIZE], own[LCSM_KEY_TEXT_SIZE];
-    if (a == b || json_equal(a, b)) return LCSM_OK;
-    return lcsm_fail(
-        err, LCSM_ERR_CONFIG,
-        "%s is %s, but the run has %s; a run keeps its model: omit it, or train in another folder",
-        key, value_text(given, a), value_text(own, b));
-}
-
 /* A run that is resumed has the task and the model that it began with, and its vocabulary. */
 static lcsm_status check_resumed(lcsm_run_inputs *j, lcsm_error *err)
 {
@@ -110,11 +98,8 @@ static lcsm_status check_resumed(lcsm_run_inputs *j, lcsm_error *err)
     have = settings_json(&model, &train);
     if (want == NULL || have == NULL)
         LCSM_TRY(lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for the settings of a run"));
-    LCSM_TRY(check_same("task", want, have, err));
-    LCSM_TRY(check_same("layers_pattern", want, have, err));
-    LCSM_TRY(check_same("code", want, have, err));
-    for (size_t k = 0; k < LCSM_MODEL_KEYS.count; k++)
-        LCSM_TRY(check_same(LCSM_MODEL_KEYS.rows[k].name, want, have, err));
+    LCSM_TRY(lcsm_run_same("task", want, have, LCSM_RUN_ITS_OWN, err));
+    LCSM_TRY(lcsm_run_same_model(want, have, LCSM_RUN_ITS_OWN, err));
 cleanup:
     json_decref(want);
     json_decref(have);
@@ -162,11 +147,28 @@ static lcsm_status check_tokenizer(const lcsm_run_inputs *j, const char *given, 
     lcsm_status     st  = lcsm_tokenizer_load(&tok, given, err);
     if (st == LCSM_OK && lcsm_tokenizer_hash(tok) != lcsm_tokenizer_hash(j->tok))
         st = lcsm_fail(err, LCSM_ERR_ARGUMENT,
-                       "%s is not the tokenizer of the run, which keeps its own: omit it, or train "
-                       "in another folder",
-                       given);
+                       "%s is not the tokenizer of the %s, which keeps its own: omit it%s", given,
+                       j->init != NULL ? "model" : "run",
+                       j->init != NULL ? "" : ", or train in another folder");
     lcsm_tokenizer_free(tok);
     return st;
+}
+
+/* Where there is none, every byte is a token. */
+static lcsm_status model_tokenizer(lcsm_run_inputs *j, const char *given, lcsm_error *err)
+{
+    char path[LCSM_PATH_MAX];
+    LCSM_OR_RETURN(lcsm_path_join(path, j->init, LCSM_RUN_TOKENIZER, err));
+    if (lcsm_path_exists(path)) {
+        LCSM_OR_RETURN(lcsm_tokenizer_load(&j->tok, path, err));
+        return given != NULL ? check_tokenizer(j, given, err) : LCSM_OK;
+    }
+    if (given != NULL) return lcsm_tokenizer_load(&j->tok, given, err);
+    if (j->model_cfg.vocab == 256) return lcsm_tokenizer_bytes(&j->tok, err);
+    return lcsm_fail(err, LCSM_ERR_ARGUMENT,
+                     "%s has no " LCSM_RUN_TOKENIZER ", and only a vocabulary of 256 needs none "
+                     "(it has %td); pass --tokenizer FILE",
+                     j->init, j->model_cfg.vocab);
 }
 
 /* The run's own, once it has one. */
@@ -180,9 +182,9 @@ static lcsm_status open_tokenizer(lcsm_run_inputs *j, const lcsm_train_job *want
         if (want->tokenizer != NULL) LCSM_OR_RETURN(check_tokenizer(j, want->tokenizer, err));
         return LCSM_OK;
     }
+    if (j->init != NULL) return model_tokenizer(j, want->tokenizer, err);
     if (want->tokenizer != NULL) return lcsm_tokenizer_load(&j->tok, want->tokenizer, err);
     return lcsm_tokenizer_bytes(&j->tok, err);
-    return st;
 }
 
 static lcsm_status set_vocabulary(lcsm_run_inputs *j, bool resume, lcsm_error *err)
@@ -305,14 +307,15 @@ static lcsm_status open_lm(lcsm_run_inputs *j, const lcsm_train_job *want,
     LCSM_OR_RETURN(find_paths(j, want, err));
     LCSM_OR_RETURN(open_tokenizer(j, want, err));
     LCSM_OR_RETURN(set_vocabulary(j, want->resume, err));
-    bool   eos = lcsm_tokenizer_eos(j->tok) >= 0;
-    reader r   = {j,
-                  hooks,
-                  {.size  = sizeof r.options,
-                   .cache = want->cache,
-                   .ends  = eos ? LCSM_ENDS_LINE : LCSM_ENDS_NEVER},
-                  time(NULL),
-                  want->test_count == 0};
+    bool           eos = lcsm_tokenizer_eos(j->tok) >= 0;
+    lcsm_text_ends ends =
+        lcsm_train_ends_lines(&j->cfg) ? LCSM_ENDS_LINE : (lcsm_text_ends)(j->cfg.ends - 1);
+    reader r = {
+        j,
+        hooks,
+        {.size = sizeof r.options, .cache = want->cache, .ends = eos ? ends : LCSM_ENDS_NEVER},
+        time(NULL),
+        want->test_count == 0};
     return open_text(&r, err);
 }
 
@@ -350,12 +353,13 @@ static lcsm_status open_tester(lcsm_run_inputs *j, lcsm_error *err)
     return lcsm_evaluator_open(&j->tester, j->model, j->valid.B, j->valid.T, false, err);
 }
 
-static lcsm_status open_trainer(lcsm_run_inputs *j, lcsm_error *err)
+static lcsm_status open_trainer(lcsm_run_inputs *j, bool resume, lcsm_error *err)
 {
     int64_t epoch = lcsm_batches_count(&j->train) / j->cfg.accumulate;
     if (epoch < 1) epoch = 1;
     j->budget = lcsm_budget_of(&j->cfg, epoch, j->valid.T > 0);
     LCSM_OR_RETURN(lcsm_model_create(&j->model, j->ctx, &j->model_cfg, (uint64_t)j->cfg.seed, err));
+    if (j->init != NULL && !resume) LCSM_OR_RETURN(lcsm_run_init_take(j, err));
     LCSM_OR_RETURN(lcsm_trainer_make(&j->trainer, j->model, &j->cfg,
                                      j->budget.steps > 0 ? j->budget.steps : INT64_MAX / 4, epoch,
                                      err));
@@ -413,10 +417,11 @@ lcsm_status lcsm_run_inputs_open(lcsm_run_inputs *j, const lcsm_context *ctx,
     LCSM_OR_RETURN(lcsm_train_config_check(&j->cfg, err));
     LCSM_OR_RETURN(lcsm_model_config_check(&j->model_cfg, err));
     if (want->resume) LCSM_OR_RETURN(check_resumed(j, err));
+    LCSM_OR_RETURN(lcsm_run_init_open(j, want, err));
     if (lcsm_task_reads_text(lcsm_train_task(&j->cfg)))
         LCSM_OR_RETURN(open_lm(j, want, hooks, err));
     else LCSM_OR_RETURN(open_examples(j, want, err));
-    return open_trainer(j, err);
+    return open_trainer(j, want->resume, err);
 }
 
 void lcsm_run_inputs_close(lcsm_run_inputs *j)
@@ -431,6 +436,7 @@ void lcsm_run_inputs_close(lcsm_run_inputs *j)
         lcsm_dataset_free(j->texts[k]);
     }
     lcsm_tokenizer_free(j->tok);
+    free(j->init);
     lcsm_folder_unlock(j->lock);
     *j = (lcsm_run_inputs){.lock = -1};
 }

@@ -7,6 +7,7 @@
 #include <jansson.h>
 #include <lcsm/tokenizer.h>
 
+#include "format/sha256.h"
 #include "train/budget.h"
 #include "train/trainer.h"
 
@@ -16,9 +17,11 @@ typedef struct {
     lcsm_model_config   model_cfg;
     lcsm_train_config   cfg;
     json_t             *paths[3]; /* of data, valid and test; NULL: none */
-    lcsm_tokenizer     *tok;      /* NULL: no text */
-    lcsm_dataset       *texts[3]; /* as they are given */
-    lcsm_dataset       *part[2];  /* what the data were split into */
+    char               *init;     /* the folder that the weights began with; NULL: none */
+    char                init_sha256[LCSM_SHA256_TEXT]; /* of those weights */
+    lcsm_tokenizer     *tok;                           /* NULL: no text */
+    lcsm_dataset       *texts[3];                      /* as they are given */
+    lcsm_dataset       *part[2];                       /* what the data were split into */
     lcsm_batches        train;
     lcsm_batches        valid, test; /* T is 0 if there is no such evaluation */
     lcsm_model         *model;

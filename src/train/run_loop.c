@@ -7,6 +7,7 @@
 #include "base/size.h"
 #include "base/sized.h"
 #include "format/run_folder.h"
+#include "train/run_init.h"
 #include "train/training.h"
 
 /* ---- time --------------------------------------------------------------------------------- */
@@ -292,7 +293,7 @@ static lcsm_status begin_again(lcsm_training *r, lcsm_error *err)
                          "train in another folder",
                          r->in.run);
     lcsm_training_note(r, "the run has no checkpoint yet: it starts from the beginning");
-    return LCSM_OK;
+    return r->in.init != NULL ? lcsm_run_init_take(&r->in, err) : LCSM_OK;
 }
 
 static lcsm_status go_on(lcsm_training *r, lcsm_error *err)

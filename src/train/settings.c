@@ -44,6 +44,7 @@ static const lcsm_key ROWS[] = {
     INT ("patience",       patience,       0, MANY,    "0",    "stop after N evaluations without improvement; 0 = never"),
     REAL("stop_accuracy",  stop_accuracy,  0, 1,       "0",    "stop when the accuracy of an evaluation exceeds X; 0 = never"),
     REAL("valid_fraction", valid_fraction, 0, 0.9,     "0.1",  "fraction of the data held out for evaluation if there is no --valid"),
+    WORD("ends",           ends,           "auto", "auto|never|file|line", "where the end-of-text token stands: nowhere, after each file, or for each line end; auto = line, or as the model of --init had it (file if it was imported)"),
     INT ("save_every",     save_every,     0, MANY,    "0",    "steps between checkpoints; 0 = at evaluations"),
     INT ("keep",           keep,           1, 1000,    "2",    "number of checkpoints to keep"),
     INT ("log_every",      log_every,      1, MANY,    "10",   "steps between lines of output and metrics"),
@@ -75,6 +76,11 @@ void lcsm_train_config_defaults(lcsm_train_config *cfg)
 const lcsm_task *lcsm_train_task(const lcsm_train_config *cfg)
 {
     return LCSM_TASKS[cfg->task];
+}
+
+bool lcsm_train_ends_lines(const lcsm_train_config *cfg)
+{
+    return cfg->ends == 0 || cfg->ends == 1 + LCSM_ENDS_LINE;
 }
 
 ptrdiff_t lcsm_train_test_len(const lcsm_train_config *cfg)
@@ -163,8 +169,8 @@ lcsm_status lcsm_train_config_check(const lcsm_train_config *c, lcsm_error *err)
 
 /* Settings that not all tasks read. */
 static const char *const OWNED[] = {
-    "valid_fraction",     "pairs",    "examples", "test_examples", "fresh", "power",
-    "random_non_queries", "test_len", "items",    "updates",       "order", "noise"};
+    "valid_fraction",     "ends",     "pairs", "examples", "test_examples", "fresh", "power",
+    "random_non_queries", "test_len", "items", "updates",  "order",         "noise"};
 
 static bool reads(const lcsm_train_config *cfg, size_t row)
 {

@@ -29,6 +29,7 @@ struct lcsm_train_config {
 
     ptrdiff_t eval_every, eval_blocks, patience;
     double    stop_accuracy, valid_fraction;
+    int       ends; /* 0 auto, else one more than a value of lcsm_text_ends */
     ptrdiff_t save_every, keep, log_every;
     bool      tensorboard;
 
@@ -40,6 +41,10 @@ struct lcsm_train_config {
 extern const lcsm_keys LCSM_TRAIN_KEYS;
 
 void lcsm_train_config_defaults(lcsm_train_config *cfg);
+
+/* Whether the end-of-text token stands for every line end, which it does unless a run says
+ * otherwise. */
+bool lcsm_train_ends_lines(const lcsm_train_config *cfg);
 
 /* The row of the task. */
 const lcsm_task *lcsm_train_task(const lcsm_train_config *cfg);
