@@ -238,26 +238,20 @@ bool lcsm_mix_both_ways(const lcsm_mixer *m)
     return false;
 }
 
-/* One direction of time: the operands of the operator alone, its sums, and their maximum. */
-typedef struct {
-    lcsm_states  s;
-    lcsm_tensor *y, *mu;
-} way;
-
-static way run(const lcsm_mixer *m, const lcsm_states *s)
+lcsm_way lcsm_mix_way(const lcsm_mixer *m, const lcsm_states *s)
 {
-    way w = {.s = *s};
-    w.mu  = lcsm_normaliser_begin(m->g, &w.s);
-    w.y   = lcsm_recurrence(m->g, &w.s, NULL);
+    lcsm_way w = {.s = *s};
+    w.mu       = lcsm_normaliser_begin(m->g, &w.s);
+    w.y        = lcsm_recurrence(m->g, &w.s, NULL);
     return w;
 }
 
 /* a exp(mu_a - mu) + b exp(mu_b - mu) with mu = max(mu_a, mu_b) for each token and head: a running
  * maximum over two steps. */
-static way joined(const lcsm_mixer *m, way a, way b)
+lcsm_way lcsm_mix_joined(const lcsm_mixer *m, lcsm_way a, lcsm_way b)
 {
-    if (a.mu == NULL) return (way){.y = lcsm_add(m->g, a.y, b.y)};
-    if (b.mu == NULL) return (way){0};
+    if (a.mu == NULL) return (lcsm_way){.y = lcsm_add(m->g, a.y, b.y)};
+    if (b.mu == NULL) return (lcsm_way){0};
     ptrdiff_t                H   = a.mu->cols;
     lcsm_shape               one = lcsm_dims(m->B * m->T, 1, H), all = lcsm_dims(m->B, m->T, H);
     lcsm_tensor             *z     = lcsm_reshape(m->g, lcsm_stop(m->g, b.mu), one);
@@ -267,8 +261,15 @@ static way joined(const lcsm_mixer *m, way a, way b)
     lcsm_tensor *share = lcsm_activate(m->g, LCSM_ACT_EXP, lcsm_reshape(m->g, two.row, all));
     lcsm_tensor *y     = lcsm_mix_by_head(m, a.y, lcsm_stop(m->g, share));
     lcsm_tensor *other = lcsm_stop(m->g, lcsm_reshape(m->g, two.write, all));
-    return (way){.y  = lcsm_add(m->g, y, lcsm_mix_by_head(m, b.y, other)),
-                 .mu = lcsm_reshape(m->g, two.mu, all)};
+    return (lcsm_way){.y  = lcsm_add(m->g, y, lcsm_mix_by_head(m, b.y, other)),
+                      .mu = lcsm_reshape(m->g, two.mu, all)};
+}
+
+lcsm_way lcsm_mix_turned(const lcsm_mixer *m, lcsm_way back)
+{
+    back.y = lcsm_reverse(m->g, back.y);
+    if (back.mu != NULL) back.mu = lcsm_reverse(m->g, back.mu);
+    return back;
 }
 
 /* Sums of both directions, the step itself once; what divides them comes after. */
@@ -280,11 +281,9 @@ static lcsm_tensor *both_ways(const lcsm_mixer *m, lcsm_states_fn *states, const
     back.side        = NULL;
     if (m->first != NULL) back.first = m->first + 1;
     if (!lcsm_mix_both_ways(m) || !states(&back, &r)) return NULL;
-    way a = run(m, s), b = run(&back, &r);
-    a.y = lcsm_add(m->g, a.y, lcsm_scale(m->g, self_term(m, &a.s), -1));
-    b.y = lcsm_reverse(m->g, b.y);
-    if (b.mu != NULL) b.mu = lcsm_reverse(m->g, b.mu);
-    way sum = joined(m, a, b);
+    lcsm_way a = lcsm_mix_way(m, s), b = lcsm_mix_turned(m, lcsm_mix_way(&back, &r));
+    a.y          = lcsm_add(m->g, a.y, lcsm_scale(m->g, self_term(m, &a.s), -1));
+    lcsm_way sum = lcsm_mix_joined(m, a, b);
     return lcsm_normaliser_end(m->g, &s->normaliser, s->H, sum.y, sum.mu);
 }
 

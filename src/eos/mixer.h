@@ -173,6 +173,17 @@ lcsm_operand lcsm_mix_ones(const lcsm_mixer *m, lcsm_tensor *like);
 /* False, and the graph fails, if sequences are packed: those run forward in time only. */
 bool lcsm_mix_both_ways(const lcsm_mixer *m);
 
+/* One direction of time: the operands of the operator alone, its sums, and their running maximum
+ * (NULL without one). A way of x backwards is turned before it is joined with another. */
+typedef struct {
+    lcsm_states  s;
+    lcsm_tensor *y, *mu;
+} lcsm_way;
+
+lcsm_way lcsm_mix_way(const lcsm_mixer *m, const lcsm_states *s);
+lcsm_way lcsm_mix_turned(const lcsm_mixer *m, lcsm_way back);
+lcsm_way lcsm_mix_joined(const lcsm_mixer *m, lcsm_way a, lcsm_way b);
+
 /* The recurrence of the states, in one direction of time or in both: then
  * y = F(x) + reverse(F(reverse x)) - self, where self is the term that both have; a normaliser
  * divides the sum. */

@@ -50,30 +50,32 @@ def decay(p, cfg, width):
     return p("time_decay", width, centre=-0.7, scale=0.7, init=init)
 
 
-def wkv(k, v, w, u):
-    """Weights of the past: exp(k_s + (t - 1 - s) w), of the step itself exp(u + k_t)."""
-    out = []
+def past(k, v, w):
+    """Sums before each step, of v and of 1, with the weights exp(k_s + (t - 1 - s) w)."""
+    number, total = np.zeros_like(v), np.zeros_like(v)
     for t in range(k.shape[1]):
-        number = np.exp(u + k[:, t]) * v[:, t]
-        total = np.exp(u + k[:, t])
         for s in range(t):
             weight = np.exp(k[:, s] + (t - 1 - s) * w)
-            number, total = number + weight * v[:, s], total + weight
-        out.append(number / total)
-    return np.stack(out, axis=1)
+            number[:, t] += weight * v[:, s]
+            total[:, t] += weight
+    return number, total
 
 
 def rwkv4(p, cfg, x):
+    """The mean of v; the weight of the step itself is exp(u + k)."""
     width = int(cfg.d_model * cfg.value_ratio + 0.5)
     k, v, r = receive(p, cfg, x, width)
     h = np.arange(width)
     first = np.log(REAL(3) / 10) + REAL(1) / 2 * ((h + 1) % 3 - 1)
     u = p("time_first", width, scale=0.7, init=first)
     w = -np.exp(decay(p, cfg, width))
-    y = wkv(k, v, w, u)
+    number, total = past(k, v, w)
+    number, total = number + np.exp(u + k) * v, total + np.exp(u + k)
     if cfg.bidirectional:
-        y = y + backwards(wkv(backwards(k), backwards(v), w, u))
-    return p.linear(r * y, "output", cfg.d_model)
+        k, v, _ = receive(p, cfg, backwards(x), width)
+        after = past(k, v, w)
+        number, total = number + backwards(after[0]), total + backwards(after[1])
+    return p.linear(r * number / total, "output", cfg.d_model)
 
 
 def rwkv4_eos(p, cfg, x):
