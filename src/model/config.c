@@ -247,7 +247,13 @@ static bool has_glu(const lcsm_model_config *cfg)
     return some_mixer(cfg, NULL, layer_has_glu);
 }
 
-/* Settings whose readers are not a matter of the method. Those of methods stand in their rows. */
+static bool has_experts(const lcsm_model_config *cfg)
+{
+    return cfg->experts > 0 && has_glu(cfg);
+}
+
+/* Settings whose readers are not a matter of the method. Those of methods stand in their rows. A
+ * key with a dot at its end is all that begin so. */
 static const struct {
     const char *key, *models;
     bool (*read)(const lcsm_model_config *cfg);
@@ -264,21 +270,19 @@ static const struct {
     {"residual.channel_beta", "models with a channel_mixer", has_channel_mixer},
     {"channel_bias", "models with the channel_mixer glu or geglu", has_glu},
     {"experts", "models with the channel_mixer glu", has_glu},
-    {"experts.used", "models with the channel_mixer glu", has_glu},
-    {"experts.hidden", "models with the channel_mixer glu", has_glu},
-    {"experts.shared", "models with the channel_mixer glu", has_glu},
-    {"experts.shared_gate", "models with the channel_mixer glu", has_glu},
-    {"experts.router", "models with the channel_mixer glu", has_glu},
-    {"experts.norm", "models with the channel_mixer glu", has_glu},
-    {"experts.scale", "models with the channel_mixer glu", has_glu},
-    {"experts.first", "models with the channel_mixer glu", has_glu},
-    {"experts.period", "models with the channel_mixer glu", has_glu},
+    {"experts.", "models with experts", has_experts},
 };
+
+static bool is_row(const char *row, const char *key)
+{
+    size_t n = strlen(row);
+    return row[n - 1] == '.' ? strncmp(row, key, n) == 0 : strcmp(row, key) == 0;
+}
 
 static size_t other(const char *key)
 {
     size_t j = 0;
-    while (j < COUNT(OTHERS) && strcmp(OTHERS[j].key, key) != 0) j++;
+    while (j < COUNT(OTHERS) && !is_row(OTHERS[j].key, key)) j++;
     return j;
 }
 
