@@ -27,6 +27,7 @@
 #include <lcsm/import.h>
 #include <lcsm/model.h>
 #include <lcsm/session.h>
+#include <lcsm/slots.h>
 #include <lcsm/status.h>
 #include <lcsm/tokenizer.h>
 #include <lcsm/train.h>

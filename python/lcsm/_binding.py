@@ -859,6 +859,25 @@ class lcsm_import_result(ct.Structure):
     ]
 
 
+class lcsm_slots_options(ct.Structure):
+    _fields_ = [
+        ("size", ct.c_size_t),
+        ("slots", ct.c_size_t),
+        ("chunk", ct.c_size_t),
+        ("rewind", ct.c_size_t),
+        ("rewind_bytes", ct.c_size_t),
+    ]
+
+
+class lcsm_slot_feed(ct.Structure):
+    _fields_ = [
+        ("slot", ct.c_size_t),
+        ("tokens", ct.c_void_p),
+        ("n", ct.c_size_t),
+        ("all", ct.c_void_p),
+    ]
+
+
 class lcsm_report_options(ct.Structure):
     _fields_ = [
         ("size", ct.c_size_t),
@@ -1023,6 +1042,25 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "lcsm_session_write_state": (ct.c_int, [ct.c_void_p, ct.c_void_p, ct.c_void_p, ct.POINTER(lcsm_error)]),
     "lcsm_settings_load": (ct.c_int, [ct.c_char_p, ct.c_void_p, ct.c_void_p, ct.POINTER(lcsm_error)]),
     "lcsm_settings_save": (ct.c_int, [ct.c_char_p, ct.c_void_p, ct.c_void_p, ct.POINTER(lcsm_error)]),
+    "lcsm_slots_branch": (ct.c_int, [ct.c_void_p, ct.c_size_t, ct.c_void_p, ct.POINTER(lcsm_error)]),
+    "lcsm_slots_capacity": (ct.c_size_t, [ct.c_void_p]),
+    "lcsm_slots_close": (ct.c_int, [ct.c_void_p, ct.c_size_t, ct.POINTER(lcsm_error)]),
+    "lcsm_slots_count": (ct.c_size_t, [ct.c_void_p]),
+    "lcsm_slots_create": (ct.c_int, [ct.POINTER(ct.c_void_p), ct.c_void_p, ct.POINTER(lcsm_slots_options), ct.POINTER(lcsm_error)]),
+    "lcsm_slots_feed": (ct.c_int, [ct.c_void_p, ct.POINTER(lcsm_slot_feed), ct.c_size_t, ct.POINTER(lcsm_error)]),
+    "lcsm_slots_free": (None, [ct.c_void_p]),
+    "lcsm_slots_is_open": (ct.c_bool, [ct.c_void_p, ct.c_size_t]),
+    "lcsm_slots_load_state": (ct.c_int, [ct.c_void_p, ct.c_size_t, ct.c_char_p, ct.POINTER(lcsm_error)]),
+    "lcsm_slots_logits": (ct.c_void_p, [ct.c_void_p, ct.c_size_t]),
+    "lcsm_slots_model": (ct.c_void_p, [ct.c_void_p]),
+    "lcsm_slots_open": (ct.c_int, [ct.c_void_p, ct.c_void_p, ct.POINTER(lcsm_error)]),
+    "lcsm_slots_position": (ct.c_uint64, [ct.c_void_p, ct.c_size_t]),
+    "lcsm_slots_read_state": (ct.c_int, [ct.c_void_p, ct.c_size_t, ct.c_void_p, ct.c_size_t, ct.POINTER(lcsm_error)]),
+    "lcsm_slots_reset": (ct.c_int, [ct.c_void_p, ct.c_size_t, ct.POINTER(lcsm_error)]),
+    "lcsm_slots_rewind": (ct.c_int, [ct.c_void_p, ct.c_size_t, ct.c_uint64, ct.POINTER(lcsm_error)]),
+    "lcsm_slots_rewindable": (ct.c_uint64, [ct.c_void_p, ct.c_size_t]),
+    "lcsm_slots_save_state": (ct.c_int, [ct.c_void_p, ct.c_size_t, ct.c_char_p, ct.POINTER(lcsm_error)]),
+    "lcsm_slots_write_state": (ct.c_int, [ct.c_void_p, ct.c_size_t, ct.c_void_p, ct.c_void_p, ct.POINTER(lcsm_error)]),
     "lcsm_status_name": (ct.c_char_p, [ct.c_int]),
     "lcsm_status_text": (ct.c_char_p, [ct.c_int]),
     "lcsm_task_at": (ct.c_int, [ct.c_size_t, ct.POINTER(lcsm_task_info), ct.POINTER(lcsm_error)]),

@@ -224,6 +224,7 @@ typedef struct {
     bool        training;   /* dropout is on, and a memory_type counts */
     uint64_t    seed;       /* of this run's random numbers; backward gets its forward's */
     lcsm_state *state;      /* carried in and out; NULL: start empty, forget the end */
+    ptrdiff_t   state_row;  /* the first of its sequences, where it has more than the graph */
     bool        accumulate; /* backward adds to the parameters' gradients */
     double      loss_scale; /* 0 means 1 */
     bool        check;      /* stop at the first op whose result is not finite */

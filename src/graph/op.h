@@ -74,6 +74,7 @@ typedef struct lcsm_node {
     bool            cheap;               /* forward costs less than keeping its result */
     int             n_state;
     lcsm_state_spec state[LCSM_MAX_STATE];
+    ptrdiff_t       room; /* steps of a sequence that its state has room for; 0: any number */
 } lcsm_node;
 
 /* An operand during a run: a matrix of numbers. */

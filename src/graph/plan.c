@@ -257,16 +257,19 @@ static uint64_t mix_spec(uint64_t h, const lcsm_node *n, const lcsm_state_spec *
     h = mix(h, n->scope, strlen(n->scope) + 1);
     h = mix(h, n->op->name, strlen(n->op->name) + 1);
     h = mix(h, &s->dtype, sizeof s->dtype);
-    return mix(h, s->shape.dim, (size_t)s->shape.rank * sizeof s->shape.dim[0]);
+    return mix(h, s->shape.dim + 1, (size_t)(s->shape.rank - 1) * sizeof s->shape.dim[0]);
 }
 
 static void lay_out_state(lcsm_plan *p)
 {
-    p->state_key = UINT64_C(14695981039346656037);
+    size_t entries = 0;
+    p->state_key   = UINT64_C(14695981039346656037);
     for (int j = 0; j < p->g->node_list.count; j++) {
         lcsm_node *n = lcsm_node_at(p->g, j);
-        p->state[j]  = p->report.state;
+        p->state[j]  = entries;
+        entries += (size_t)n->n_state;
         for (int i = 0; i < n->n_state; i++) {
+            p->batch = n->state[i].shape.dim[0];
             p->report.state += lcsm_state_bytes(&n->state[i]);
             p->state_key = mix_spec(p->state_key, n, &n->state[i]);
         }

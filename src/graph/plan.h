@@ -86,7 +86,7 @@ typedef struct lcsm_plan {
 
     unsigned *wanted; /* by node: inputs that get a gradient; 0: no backward step */
     int      *own;    /* by node: piece or -1 */
-    size_t   *state;  /* by node: where its states begin, in bytes */
+    size_t   *state;  /* by node: the first of its entries in a carried state */
 
     lcsm_grad_write *writes;
     lcsm_clear      *clears;
@@ -99,7 +99,8 @@ typedef struct lcsm_plan {
     int         n_pieces, max_pieces;
 
     unsigned char *arena;
-    uint64_t       state_key; /* of names, shapes and types of the carried state */
+    uint64_t       state_key; /* of names, shapes and types of the carried state, without B */
+    ptrdiff_t      batch;     /* its B; 0 if nothing is carried */
 } lcsm_plan;
 
 void lcsm_plan_free(lcsm_plan *p);

@@ -49,10 +49,12 @@ static bool is_finite(const lcsm_mat *m, lcsm_dtype dtype)
 
 /* ---- carried state ---- */
 
-static lcsm_status check_state(const lcsm_graph *g, const lcsm_state *s, lcsm_error *err)
+static lcsm_status check_state(const lcsm_graph *g, const lcsm_run_options *opt, lcsm_error *err)
 {
+    const lcsm_state *s = opt->state;
     if (s == NULL) return LCSM_OK;
-    if (s->key != g->plan->state_key)
+    if (s->key != g->plan->state_key || opt->state_row < 0
+        || opt->state_row > s->rows - g->plan->batch)
         return lcsm_fail(err, LCSM_ERR_ARGUMENT,
                          "the carried state belongs to another model or batch size");
     if (g->plan->opt.train && s->blocks < 2)
@@ -62,22 +64,24 @@ static lcsm_status check_state(const lcsm_graph *g, const lcsm_state *s, lcsm_er
 }
 
 /* Points the calls of one step at a block to read and one to write; NULL blocks: none. */
-static void bind_state(const lcsm_plan *p, lcsm_step *s, const unsigned char *in,
-                       unsigned char *out)
+static void bind_state(const lcsm_plan *p, lcsm_step *s, const lcsm_run_options *opt,
+                       const unsigned char *in, unsigned char *out)
 {
-    size_t at = p->state[s->node->index];
     for (int j = 0; j < s->node->n_state; j++) {
+        size_t at            = in == NULL ? 0
+                                          : lcsm_state_place(opt->state, p->state[s->node->index] + (size_t)j,
+                                                             opt->state_row);
         s->call.state_in[j]  = in == NULL ? NULL : in + at;
         s->call.state_out[j] = out == NULL ? NULL : out + at;
-        at += lcsm_state_bytes(&s->node->state[j]);
     }
 }
 
 /* Forward reads the current block. Training writes the other one, so that backward finds what
  * forward read; inference writes in place. */
-static void bind_states(lcsm_plan *p, lcsm_state *s, bool backward)
+static void bind_states(lcsm_plan *p, const lcsm_run_options *opt, bool backward)
 {
-    unsigned char *block[2] = {NULL, NULL};
+    const lcsm_state *s        = opt->state;
+    unsigned char    *block[2] = {NULL, NULL};
     if (s != NULL) {
         block[0] = s->data + (size_t)s->current * s->bytes;
         block[1] = s->blocks == 2 ? s->data + (size_t)(1 - s->current) * s->bytes : block[0];
@@ -86,8 +90,9 @@ static void bind_states(lcsm_plan *p, lcsm_state *s, bool backward)
     for (int j = 0; j < p->n_steps; j++) {
         lcsm_step *step = &p->steps[j];
         if (step->node == NULL || step->node->n_state == 0) continue;
-        if (step->pass == LCSM_PASS_FORWARD && !backward) bind_state(p, step, block[0], block[1]);
-        if (step->pass != LCSM_PASS_FORWARD && backward) bind_state(p, step, block[1], NULL);
+        if (step->pass == LCSM_PASS_FORWARD && !backward)
+            bind_state(p, step, opt, block[0], block[1]);
+        if (step->pass != LCSM_PASS_FORWARD && backward) bind_state(p, step, opt, block[1], NULL);
     }
 }
 
@@ -187,11 +192,11 @@ lcsm_status lcsm_graph_forward(lcsm_graph *g, const lcsm_run_options *opt, lcsm_
     lcsm_plan *p = g->plan;
     if (opt == NULL) opt = &DEFAULTS;
     if (p == NULL) return lcsm_fail(err, LCSM_ERR_ARGUMENT, "the graph is not planned");
-    lcsm_status st = check_state(g, opt->state, err);
+    lcsm_status st = check_state(g, opt, err);
     if (st != LCSM_OK) return st;
     g->forward_done = false;
     start_run(g, opt);
-    bind_states(p, opt->state, false);
+    bind_states(p, opt, false);
     p->done = p->both >= 0 && opt->learn;
     for (int j = p->settled ? p->n_fixed : 0; j < p->n_forward; j++) {
         const lcsm_step *s    = &p->steps[j];
@@ -218,7 +223,7 @@ lcsm_status lcsm_graph_backward(lcsm_graph *g, const lcsm_run_options *opt, lcsm
         return lcsm_fail(err, LCSM_ERR_ARGUMENT, "a backward run comes after a forward run");
     g->forward_done = false;
     start_run(g, opt);
-    bind_states(p, opt->state, true);
+    bind_states(p, opt, true);
     for (int j = p->done ? p->both + 1 : p->n_forward; j < p->n_steps && st == LCSM_OK; j++) {
         lcsm_step *s    = &p->steps[j];
         double     from = begin_step(opt);

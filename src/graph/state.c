@@ -38,20 +38,43 @@ static char *entry_name(const lcsm_graph *g, const lcsm_node *n, int entry)
     return strdup(text);
 }
 
+static size_t row_bytes(const lcsm_state_spec *spec)
+{
+    lcsm_shape row   = spec->shape;
+    ptrdiff_t  count = 0;
+    row.dim[0]       = 1;
+    lcsm_shape_count(&row, &count);
+    return (size_t)count * lcsm_dtype_size(spec->dtype);
+}
+
 static bool add_entry(lcsm_state *s, const lcsm_graph *g, const lcsm_node *n, int j)
 {
-    const lcsm_state_spec *spec = &n->state[j];
-    s->list[s->count]           = (lcsm_state_entry){.name   = entry_name(g, n, j),
-                                                     .dtype  = spec->dtype,
-                                                     .shape  = spec->shape,
-                                                     .start  = spec->start,
-                                                     .offset = s->bytes,
-                                                     .bytes  = lcsm_state_bytes(spec)};
-    s->bytes += s->list[s->count].bytes;
-    return s->list[s->count++].name != NULL;
+    lcsm_state_spec   spec = n->state[j];
+    lcsm_state_entry *e    = &s->list[s->count];
+    size_t            all  = 0;
+    spec.shape.dim[0]      = s->rows;
+    *e                     = (lcsm_state_entry){.name   = entry_name(g, n, j),
+                                                .dtype  = spec.dtype,
+                                                .shape  = spec.shape,
+                                                .start  = spec.start,
+                                                .offset = s->bytes,
+                                                .row    = row_bytes(&spec)};
+    s->count++;
+    if (e->name == NULL || !lcsm_size_mul(e->row, (size_t)s->rows, &all)
+        || !lcsm_size_add(s->bytes, all, &all) || all > PTRDIFF_MAX / 4)
+        return false;
+    e->bytes = lcsm_state_bytes(&spec);
+    s->bytes += e->bytes;
+    return true;
 }
 
 lcsm_status lcsm_state_create(lcsm_state **out, const lcsm_graph *g, lcsm_error *err)
+{
+    return lcsm_state_create_rows(out, g, 0, err);
+}
+
+lcsm_status lcsm_state_create_rows(lcsm_state **out, const lcsm_graph *g, ptrdiff_t rows,
+                                   lcsm_error *err)
 {
     *out = NULL;
     if (g->plan == NULL)
@@ -59,10 +82,12 @@ lcsm_status lcsm_state_create(lcsm_state **out, const lcsm_graph *g, lcsm_error 
     lcsm_state *s       = calloc(1, sizeof *s);
     size_t      entries = (size_t)g->node_list.count * LCSM_MAX_STATE;
     bool        ok      = s != NULL;
+    if (ok) s->rows = rows > 0 ? rows : g->plan->batch;
     if (ok) ok = (s->list = calloc(entries + 1, sizeof *s->list)) != NULL;
     for (int j = 0; ok && j < g->node_list.count; j++) {
         const lcsm_node *n = lcsm_node_at(g, j);
         for (int i = 0; ok && i < n->n_state; i++) ok = add_entry(s, g, n, i);
+        if (ok && n->room > 0 && (s->room == 0 || n->room < s->room)) s->room = n->room;
     }
     if (ok) {
         s->key    = g->plan->state_key;
@@ -128,7 +153,7 @@ void lcsm_state_clear_row(lcsm_state *s, ptrdiff_t b)
 
 lcsm_status lcsm_state_copy(lcsm_state *dst, const lcsm_state *src, lcsm_error *err)
 {
-    if (dst->key != src->key)
+    if (dst->key != src->key || dst->rows != src->rows)
         return lcsm_fail(err, LCSM_ERR_ARGUMENT,
                          "the state of one model or batch size cannot be copied to another's");
     memcpy(dst->data + (size_t)dst->current * dst->bytes,
@@ -136,27 +161,47 @@ lcsm_status lcsm_state_copy(lcsm_state *dst, const lcsm_state *src, lcsm_error *
     return LCSM_OK;
 }
 
-void lcsm_state_save(const lcsm_state *s, void *buffer)
+/* ---- single sequences ---- */
+
+size_t lcsm_state_place(const lcsm_state *s, size_t entry, ptrdiff_t row)
 {
-    memcpy(buffer, s->data + (size_t)s->current * s->bytes, s->bytes);
+    return s->list[entry].offset + (size_t)row * s->list[entry].row;
 }
 
-void lcsm_state_restore(lcsm_state *s, const void *buffer)
+void *lcsm_state_row(const lcsm_state *s, size_t entry, ptrdiff_t row)
 {
-    memcpy(s->data + (size_t)s->current * s->bytes, buffer, s->bytes);
+    return s->data + (size_t)s->current * s->bytes + lcsm_state_place(s, entry, row);
 }
 
-void lcsm_state_spread(lcsm_state *dst, const lcsm_state *src)
+size_t lcsm_state_row_bytes(const lcsm_state *s)
 {
-    for (size_t j = 0; j < dst->count; j++) {
-        const lcsm_state_entry *e     = &dst->list[j];
-        lcsm_shape              row   = e->shape;
-        ptrdiff_t               count = 0;
-        row.dim[0]                    = 1;
-        lcsm_shape_count(&row, &count);
-        size_t bytes = (size_t)count * lcsm_dtype_size(e->dtype);
-        for (ptrdiff_t b = 0; b < e->shape.dim[0]; b++)
-            memcpy((char *)lcsm_state_data(dst, j) + (size_t)b * bytes, lcsm_state_data(src, j),
-                   bytes);
+    size_t sum = 0;
+    for (size_t j = 0; j < s->count; j++) sum += s->list[j].row;
+    return sum;
+}
+
+void lcsm_state_save(const lcsm_state *s, ptrdiff_t first, ptrdiff_t count, void *buffer)
+{
+    unsigned char *to = buffer;
+    for (size_t j = 0; j < s->count; j++) {
+        size_t bytes = (size_t)count * s->list[j].row;
+        memcpy(to, lcsm_state_row(s, j, first), bytes);
+        to += bytes;
     }
+}
+
+void lcsm_state_restore(lcsm_state *s, ptrdiff_t first, ptrdiff_t count, const void *buffer)
+{
+    const unsigned char *from = buffer;
+    for (size_t j = 0; j < s->count; j++) {
+        size_t bytes = (size_t)count * s->list[j].row;
+        memcpy(lcsm_state_row(s, j, first), from, bytes);
+        from += bytes;
+    }
+}
+
+void lcsm_state_copy_row(lcsm_state *dst, ptrdiff_t to, const lcsm_state *src, ptrdiff_t from)
+{
+    for (size_t j = 0; j < dst->count; j++)
+        memcpy(lcsm_state_row(dst, j, to), lcsm_state_row(src, j, from), dst->list[j].row);
 }

@@ -52,7 +52,8 @@ lcsm_status lcsm_history_create(lcsm_history *h, const lcsm_history_view *v, siz
 {
     *h = (lcsm_history){.depth = depth, .batch = batch};
     if (depth == 0) return LCSM_OK;
-    h->snapshot_bytes = v->state->bytes + v->logits_bytes + v->recent_bytes;
+    h->state_bytes    = batch * lcsm_state_row_bytes(v->state);
+    h->snapshot_bytes = h->state_bytes + v->logits_bytes + v->recent_bytes;
     h->every          = spacing(depth, h->snapshot_bytes, budget);
     if (h->every == 0)
         return lcsm_fail(err, LCSM_ERR_ARGUMENT,
@@ -90,9 +91,9 @@ static void take(lcsm_history *h, const lcsm_history_view *v, uint64_t at)
     size_t         j  = slot(h, h->count++);
     unsigned char *to = h->snapshots + j * h->snapshot_bytes;
     h->positions[j]   = at;
-    lcsm_state_save(v->state, to);
-    memcpy(to + v->state->bytes, v->logits, v->logits_bytes);
-    memcpy(to + v->state->bytes + v->logits_bytes, v->recent, v->recent_bytes);
+    lcsm_state_save(v->state, v->row, (ptrdiff_t)h->batch, to);
+    memcpy(to + h->state_bytes, v->logits, v->logits_bytes);
+    memcpy(to + h->state_bytes + v->logits_bytes, v->recent, v->recent_bytes);
 }
 
 /* Drops the oldest snapshots while the next one still reaches back far enough. */
@@ -133,9 +134,9 @@ uint64_t lcsm_history_restore(lcsm_history *h, const lcsm_history_view *v, uint6
 {
     while (position(h, h->count - 1) > target) h->count--;
     const unsigned char *from = h->snapshots + slot(h, h->count - 1) * h->snapshot_bytes;
-    lcsm_state_restore(v->state, from);
-    memcpy(v->logits, from + v->state->bytes, v->logits_bytes);
-    memcpy(v->recent, from + v->state->bytes + v->logits_bytes, v->recent_bytes);
+    lcsm_state_restore(v->state, v->row, (ptrdiff_t)h->batch, from);
+    memcpy(v->logits, from + h->state_bytes, v->logits_bytes);
+    memcpy(v->recent, from + h->state_bytes + v->logits_bytes, v->recent_bytes);
     return position(h, h->count - 1);
 }
 

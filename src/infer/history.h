@@ -21,15 +21,18 @@ typedef struct {
     int32_t *tokens; /* (room, B) */
     uint8_t *pieces; /* (room): the kind of the piece that begins at the token */
 
-    size_t         snapshot_bytes, limit, count; /* snapshots that fit, and that there are */
-    uint64_t      *positions;                    /* of the snapshots, ascending */
-    unsigned char *snapshots;                    /* (limit), a ring that begins at `first` */
+    size_t         state_bytes, snapshot_bytes; /* of the carried state alone, and of all */
+    size_t         limit, count;                /* snapshots that fit, and that there are */
+    uint64_t      *positions;                   /* of the snapshots, ascending */
+    unsigned char *snapshots;                   /* (limit), a ring that begins at `first` */
     size_t         first;
 } lcsm_history;
 
-/* What a snapshot holds beside the carried state. */
+/* What a snapshot holds: B sequences of a carried state, from `row` on, with their logits and
+ * recent tokens. */
 typedef struct {
     lcsm_state *state;
+    ptrdiff_t   row;
     float      *logits;
     int32_t    *recent;
     size_t      logits_bytes, recent_bytes;

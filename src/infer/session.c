@@ -151,8 +151,8 @@ void lcsm_session_free(lcsm_session *s)
  * that has more. */
 static void spread(lcsm_session *to, const lcsm_session *from)
 {
-    lcsm_state_spread(to->state, from->state);
     for (size_t b = 0; b < to->batch; b++) {
+        lcsm_state_copy_row(to->state, (ptrdiff_t)b, from->state, 0);
         memcpy(to->logits + b * to->vocab, from->logits, to->vocab * sizeof *to->logits);
         memcpy(lcsm_session_recent(to, b, 0), from->recent,
                LCSM_SESSION_RECENT * sizeof *to->recent);
@@ -355,6 +355,69 @@ uint64_t lcsm_session_position(const lcsm_session *s)
 void lcsm_session_reset(lcsm_session *s)
 {
     lcsm_state_clear(s->state);
+    memset(s->logits, 0, s->batch * s->vocab * sizeof *s->logits);
+    memset(s->recent, 0, s->batch * LCSM_SESSION_RECENT * sizeof *s->recent);
     s->position = 0;
     lcsm_session_restart_history(s);
+}
+
+/* ---- states in files -------------------------------------------------------------------- */
+
+/* All of it; sha256 is room for the hash of the model. */
+static lcsm_state_part part_of(const lcsm_session *s, uint64_t *position, char *sha256)
+{
+    *position = s->position;
+    *sha256   = 0;
+    return (lcsm_state_part){.model    = s->model,
+                             .state    = s->state,
+                             .batch    = s->batch,
+                             .vocab    = s->vocab,
+                             .logits   = s->logits,
+                             .recent   = s->recent,
+                             .position = position,
+                             .sha256   = sha256};
+}
+
+lcsm_status lcsm_session_save_state(const lcsm_session *s, const char *path, lcsm_error *err)
+{
+    uint64_t        position;
+    char            sha256[LCSM_SHA256_TEXT];
+    lcsm_state_part p = part_of(s, &position, sha256);
+    return lcsm_state_part_save(&p, path, err);
+}
+
+lcsm_status lcsm_session_write_state(const lcsm_session *s, void *buffer, size_t *size,
+                                     lcsm_error *err)
+{
+    uint64_t        position;
+    char            sha256[LCSM_SHA256_TEXT];
+    lcsm_state_part p = part_of(s, &position, sha256);
+    return lcsm_state_part_write(&p, buffer, size, err);
+}
+
+static lcsm_status taken(lcsm_session *s, uint64_t position, lcsm_status st)
+{
+    if (st != LCSM_OK) return st;
+    s->position = position;
+    lcsm_session_restart_history(s);
+    return LCSM_OK;
+}
+
+lcsm_status lcsm_session_load_state(lcsm_session *s, const char *path, lcsm_error *err)
+{
+    uint64_t        position;
+    char            sha256[LCSM_SHA256_TEXT];
+    lcsm_state_part p  = part_of(s, &position, sha256);
+    lcsm_status     st = lcsm_state_part_load(&p, path, err);
+    return taken(s, position, st);
+}
+
+lcsm_status lcsm_session_read_state(lcsm_session *s, const void *buffer, size_t size,
+                                    lcsm_error *err)
+{
+    uint64_t        position;
+    char            sha256[LCSM_SHA256_TEXT];
+    lcsm_state_part p  = part_of(s, &position, sha256);
+    lcsm_status     st = lcsm_state_part_read(&p, buffer, size, err);
+    return taken(s, position, st);
 }

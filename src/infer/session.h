@@ -5,11 +5,12 @@
 
 #include "graph/graph.h"
 #include "infer/history.h"
+#include "infer/state_file.h"
 #include "model/model_graph.h"
 
 enum {
-    LCSM_SESSION_LENGTHS = 5,  /* how many lengths a piece may have */
-    LCSM_SESSION_RECENT  = 64, /* tokens of each sequence that are remembered for the sampler */
+    LCSM_SESSION_LENGTHS = 5, /* how many lengths a piece may have */
+    LCSM_SESSION_RECENT  = LCSM_STATE_RECENT,
 };
 
 /* A planned graph of some length; g is NULL until it is first needed. */

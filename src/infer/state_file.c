@@ -1,11 +1,13 @@
 /*
- * state_file.c - the memory of a session as a safetensors file, or as the bytes of one.
+ * state_file.c - sequences of a carried state as a safetensors file, or as the bytes of one.
  *
  *     tensors    "memory.NAME" for each carried state, "logits" (B, V), "recent" (B, 64)
  *     metadata   lcsm_state_version "2", lcsm_model_sha256, lcsm_position, lcsm_state_xxh3
  *
  * Everything is checked before the first number is taken.
  */
+#include "infer/state_file.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,9 +16,6 @@
 #include <xxhash.h>
 
 #include "format/safetensors.h"
-#include "format/sha256.h"
-#include "infer/session.h"
-#include "model/model_weights.h"
 
 static const char VERSION_KEY[] = "lcsm_state_version", VERSION[] = "2";
 static const char MODEL_KEY[]    = "lcsm_model_sha256";
@@ -27,7 +26,7 @@ enum { NAME_SIZE = 320, SUM_TEXT = 17 };
 
 /* ---- what a file holds ------------------------------------------------------------------ */
 
-/* The tensors of a session, pointing into it. */
+/* The tensors of a part, pointing into it. */
 typedef struct {
     lcsm_named_tensor *list;
     char (*names)[NAME_SIZE];
@@ -40,7 +39,7 @@ static void state_list_free(state_list *l)
     free(l->names);
 }
 
-static lcsm_named_tensor memory_of(const lcsm_session *s, size_t entry, char name[NAME_SIZE])
+static lcsm_named_tensor memory_of(const lcsm_state_part *s, size_t entry, char name[NAME_SIZE])
 {
     static const lcsm_element element[LCSM_DTYPE_COUNT] = {[LCSM_F32] = LCSM_ELEMENT_F32,
                                                            [LCSM_F64] = LCSM_ELEMENT_F64,
@@ -50,13 +49,14 @@ static lcsm_named_tensor memory_of(const lcsm_session *s, size_t entry, char nam
     lcsm_named_tensor         t                         = {.name    = name,
                                                            .element = element[e->dtype],
                                                            .rank    = (size_t)e->shape.rank,
-                                                           .data    = lcsm_state_data(s->state, entry)};
+                                                           .data    = lcsm_state_row(s->state, entry, s->row)};
     (void)snprintf(name, NAME_SIZE, "memory.%s", e->name);
     for (int j = 0; j < e->shape.rank; j++) t.shape[j] = (size_t)e->shape.dim[j];
+    t.shape[0] = s->batch;
     return t;
 }
 
-static lcsm_status list_state(state_list *l, const lcsm_session *s, lcsm_error *err)
+static lcsm_status list_state(state_list *l, const lcsm_state_part *s, lcsm_error *err)
 {
     size_t count = s->state->count;
     l->list      = calloc(count + 2, sizeof *l->list);
@@ -72,13 +72,13 @@ static lcsm_status list_state(state_list *l, const lcsm_session *s, lcsm_error *
     l->list[count + 1] = (lcsm_named_tensor){.name    = "recent",
                                              .element = LCSM_ELEMENT_I32,
                                              .rank    = 2,
-                                             .shape   = {s->batch, LCSM_SESSION_RECENT},
+                                             .shape   = {s->batch, LCSM_STATE_RECENT},
                                              .data    = s->recent};
     l->count           = count + 2;
     return LCSM_OK;
 }
 
-/* The checksum of the position and of all numbers: the session's, or those of a file that has been
+/* The checksum of the position and of all numbers: the part's, or those of a file that has been
  * found to hold the same tensors. */
 static void sum_state(char text[SUM_TEXT], const state_list *l, uint64_t position,
                       const lcsm_safetensors *f)
@@ -92,6 +92,12 @@ static void sum_state(char text[SUM_TEXT], const state_list *l, uint64_t positio
         sum = XXH3_64bits_withSeed(t.data, bytes, sum);
     }
     (void)snprintf(text, SUM_TEXT, "%016" PRIx64, sum);
+}
+
+/* The hash of the model, which is taken once. */
+static lcsm_status hash_model(const lcsm_state_part *s, lcsm_error *err)
+{
+    return s->sha256[0] != 0 ? LCSM_OK : lcsm_model_sha256(s->sha256, s->model, err);
 }
 
 /* ---- saving ----------------------------------------------------------------------------- */
@@ -113,20 +119,22 @@ static lcsm_status to_memory(void *user, const void *data, size_t size, lcsm_err
 
 /* To memory, or with a NULL m to a file. Where bytes are only counted, nothing is hashed: the
  * checksums have the same length whatever they are. */
-static lcsm_status store(const lcsm_session *s, const char *path, memory *m, lcsm_error *err)
+static lcsm_status store(const lcsm_state_part *s, const char *path, memory *m, lcsm_error *err)
 {
     lcsm_status st;
     state_list  l     = {0};
     bool        count = m != NULL && m->to == NULL;
-    char        model[LCSM_SHA256_TEXT], position[24], sum[SUM_TEXT];
+    char        none[LCSM_SHA256_TEXT], position[24], sum[SUM_TEXT];
     LCSM_TRY(list_state(&l, s, err));
-    (void)snprintf(model, sizeof model, "%0*d", LCSM_SHA256_TEXT - 1, 0);
-    if (!count) LCSM_TRY(lcsm_model_sha256(model, s->model, err));
-    (void)snprintf(position, sizeof position, "%" PRIu64, s->position);
+    (void)snprintf(none, sizeof none, "%0*d", LCSM_SHA256_TEXT - 1, 0);
+    if (!count) LCSM_TRY(hash_model(s, err));
+    (void)snprintf(position, sizeof position, "%" PRIu64, *s->position);
     (void)snprintf(sum, sizeof sum, "%0*d", SUM_TEXT - 1, 0);
-    if (!count) sum_state(sum, &l, s->position, NULL);
-    lcsm_safetensors_pair pairs[] = {
-        {VERSION_KEY, VERSION}, {MODEL_KEY, model}, {POSITION_KEY, position}, {SUM_KEY, sum}};
+    if (!count) sum_state(sum, &l, *s->position, NULL);
+    lcsm_safetensors_pair pairs[] = {{VERSION_KEY, VERSION},
+                                     {MODEL_KEY, count ? none : s->sha256},
+                                     {POSITION_KEY, position},
+                                     {SUM_KEY, sum}};
     LCSM_TRY(m == NULL
                  ? lcsm_safetensors_save(path, l.list, l.count, pairs, COUNT(pairs), err)
                  : lcsm_safetensors_write(to_memory, m, l.list, l.count, pairs, COUNT(pairs), err));
@@ -135,13 +143,13 @@ cleanup:
     return st;
 }
 
-lcsm_status lcsm_session_save_state(const lcsm_session *s, const char *path, lcsm_error *err)
+lcsm_status lcsm_state_part_save(const lcsm_state_part *s, const char *path, lcsm_error *err)
 {
     return store(s, path, NULL, err);
 }
 
-lcsm_status lcsm_session_write_state(const lcsm_session *s, void *buffer, size_t *size,
-                                     lcsm_error *err)
+lcsm_status lcsm_state_part_write(const lcsm_state_part *s, void *buffer, size_t *size,
+                                  lcsm_error *err)
 {
     memory      need = {0}, m = {.to = buffer, .room = *size};
     lcsm_status st = store(s, NULL, &need, err);
@@ -156,24 +164,23 @@ lcsm_status lcsm_session_write_state(const lcsm_session *s, void *buffer, size_t
 
 /* ---- loading ---------------------------------------------------------------------------- */
 
-static lcsm_status check_kind(const lcsm_safetensors *f, const lcsm_session *s, lcsm_error *err)
+static lcsm_status check_kind(const lcsm_safetensors *f, const lcsm_state_part *s, lcsm_error *err)
 {
     const char *version = lcsm_safetensors_metadata(f, VERSION_KEY);
     const char *model   = lcsm_safetensors_metadata(f, MODEL_KEY);
-    char        own[LCSM_SHA256_TEXT];
     if (version == NULL)
         return lcsm_fail(err, LCSM_ERR_FORMAT, "%s is not a saved state: it has no %s", f->label,
                          VERSION_KEY);
     if (strcmp(version, VERSION) != 0)
         return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: %s is \"%.20s\"; expected \"%s\"", f->label,
                          VERSION_KEY, version, VERSION);
-    lcsm_status st = lcsm_model_sha256(own, s->model, err);
+    lcsm_status st = hash_model(s, err);
     if (st != LCSM_OK) return st;
-    if (model == NULL || strcmp(model, own) != 0)
+    if (model == NULL || strcmp(model, s->sha256) != 0)
         return lcsm_fail(err, LCSM_ERR_FORMAT,
                          "%s was saved with another model: its SHA-256 is %.12s..., this one's is "
                          "%.12s...",
-                         f->label, model != NULL ? model : "missing", own);
+                         f->label, model != NULL ? model : "missing", s->sha256);
     return LCSM_OK;
 }
 
@@ -217,8 +224,8 @@ static lcsm_status check_recent(const lcsm_safetensors *f, size_t vocab, lcsm_er
     return LCSM_OK;
 }
 
-static lcsm_status check_file(const lcsm_safetensors *f, const lcsm_session *s, const state_list *l,
-                              lcsm_error *err)
+static lcsm_status check_file(const lcsm_safetensors *f, const lcsm_state_part *s,
+                              const state_list *l, lcsm_error *err)
 {
     lcsm_status st = LCSM_OK;
     LCSM_OR_RETURN(check_kind(f, s, err));
@@ -242,7 +249,7 @@ static lcsm_status check_sum(const lcsm_safetensors *f, const state_list *l, uin
                      SUM_KEY, have != NULL ? have : "missing", want);
 }
 
-/* The file's numbers over the session's own. */
+/* The file's numbers over the part's own. */
 static void take(const lcsm_safetensors *f, const lcsm_named_tensor *own, void *to)
 {
     lcsm_named_tensor t;
@@ -252,8 +259,7 @@ static void take(const lcsm_safetensors *f, const lcsm_named_tensor *own, void *
     memcpy(to, t.data, bytes);
 }
 
-/* All or nothing. */
-static lcsm_status restore(lcsm_session *s, const lcsm_safetensors *f, lcsm_error *err)
+static lcsm_status restore(const lcsm_state_part *s, const lcsm_safetensors *f, lcsm_error *err)
 {
     lcsm_status st;
     state_list  l        = {0};
@@ -262,17 +268,17 @@ static lcsm_status restore(lcsm_session *s, const lcsm_safetensors *f, lcsm_erro
     LCSM_TRY(check_file(f, s, &l, err));
     LCSM_TRY(read_position(&position, f, err));
     LCSM_TRY(check_sum(f, &l, position, err));
-    for (size_t j = 0; j < s->state->count; j++) take(f, &l.list[j], lcsm_state_data(s->state, j));
+    for (size_t j = 0; j < s->state->count; j++)
+        take(f, &l.list[j], lcsm_state_row(s->state, j, s->row));
     take(f, &l.list[l.count - 2], s->logits);
     take(f, &l.list[l.count - 1], s->recent);
-    s->position = position;
-    lcsm_session_restart_history(s);
+    *s->position = position;
 cleanup:
     state_list_free(&l);
     return st;
 }
 
-lcsm_status lcsm_session_load_state(lcsm_session *s, const char *path, lcsm_error *err)
+lcsm_status lcsm_state_part_load(const lcsm_state_part *s, const char *path, lcsm_error *err)
 {
     lcsm_safetensors f  = {0};
     lcsm_status      st = lcsm_safetensors_open(&f, path, 0, err);
@@ -281,8 +287,8 @@ lcsm_status lcsm_session_load_state(lcsm_session *s, const char *path, lcsm_erro
     return st;
 }
 
-lcsm_status lcsm_session_read_state(lcsm_session *s, const void *buffer, size_t size,
-                                    lcsm_error *err)
+lcsm_status lcsm_state_part_read(const lcsm_state_part *s, const void *buffer, size_t size,
+                                 lcsm_error *err)
 {
     lcsm_safetensors f  = {0};
     lcsm_status      st = lcsm_safetensors_parse(&f, "the buffer", buffer, size, 0, err);

@@ -37,6 +37,16 @@ static inline double maps_flops(const lcsm_node *n)
     return sum;
 }
 
+/* Up to GEMM_DOT_ROWS rows of each sequence are summed in the order of few rows, however many
+ * sequences there are, so that the results of one do not depend on those beside it. */
+static inline bool maps_few(const lcsm_shape *x)
+{
+    ptrdiff_t rows = 1;
+    if (x->rank < 3) return false;
+    for (int j = 1; j + 1 < x->rank; j++) rows *= x->dim[j];
+    return rows <= GEMM_DOT_ROWS;
+}
+
 /* All operands of a call, forward or backward; `add`: to what is in the outputs. */
 static inline R_(lcsm_maps) maps_of(const lcsm_call *c, bool back, bool add)
 {
@@ -47,6 +57,7 @@ static inline R_(lcsm_maps) maps_of(const lcsm_call *c, bool back, bool add)
                          .x     = x->data,
                          .g_x   = c->g_in[MAPS_X].data,
                          .add_x = c->g_in[MAPS_X].add,
+                         .few   = maps_few(&c->node->in[MAPS_X]->shape),
                          .n     = c->node->n_out};
     for (int j = 0; j < m.n; j++) {
         const lcsm_mat *w = &c->in[MAPS_W + j], *g = &c->g_in[MAPS_W + j];

@@ -100,6 +100,7 @@ static void states(lcsm_node *n, const job *j)
 {
     const lcsm_attention_attr *a = n->attr;
     n->n_state                   = 4;
+    n->room                      = a->window > 0 ? 0 : a->cache;
     n->state[KEYS] = (lcsm_state_spec){LCSM_REAL_DTYPE, lcsm_dims(j->B, a->cache, j->G * j->K), 0};
     n->state[VALUES] =
         (lcsm_state_spec){LCSM_REAL_DTYPE, lcsm_dims(j->B, a->cache, j->G * j->D), 0};

@@ -19,6 +19,7 @@
 
 typedef struct {
     bool        ta, tb, add;
+    bool        few; /* summed as for few rows, however many there are (gemm_drive.h) */
     ptrdiff_t   M, N, K;
     real        alpha;
     const real *A, *B;

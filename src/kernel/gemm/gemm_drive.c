@@ -159,7 +159,7 @@ static void few_rows(lcsm_pool *pool, job *j)
 
 static bool is_few(const R_(lcsm_gemm) *x)
 {
-    return x->tb && !x->ta && x->M <= GEMM_DOT_ROWS;
+    return x->tb && !x->ta && (x->few || x->M <= GEMM_DOT_ROWS);
 }
 
 /* ---- all ---- */

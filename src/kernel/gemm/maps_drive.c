@@ -45,6 +45,7 @@ static gemm forward_product(const maps *m, const map *p)
 {
     return (gemm){.tb    = true,
                   .add   = p->add_y,
+                  .few   = m->few,
                   .M     = m->rows,
                   .N     = p->out,
                   .K     = m->in,

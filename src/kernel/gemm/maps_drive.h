@@ -25,8 +25,8 @@ typedef struct {
 typedef struct {
     ptrdiff_t    rows, in, ldx;
     const real  *x;
-    real        *g_x; /* rows ldx apart; NULL: not wanted */
-    bool         add_x;
+    real        *g_x;        /* rows ldx apart; NULL: not wanted */
+    bool         add_x, few; /* few: forward sums as for few rows, however many there are */
     int          n;
     R_(lcsm_map) map[LCSM_MAPS];
 } R_(lcsm_maps);
