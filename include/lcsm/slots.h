@@ -3,7 +3,7 @@
  *
  *     lcsm_slots_create(&s, model, &(lcsm_slots_options){.size = ..., .slots = 32}, err);
  *     lcsm_slots_open(s, &a, err);                      a sequence joins, at any time
- *     lcsm_slots_branch(s, a, &b, err);                 another one goes on from where a is
+ *     lcsm_slots_branch(s, a, &b, err);                 another one continues from where a is
  *     lcsm_slot_feed now[] = {{a, prompt, 300}, {b, &next, 1}};
  *     lcsm_slots_feed(s, now, 2, err);                  different lengths in one call
  *     next = best of lcsm_slots_logits(s, b);
