@@ -327,8 +327,8 @@ def _recall(model: Model) -> dict[str, float]:
 def inspect(run: Any, data: Any = None, tokens: int = 0, save: bool = False) -> Mapping[str, Any]:
     """What a trained model remembers: half-lives, gates, influence of past tokens (docs/formats.md)."""
     paths, text = paths_of(data), ct.c_void_p()
-    options = b.lcsm_inspect_options(run=encode(run), data=text_list(paths), data_count=len(paths),
-                                     tokens=tokens, save=save)
+    options = sized(b.lcsm_inspect_options, run=encode(run), data=text_list(paths), data_count=len(paths),
+                    tokens=tokens, save=save)
     call("lcsm_inspect", context()._handle, ct.byref(options), ct.byref(text))
     try:
         return json.loads(ct.string_at(text.value))
@@ -392,17 +392,18 @@ def experiment(name: Any, out: Any, scale: str = "tiny", *, data: Any = None, va
             asked.append(True)
 
     fields = dict(b.lcsm_experiment_hooks._fields_)
-    hooks = b.lcsm_experiment_hooks(event=callbacks.wrap(fields["event"], event),
+    hooks = sized(b.lcsm_experiment_hooks, event=callbacks.wrap(fields["event"], event),
                                     stop=callbacks.wrap(fields["stop"], lambda _user: bool(asked), True))
     lists = {key: paths_of(value) for key, value in (("data", data), ("valid", valid), ("test", test))}
     rates = (ct.c_double * len(lr))(*lr)
-    options = b.lcsm_experiment_options(
-        name=encode(name), scale=scale.encode(), out=encode(out), tokenizer=encode(tokenizer),
+    options = sized(
+        b.lcsm_experiment_options, name=encode(name), scale=scale.encode(), out=encode(out),
+        tokenizer=encode(tokenizer),
         lr=ct.addressof(rates) if lr else None, lr_count=len(lr), seeds=seeds, jobs=jobs,
         only=encode(only), program=program().encode(), reading=encode(reading),
         **{key: text_list(paths) for key, paths in lists.items()},
         **{key + "_count": len(paths) for key, paths in lists.items()})
-    result = b.lcsm_experiment_result()
+    result = sized(b.lcsm_experiment_result)
     with callbacks.interruptible():
         call("lcsm_experiment_run", context()._handle, ct.byref(options), ct.byref(hooks), ct.byref(result))
     callbacks.reraise()
@@ -447,12 +448,12 @@ def report(folders: Any, out: Any = None, *, markdown: Any = None, csv: Any = No
     with tempfile.TemporaryDirectory(prefix="lcsm-report-") as place:
         files = {name: os.fspath(given) if given is not None else os.path.join(place, name)
                  for name, given in (("html", out), ("markdown", markdown), ("csv", csv), ("svg", svg))}
-        options = b.lcsm_report_options(
-            folders=text_list(paths), count=len(paths), title=encode(title),
+        options = sized(
+            b.lcsm_report_options, folders=text_list(paths), count=len(paths), title=encode(title),
             text=callbacks.wrap(fields["text"], lambda _user, text: lines.append(_plain(text))),
             note=callbacks.wrap(fields["note"], lambda _user, text: notes.append(_plain(text))),
             **{name: os.fsencode(path) for name, path in files.items()})
-        summary = b.lcsm_report_summary()
+        summary = sized(b.lcsm_report_summary)
         call("lcsm_report_write", ct.byref(options), ct.byref(summary))
         callbacks.reraise()
         read = {name: pathlib.Path(files[name]).read_text() for name in ("html", "markdown", "csv")}

@@ -19,7 +19,7 @@
 /* What became of a finding, and the numbers that decide. */
 typedef struct {
     lcsm_finding_state state;
-    char               seen[300];
+    char               seen[352];
 } lcsm_held;
 
 /* The findings of the study's paper, or NULL; and one of them against the study's reading. */
