@@ -11,7 +11,7 @@ export CMAKE_GENERATOR = $(if $(shell command -v ninja),Ninja,Unix Makefiles)
 endif
 
 .DEFAULT_GOAL := build
-.PHONY: build test check-full demo bench install wheel debug asan tsan clang fuzz mutate abi format tidy setup clean help
+.PHONY: build test check-full demo bench install uninstall packages static arm64 wheel debug asan tsan clang fuzz mutate abi format tidy setup clean help
 
 build: ## build the program (build/lcsm) and the library (build/liblcsm.so, .a), and say how long it took
 	@scripts/build
@@ -33,8 +33,21 @@ demo: ## set up, build, train a small model, run a small experiment, report (min
 bench: build ## time the operator beside this machine's measured peak
 	@$(PROGRAM) bench eos
 
-install: build ## install program, libraries, headers, pkg-config and CMake files
+install: build ## install program, libraries, headers, man pages, completions, pkg-config and CMake files
 	@cmake --install build --prefix $(PREFIX)
+
+uninstall: ## remove what the last `make install` installed
+	@scripts/uninstall
+
+packages: build ## make the archives (build/packages/*.tar.gz) and the Debian packages of this machine
+	@scripts/packages
+
+static: ## build build-static/lcsm, one file that runs on every Linux of this architecture
+	@cmake --preset static >/dev/null
+	@cmake --build --preset static --target lcsm_program
+
+arm64: ## cross-build for arm64 and run the quick tests under an emulator (Debian-like machines)
+	@scripts/arm64
 
 wheel: build ## make the wheel of the Python package, with the library inside (dist/)
 	@scripts/wheel

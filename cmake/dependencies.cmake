@@ -2,6 +2,9 @@
 # lcsm_deps the libraries.
 
 find_package(PkgConfig REQUIRED)
+if(LCSM_STATIC_PROGRAM)
+    set(CMAKE_FIND_LIBRARY_SUFFIXES .a)
+endif()
 pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
 pkg_check_modules(ZLIB REQUIRED IMPORTED_TARGET zlib)

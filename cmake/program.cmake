@@ -5,8 +5,14 @@ lcsm_glob(cli src/cli/*.c)
 add_executable(lcsm_program ${cli})
 set_target_properties(lcsm_program PROPERTIES OUTPUT_NAME lcsm)
 target_include_directories(lcsm_program PRIVATE ${PROJECT_SOURCE_DIR}/src)
-target_include_directories(lcsm_program PRIVATE ${PROJECT_SOURCE_DIR}/src)
 target_link_libraries(lcsm_program PRIVATE lcsm_flags lcsm_lab lcsm_static PkgConfig::JANSSON)
+
+set_source_files_properties(${PROJECT_SOURCE_DIR}/src/cli/cmd_version.c PROPERTIES COMPILE_DEFINITIONS
+    "LCSM_BUILD_STATIC=$<BOOL:${LCSM_STATIC_PROGRAM}>;LCSM_BUILD_SANITIZERS=\"${LCSM_SANITIZE}\"")
+
+if(LCSM_STATIC_PROGRAM)
+    target_link_options(lcsm_program PRIVATE -static)
+endif()
 
 if(LCSM_EXAMPLES)
     lcsm_glob(examples examples/*.c)

@@ -13,7 +13,7 @@ typedef struct {
     bool         parts; /* a word behind the name says which part of it */
 } command;
 
-static cli_command help, version;
+static cli_command help;
 
 static const command COMMANDS[] = {
     {"bench", "measure speed, beside this machine's measured peak", cmd_bench, true},
@@ -31,7 +31,7 @@ static const command COMMANDS[] = {
     {"tasks", "list what can be learned, with examples", cmd_tasks, false},
     {"train", "train a model on text or on another task", cmd_train, false},
     {"tokenizer", "byte-level BPE: train, encode, decode, show", cmd_tokenizer, true},
-    {"version", "show the version", version, false},
+    {"version", "show the version and how it was built", cmd_version, false},
 };
 
 enum { COMMAND_COUNT = sizeof COMMANDS / sizeof COMMANDS[0] };
@@ -82,19 +82,6 @@ static int help(int argc, char **argv)
     for (int j = 1; j < argc; j++) argv[j - 1] = argv[j];
     argv[argc - 1] = flag;
     return c->run(argc, argv);
-}
-
-static int version(int argc, char **argv)
-{
-    bool             help_flag = false;
-    int              words;
-    const cli_option options[] = {{"--help", CLI_FLAG, &help_flag, 0, 0},
-                                  {NULL, CLI_FLAG, NULL, 0, 0}};
-    if (!cli_parse(argc, argv, options, &words) || !cli_no_words("version", argv, words))
-        return EXIT_USAGE;
-    if (help_flag) fputs("lcsm version - show the version\n", stdout);
-    else printf("lcsm %s\n", lcsm_version());
-    return EXIT_OK;
 }
 
 /* A closed stdin, stdout or stderr would be the number of the next file that is opened, which then

@@ -1,0 +1,38 @@
+# A page of --help -> its options, one a line: page, option, argument, choices, description.
+# An option's line has two spaces in front; lines of its description have more.
+
+function finish()
+{
+    if (option == "") return
+    choices = ""
+    if (match(text, /[a-z0-9_+^-]+(\|[A-Za-z0-9_+^-]+)+/)) choices = substr(text, RSTART, RLENGTH)
+    gsub(/\|/, " ", choices)
+    gsub(/\t/, " ", text)
+    printf "%s\t%s\t%s\t%s\t%s\n", page, option, argument, choices, text
+    option = ""
+}
+
+/^  --?[a-z]/ {
+    finish()
+    line = substr($0, 3)
+    option = line
+    sub(/[ ].*/, "", option)
+    sub(/,$/, "", option)
+    rest = substr(line, length(option) + 1)
+    argument = ""
+    if (match(rest, /^ [A-Za-z][A-Za-z0-9,.|]*/) && rest !~ /^  /) {
+        argument = substr(rest, 2, RLENGTH - 1)
+        rest = substr(rest, RLENGTH + 1)
+    }
+    sub(/^ +/, "", rest)
+    text = rest
+    next
+}
+/^      +[^ ]/ && option != "" {
+    line = $0
+    sub(/^ +/, "", line)
+    text = text (text == "" ? "" : " ") line
+    next
+}
+{ finish() }
+END { finish() }
