@@ -58,8 +58,8 @@ list(REMOVE_ITEM kernel_fast ${kernel_ref} ${kernel_drive} ${kernel_api} ${kerne
 
 set(plain -ffp-contract=off)
 set(fast -ffp-contract=fast -fno-math-errno -fno-trapping-math)
-set(avx2 -mavx2 -mfma)
-set(avx512 -mavx512f -mavx512bw -mavx512vl -mavx512dq -mfma)
+set(avx2 -mavx2 -mfma -mf16c)
+set(avx512 -mavx512f -mavx512bw -mavx512vl -mavx512dq -mfma -mf16c)
 
 function(lcsm_variant name)
     string(TOUPPER ${name} upper)

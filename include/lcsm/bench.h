@@ -91,13 +91,14 @@ typedef struct {
     size_t size; /* sizeof(lcsm_bench_decode), set by the caller */
     int    threads;
     size_t parameters;
-    size_t weight_bytes; /* read for every token */
-    size_t state_bytes;  /* carried by a sequence */
-    size_t prompt;       /* tokens of the prompt that was timed */
-    double decode_rate;  /* tokens per second, one at a time */
-    double prefill_rate; /* tokens per second of the prompt */
-    double read_rate;    /* bytes per second that this machine reads from memory */
-    double bound;        /* read_rate / weight_bytes: what memory allows, in tokens per second */
+    size_t weight_bytes;   /* read for every token */
+    size_t state_bytes;    /* carried by a sequence */
+    size_t prompt;         /* tokens of the prompt that was timed */
+    double decode_rate;    /* tokens per second, one at a time */
+    double prefill_rate;   /* tokens per second of the prompt */
+    double read_rate;      /* bytes per second that this machine reads from memory */
+    double bound;          /* read_rate / weight_bytes: what memory allows, in tokens per second */
+    size_t resident_bytes; /* of the process in memory, while it decodes; 0: not known */
 } lcsm_bench_decode;
 
 struct lcsm_model;

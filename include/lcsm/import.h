@@ -23,6 +23,7 @@ typedef struct {
     bool   allow_nonfinite; /* take weights that are NaN or infinite */
     bool   ignore_extra;    /* take files with tensors that the model does not use */
     bool   rwkv_rescaled;   /* the file holds RWKV weights that were divided for half precision */
+    const char *weights;    /* NULL: "f32", or another type as of lcsm_model_pack */
 } lcsm_import_options;
 
 /* What was read, for people. */

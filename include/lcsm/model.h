@@ -103,12 +103,34 @@ LCSM_API void        lcsm_model_free(lcsm_model *model);
 LCSM_API lcsm_status lcsm_model_load(lcsm_model **out, const lcsm_context *ctx, const char *folder,
                                      lcsm_error *err);
 
+/* How a model is loaded. All zeros but size are the defaults. */
+typedef struct {
+    size_t      size;    /* sizeof(lcsm_model_load_options) */
+    const char *weights; /* NULL: as the files have them, or a type as of lcsm_model_pack */
+} lcsm_model_load_options;
+
+/* The same with options, which may be NULL. Files are mapped: what lies there as it is used takes
+ * no other memory, so the files must not be written to while the model exists. They may be replaced
+ * or removed. */
+LCSM_API lcsm_status lcsm_model_load_with(lcsm_model **out, const lcsm_context *ctx,
+                                          const char                    *folder,
+                                          const lcsm_model_load_options *options, lcsm_error *err);
+
+/* Stores the matrices of linear maps, the embedding and the head as "f16", "bf16", "q8", "q4" or
+ * "q4k" (docs/formats.md), for running in less memory, or as "f32". Everything else stays float32:
+ * vectors, norms, convolutions, constants of the recurrence. Such a model cannot be trained. Before
+ * sessions of the model are created; LCSM_ERR_NUMBER if a weight does not fit the type. */
+LCSM_API lcsm_status lcsm_model_pack(lcsm_model *model, const char *weights, lcsm_error *err);
+
 /* Makes the folder if it is not there, and writes or replaces config.json and
- * model.safetensors. */
+ * model.safetensors, in which weights have the types that they have in memory. */
 LCSM_API lcsm_status lcsm_model_save(const lcsm_model *model, const char *folder, lcsm_error *err);
 
 LCSM_API const lcsm_model_config *lcsm_model_config_of(const lcsm_model *model);
 LCSM_API size_t                   lcsm_model_param_count(const lcsm_model *model);
+
+/* Bytes of all weights as they are stored. */
+LCSM_API size_t lcsm_model_weight_bytes(const lcsm_model *model);
 
 LCSM_END_DECLS
 #endif

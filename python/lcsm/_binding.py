@@ -128,6 +128,7 @@ class lcsm_bench_decode(ct.Structure):
         ("prefill_rate", ct.c_double),
         ("read_rate", ct.c_double),
         ("bound", ct.c_double),
+        ("resident_bytes", ct.c_size_t),
     ]
 
 
@@ -310,6 +311,13 @@ class lcsm_model_summary(ct.Structure):
     ]
 
 lcsm_parameter_fn = ct.CFUNCTYPE(None, ct.c_void_p, ct.POINTER(lcsm_parameter_info))
+
+
+class lcsm_model_load_options(ct.Structure):
+    _fields_ = [
+        ("size", ct.c_size_t),
+        ("weights", ct.c_char_p),
+    ]
 
 
 class lcsm_update(ct.Structure):
@@ -846,6 +854,7 @@ class lcsm_import_options(ct.Structure):
         ("allow_nonfinite", ct.c_bool),
         ("ignore_extra", ct.c_bool),
         ("rwkv_rescaled", ct.c_bool),
+        ("weights", ct.c_char_p),
     ]
 
 
@@ -1015,8 +1024,11 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "lcsm_model_describe": (ct.c_int, [ct.c_void_p, ct.c_void_p, ct.c_ssize_t, ct.POINTER(lcsm_model_summary), lcsm_parameter_fn, ct.c_void_p, ct.POINTER(lcsm_error)]),
     "lcsm_model_free": (None, [ct.c_void_p]),
     "lcsm_model_load": (ct.c_int, [ct.POINTER(ct.c_void_p), ct.c_void_p, ct.c_char_p, ct.POINTER(lcsm_error)]),
+    "lcsm_model_load_with": (ct.c_int, [ct.POINTER(ct.c_void_p), ct.c_void_p, ct.c_char_p, ct.POINTER(lcsm_model_load_options), ct.POINTER(lcsm_error)]),
+    "lcsm_model_pack": (ct.c_int, [ct.c_void_p, ct.c_char_p, ct.POINTER(lcsm_error)]),
     "lcsm_model_param_count": (ct.c_size_t, [ct.c_void_p]),
     "lcsm_model_save": (ct.c_int, [ct.c_void_p, ct.c_char_p, ct.POINTER(lcsm_error)]),
+    "lcsm_model_weight_bytes": (ct.c_size_t, [ct.c_void_p]),
     "lcsm_recipe_load": (ct.c_int, [ct.c_char_p, ct.c_void_p, ct.c_void_p, ct.POINTER(lcsm_error)]),
     "lcsm_report_write": (ct.c_int, [ct.POINTER(lcsm_report_options), ct.POINTER(lcsm_report_summary), ct.POINTER(lcsm_error)]),
     "lcsm_run_facts": (ct.c_int, [ct.c_char_p, lcsm_run_fact_fn, ct.c_void_p, ct.POINTER(lcsm_error)]),

@@ -8,6 +8,8 @@
 #include <lcsm/bench.h>
 #include <lcsm/session.h>
 #include <math.h>
+#include <stdio.h>
+#include <unistd.h>
 
 #include "base/sized.h"
 #include "bench/frame.h"
@@ -19,10 +21,23 @@ enum { DECODE_STEPS = 16, PREFILL = 1024, MIN_REPS = 3 };
 /* A table that is only looked up costs one row. */
 static size_t weight_bytes(const lcsm_model *model)
 {
-    size_t table = (size_t)model->cfg.vocab * (size_t)model->cfg.d_model;
-    size_t total = lcsm_params_total(model->params);
-    if (!model->cfg.tied) total -= table - (size_t)model->cfg.d_model;
-    return total * sizeof(float);
+    const lcsm_params *p     = model->params;
+    size_t             total = lcsm_params_bytes(p);
+    int                row   = lcsm_params_find(p, "embedding.weight");
+    if (model->cfg.tied || row < 0) return total;
+    return total
+         - lcsm_param_bytes(p, row) / (size_t)model->cfg.vocab * (size_t)(model->cfg.vocab - 1);
+}
+
+/* Bytes of this process that are in memory; 0 if the system does not tell. */
+static size_t resident_bytes(void)
+{
+    unsigned long pages = 0;
+    FILE         *file  = fopen("/proc/self/statm", "r");
+    if (file == NULL) return 0;
+    if (fscanf(file, "%*s %lu", &pages) != 1) pages = 0;
+    (void)fclose(file);
+    return (size_t)pages * (size_t)sysconf(_SC_PAGESIZE);
 }
 
 /* Seconds for n tokens in pieces of `piece`. */
@@ -63,6 +78,7 @@ lcsm_status lcsm_bench_decode_model(const lcsm_model *model, double seconds, lcs
 {
     lcsm_session     *s     = NULL;
     lcsm_probe_bench *probe = NULL;
+    double            first;
     lcsm_status       st;
     LCSM_OR_RETURN(LCSM_SIZED(lcsm_bench_decode, bound, out, err));
     lcsm_bench_decode r = {.size         = sizeof r,
@@ -72,6 +88,8 @@ lcsm_status lcsm_bench_decode_model(const lcsm_model *model, double seconds, lcs
                            .prompt       = PREFILL};
     if ((size_t)model->cfg.max_length < r.prompt) r.prompt = (size_t)model->cfg.max_length;
     LCSM_TRY(lcsm_session_create(&s, model, NULL, err));
+    LCSM_TRY(timed(s, DECODE_STEPS, 1, &first, err));
+    r.resident_bytes = resident_bytes(); /* before the probe takes its memory */
     LCSM_TRY(lcsm_probe_create(&probe, model->ctx, 1e-3, err));
     r.state_bytes = s->state->bytes;
     LCSM_TRY(measure(s, probe, model->ctx->pool, seconds > 0 ? seconds : 2, &r, err));

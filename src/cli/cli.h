@@ -141,6 +141,9 @@ bool cli_makes_examples(const char *task);
 /* One line on stderr about bytes that the vocabulary lacks; nothing for 0. */
 void cli_say_skipped(const char *command, uint64_t bytes);
 int  cli_run_open(cli_run *r, const char *command, const char *folder, int threads, bool text);
+/* The same with the type of weights, or NULL. */
+int  cli_run_open_as(cli_run *r, const char *command, const char *folder, const char *weights,
+                     int threads, bool text);
 void cli_run_close(cli_run *r);
 
 /* Catches SIGINT and SIGTERM. The first one writes the notice, if not NULL, to stderr and makes

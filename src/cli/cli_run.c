@@ -84,14 +84,21 @@ void cli_say_skipped(const char *command, uint64_t bytes)
 
 int cli_run_open(cli_run *r, const char *command, const char *folder, int threads, bool text)
 {
-    lcsm_context_options options = {.size     = sizeof options,
-                                    .threads  = threads,
-                                    .log      = warn,
-                                    .log_user = (void *)(uintptr_t)command};
-    lcsm_error           err     = {0};
-    *r                           = (cli_run){0};
+    return cli_run_open_as(r, command, folder, NULL, threads, text);
+}
+
+int cli_run_open_as(cli_run *r, const char *command, const char *folder, const char *weights,
+                    int threads, bool text)
+{
+    lcsm_model_load_options load    = {.size = sizeof load, .weights = weights};
+    lcsm_context_options    options = {.size     = sizeof options,
+                                       .threads  = threads,
+                                       .log      = warn,
+                                       .log_user = (void *)(uintptr_t)command};
+    lcsm_error              err     = {0};
+    *r                              = (cli_run){0};
     if (lcsm_context_create(&r->ctx, &options, &err) == LCSM_OK
-        && lcsm_model_load(&r->model, r->ctx, folder, &err) == LCSM_OK
+        && lcsm_model_load_with(&r->model, r->ctx, folder, &load, &err) == LCSM_OK
         && read_training(r, folder, text, &err) == LCSM_OK
         && (!text || open_tokenizer(r, folder, &err) == LCSM_OK)) {
         r->lines = r->lines && text && lcsm_tokenizer_eos(r->tok) >= 0;

@@ -8,7 +8,7 @@
 static const char HELP[] =
     "lcsm bench decode - decoding speed, beside the limit set by memory bandwidth\n"
     "\n"
-    "usage: lcsm bench decode RUN [--threads N] [--seconds S] [--json]\n"
+    "usage: lcsm bench decode RUN [--weights TYPE] [--threads N] [--seconds S] [--json]\n"
     "       lcsm bench decode --method NAME [--KEY VALUE...] ...\n"
     "\n"
     "Decoding a single token reads every weight once, so the limit is the memory bandwidth, "
@@ -17,6 +17,8 @@ static const char HELP[] =
     "exceed\n"
     "it. A prompt is processed many tokens at a time and is limited by arithmetic.\n"
     "\n"
+    "  --weights TYPE  store matrices as f32, f16, bf16, q8, q4 or q4k (default: as in the run\n"
+    "                folder, or f32)\n"
     "  --threads N   number of threads (default: 1 and 2, one after the other)\n"
     "  --seconds S   duration of each measurement (default: 2)\n"
     "  --json        {\"results\": [{\"case\", \"threads\", \"seconds\", \"tokens_per_second\",\n"
@@ -27,21 +29,24 @@ static const char HELP[] =
 
 static json_t *to_json(const char *name, const lcsm_bench_decode *r)
 {
-    return json_pack("{s:s, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:I}", "case", name,
-                     "threads", r->threads, "seconds", 1 / r->decode_rate, "tokens_per_second",
-                     r->decode_rate, "prefill_tokens_per_second", r->prefill_rate,
-                     "bound_tokens_per_second", r->bound, "fraction_of_bound",
+    return json_pack("{s:s, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:I, s:I}", "case",
+                     name, "threads", r->threads, "seconds", 1 / r->decode_rate,
+                     "tokens_per_second", r->decode_rate, "prefill_tokens_per_second",
+                     r->prefill_rate, "bound_tokens_per_second", r->bound, "fraction_of_bound",
                      r->decode_rate / r->bound, "read_gbytes", r->read_rate / 1e9, "parameters",
                      (json_int_t)r->parameters, "weight_bytes", (json_int_t)r->weight_bytes,
-                     "state_bytes", (json_int_t)r->state_bytes, "prompt", (json_int_t)r->prompt);
+                     "state_bytes", (json_int_t)r->state_bytes, "prompt", (json_int_t)r->prompt,
+                     "resident_bytes", (json_int_t)r->resident_bytes);
 }
 
 static void print_row(const char *name, const lcsm_bench_decode *r, bool first)
 {
     if (first)
-        printf("%s: %zu parameters, %.1f MB read per token, memory per sequence %.1f kB\n\n"
+        printf("%s: %zu parameters, %.1f MB read per token, memory per sequence %.1f kB, %.1f MB "
+               "resident\n\n"
                "threads   decode tok/s   bound tok/s   of bound   read GB/s   prompt tok/s\n",
-               name, r->parameters, (double)r->weight_bytes / 1e6, (double)r->state_bytes / 1e3);
+               name, r->parameters, (double)r->weight_bytes / 1e6, (double)r->state_bytes / 1e3,
+               (double)r->resident_bytes / 1e6);
     printf("%7d %14.1f %13.1f %10.2f %11.1f %14.0f\n", r->threads, r->decode_rate, r->bound,
            r->decode_rate / r->bound, r->read_rate / 1e9, r->prefill_rate);
     (void)fflush(stdout);
@@ -49,28 +54,30 @@ static void print_row(const char *name, const lcsm_bench_decode *r, bool first)
 
 /* The model of a run folder, or one with first values. */
 static lcsm_status open_model(lcsm_model **out, const lcsm_context *ctx, const char *folder,
-                              const lcsm_model_config *cfg, lcsm_error *err)
+                              const lcsm_model_config *cfg, const char *weights, lcsm_error *err)
 {
-    return folder != NULL ? lcsm_model_load(out, ctx, folder, err)
-                          : lcsm_model_create(out, ctx, cfg, 1, err);
+    lcsm_model_load_options o = {.size = sizeof o, .weights = weights};
+    if (folder != NULL) return lcsm_model_load_with(out, ctx, folder, &o, err);
+    lcsm_status st = lcsm_model_create(out, ctx, cfg, 1, err);
+    return st == LCSM_OK && weights != NULL ? lcsm_model_pack(*out, weights, err) : st;
 }
 
-static lcsm_status measure(const char *folder, const lcsm_model_config *cfg, int threads,
-                           double seconds, lcsm_bench_decode *out, lcsm_error *err)
+static lcsm_status measure(const char *folder, const lcsm_model_config *cfg, const char *weights,
+                           int threads, double seconds, lcsm_bench_decode *out, lcsm_error *err)
 {
     lcsm_context_options o     = {.size = sizeof o, .threads = threads};
     lcsm_context        *ctx   = NULL;
     lcsm_model          *model = NULL;
     lcsm_status          st    = lcsm_context_create(&ctx, &o, err);
-    if (st == LCSM_OK) st = open_model(&model, ctx, folder, cfg, err);
+    if (st == LCSM_OK) st = open_model(&model, ctx, folder, cfg, weights, err);
     if (st == LCSM_OK) st = lcsm_bench_decode_model(model, seconds, out, err);
     lcsm_model_free(model);
     lcsm_context_free(ctx);
     return st;
 }
 
-static int bench(const char *folder, const lcsm_model_config *cfg, int threads, double seconds,
-                 bool json)
+static int bench(const char *folder, const lcsm_model_config *cfg, const char *weights, int threads,
+                 double seconds, bool json)
 {
     int         from = threads > 0 ? threads : 1, to = threads > 0 ? threads : 2;
     char        text[64];
@@ -81,7 +88,7 @@ static int bench(const char *folder, const lcsm_model_config *cfg, int threads, 
     if (threads == 0 && sysconf(_SC_NPROCESSORS_ONLN) < 2) to = 1;
     for (int n = from; n <= to && st == LCSM_OK; n++) {
         lcsm_bench_decode r = {.size = sizeof r};
-        st                  = measure(folder, cfg, n, seconds, &r, &err);
+        st                  = measure(folder, cfg, weights, n, seconds, &r, &err);
         if (st != LCSM_OK) break;
         if (json) json_array_append_new(results, to_json(name, &r));
         else print_row(name, &r, n == from);
@@ -101,11 +108,13 @@ int cmd_bench_decode(int argc, char **argv)
     bool             help = false, json = false;
     int              threads = 0, count = 0;
     double           seconds  = 0;
+    const char      *weights  = NULL;
     cli_settings     settings = {.train = false};
     cli_config       cfg;
     const cli_option options[] = {
         {"--help", CLI_FLAG, &help, 0, 0},
         {"--json", CLI_FLAG, &json, 0, 0},
+        {"--weights", CLI_TEXT, &weights, 0, 0},
         {"--threads", CLI_COUNT, &threads, 1, 1024},
         {"--seconds", CLI_NUMBER, &seconds, 0.001, 3600},
         {NULL, CLI_SETTINGS, &settings, 0, 0},
@@ -125,7 +134,7 @@ int cmd_bench_decode(int argc, char **argv)
     if (code == EXIT_OK) code = cli_settings_apply(&settings, "bench decode", &cfg);
     if (code == EXIT_OK) code = cli_refuse_unused("bench decode", &cfg, NULL, NULL);
     if (code == EXIT_OK)
-        code = bench(count == 1 ? argv[1] : NULL, cfg.model, threads, seconds, json);
+        code = bench(count == 1 ? argv[1] : NULL, cfg.model, weights, threads, seconds, json);
     cli_config_free(&cfg);
     return code;
 }

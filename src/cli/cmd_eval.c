@@ -39,6 +39,8 @@ static const char HELP[] =
     "  --pairs N         recall: key-value pairs per example (default: as in training)\n"
     "  --test-examples N recall: number of examples (default: as in training)\n"
     "  --seed N          recall: random seed of the examples (default: those used in training)\n"
+    "  --weights TYPE    store matrices as f32, f16, bf16, q8, q4 or q4k: what does it cost?\n"
+    "                    (default: as in the run folder)\n"
     "  --threads N       number of threads (default: one per processor)\n"
     "  --quiet           no progress output\n"
     "  --json            {\"loss\", \"perplexity\", \"word_perplexity\", \"bits_per_byte\", "
@@ -54,10 +56,11 @@ static const char HELP[] =
 enum { MAX_LENGTHS = 32, ENDS_AUTO = LCSM_ENDS_LINE + 1 };
 
 typedef struct {
-    bool   json, quiet, carried, bidirectional;
-    int    length, batch, blocks;
-    int    pairs, examples, seed; /* of recall; seed: -1 for none */
-    size_t lengths[MAX_LENGTHS], length_count;
+    const char *weights;
+    bool        json, quiet, carried, bidirectional;
+    int         length, batch, blocks;
+    int         pairs, examples, seed; /* of recall; seed: -1 for none */
+    size_t      lengths[MAX_LENGTHS], length_count;
 } task;
 
 /* ---- settings --------------------------------------------------------------------------- */
@@ -201,7 +204,7 @@ static int run_task(const char *folder, const cli_list *paths, int ends, int thr
     lcsm_dataset        *data = NULL;
     lcsm_dataset_options o    = {.size = sizeof o};
     lcsm_error           err;
-    int                  code = cli_run_open(&run, "eval", folder, threads, true);
+    int                  code = cli_run_open_as(&run, "eval", folder, t->weights, threads, true);
     if (code != EXIT_OK) return code;
     t->bidirectional =
         lcsm_model_config_number(lcsm_model_config_of(run.model), "bidirectional") == 1;
@@ -291,7 +294,7 @@ static int evaluate_recall(const char *folder, lcsm_train_config *cfg, int threa
     double     score;
     lcsm_error err;
     if (change_examples(cfg, t, &err) != LCSM_OK) return cli_report("eval", &err);
-    int code = cli_run_open(&run, "eval", folder, threads, false);
+    int code = cli_run_open_as(&run, "eval", folder, t->weights, threads, false);
     if (code != EXIT_OK) return code;
     t->bidirectional =
         lcsm_model_config_number(lcsm_model_config_of(run.model), "bidirectional") == 1;
@@ -348,6 +351,7 @@ int cmd_eval(int argc, char **argv)
         {"--json", CLI_FLAG, &t.json, 0, 0},
         {"--quiet", CLI_FLAG, &t.quiet, 0, 0},
         {"--data", CLI_LIST, &data, 0, 0},
+        {"--weights", CLI_TEXT, &t.weights, 0, 0},
         {"--seq-len", CLI_COUNT, &t.length, 1, 1 << 24},
         {"--batch-size", CLI_COUNT, &t.batch, 1, 1 << 20},
         {"--blocks", CLI_COUNT, &t.blocks, 1, 1 << 30},

@@ -34,6 +34,8 @@ static const char HELP[] =
     "  --echo              print the prompt too\n"
     "  --load-state FILE   continue from a saved state; the prompt may then be empty\n"
     "  --save-state FILE   save the state (the recurrent memory) at the end\n"
+    "  --weights TYPE      store matrices as f32, f16, bf16, q8, q4 or q4k, for less memory and\n"
+    "                      more speed (default: as in the run folder)\n"
     "  --threads N         number of threads (default: one per processor)\n"
     "  --quiet             no statistics on stderr\n"
     "  --json              {\"text\", \"tokens\", \"reason\", \"tokens_per_second\", ...} instead "
@@ -53,7 +55,7 @@ typedef struct {
 } text;
 
 typedef struct {
-    const char           *prompt, *load, *save;
+    const char           *prompt, *load, *save, *weights;
     bool                  json, quiet, interactive, echo;
     lcsm_generate_options generate;
     lcsm_sample_options   sample;
@@ -299,7 +301,7 @@ static int generate(const char *folder, int threads, task *t)
     cli_run    r;
     lcsm_error err;
     if (t->save != NULL && !cli_may_write("generate", t->save, false)) return EXIT_INPUT;
-    int code = cli_run_open(&r, "generate", folder, threads, true);
+    int code = cli_run_open_as(&r, "generate", folder, t->weights, threads, true);
     if (code != EXIT_OK) return code;
     t->generate.lines = r.lines;
     cli_catch_signals(NULL);
@@ -341,6 +343,7 @@ int cmd_generate(int argc, char **argv)
             {"--json", CLI_FLAG, &t.json, 0, 0},
             {"--quiet", CLI_FLAG, &t.quiet, 0, 0},
             {"--prompt", CLI_TEXT, &t.prompt, 0, 0},
+            {"--weights", CLI_TEXT, &t.weights, 0, 0},
             {"--n", CLI_COUNT, &n, 0, 2147483647},
             {"--temperature", CLI_NUMBER, &o->temperature, 0, 100},
             {"--top-k", CLI_COUNT, &top_k, 0, 2147483647},

@@ -6,7 +6,8 @@
 static const char HELP[] =
     "lcsm import - convert a released model into a run folder\n"
     "\n"
-    "usage: lcsm import FROM RUN [--ignore-extra] [--allow-nonfinite] [--rwkv-rescaled] [-v]\n"
+    "usage: lcsm import FROM RUN [--weights TYPE] [--ignore-extra] [--allow-nonfinite]\n"
+    "                   [--rwkv-rescaled] [-v]\n"
     "\n"
     "FROM is a folder with config.json and model.safetensors (or shards and their index), as\n"
     "on Hugging Face, a GGUF file, or a file of rwkv.cpp (RWKV-4). Supported:\n"
@@ -18,11 +19,15 @@ static const char HELP[] =
     "  mamba_ssm     Mamba (the original package)\n"
     "  GGUF          Mamba, Mamba-2, Falcon-Mamba, RWKV-6, RWKV-7; F32, F16, BF16, Q8_0, Q4_0, "
     "Q4_1, Q5_0, Q5_1,\n"
-    "                Q4_K, Q5_K and Q6_K, which are converted to F32\n"
+    "                Q4_K, Q5_K and Q6_K, which are converted to F32 first\n"
     "\n"
     "Anything that does not fit is an error that names it.\n"
     "RUN gets config.json, model.safetensors and, if FROM has one, tokenizer.json.\n"
     "\n"
+    "  --weights TYPE     store matrices as f32, f16, bf16, q8, q4 or q4k (default: f32). Other "
+    "types\n"
+    "                     than f32 take less room and run faster, but cannot be trained. A Q8_0,\n"
+    "                     F16 or BF16 file keeps its numbers with q8, f16 or bf16\n"
     "  --ignore-extra     skip tensors that the model does not use\n"
     "  --allow-nonfinite  accept weights that are NaN or infinite\n"
     "  --rwkv-rescaled    the file was saved from a model in evaluation mode, which divides "
@@ -80,6 +85,7 @@ int cmd_import(int argc, char **argv)
            {"--help", CLI_FLAG, &help, 0, 0},
            {"--json", CLI_FLAG, &json, 0, 0},
            {"-v", CLI_FLAG, &verbose, 0, 0},
+           {"--weights", CLI_TEXT, &o.weights, 0, 0},
            {"--ignore-extra", CLI_FLAG, &o.ignore_extra, 0, 0},
            {"--allow-nonfinite", CLI_FLAG, &o.allow_nonfinite, 0, 0},
            {"--rwkv-rescaled", CLI_FLAG, &o.rwkv_rescaled, 0, 0},

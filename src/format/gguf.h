@@ -11,8 +11,8 @@
 #define LCSM_FORMAT_GGUF_H
 #include <jansson.h>
 
+#include "base/blocks.h"
 #include "base/file.h"
-#include "format/blocks.h"
 #include "format/named_tensor.h"
 
 enum { LCSM_GGUF_NAME = 64, LCSM_GGUF_RANK = 4 };

@@ -46,19 +46,43 @@ static void block(uint32_t h[8], const unsigned char *p)
     for (size_t j = 0; j < 8; j++) h[j] += v[j];
 }
 
-void lcsm_sha256(char text[LCSM_SHA256_TEXT], const void *data, size_t size)
+lcsm_sha256_sum lcsm_sha256_begin(void)
 {
-    uint32_t             h[8]      = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
-                                      0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
-    const unsigned char *p         = data;
-    unsigned char        tail[128] = {0};
-    size_t               whole = size / 64 * 64, left = size - whole;
-    size_t               tail_size = left < 56 ? 64 : 128;
-    uint64_t             bits      = (uint64_t)size * 8;
-    for (size_t at = 0; at < whole; at += 64) block(h, p + at);
-    if (left > 0) memcpy(tail, p + whole, left);
+    return (lcsm_sha256_sum){.h = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f,
+                                   0x9b05688c, 0x1f83d9ab, 0x5be0cd19}};
+}
+
+void lcsm_sha256_add(lcsm_sha256_sum *s, const void *data, size_t size)
+{
+    const unsigned char *p    = data;
+    size_t               kept = (size_t)(s->size % 64), room = 64 - kept;
+    s->size += size;
+    if (size < room) {
+        if (size > 0) memcpy(s->rest + kept, p, size);
+        return;
+    }
+    memcpy(s->rest + kept, p, room);
+    block(s->h, s->rest);
+    for (p += room, size -= room; size >= 64; p += 64, size -= 64) block(s->h, p);
+    if (size > 0) memcpy(s->rest, p, size);
+}
+
+void lcsm_sha256_end(char text[LCSM_SHA256_TEXT], const lcsm_sha256_sum *sum)
+{
+    lcsm_sha256_sum s         = *sum;
+    unsigned char   tail[128] = {0};
+    size_t          left = (size_t)(s.size % 64), tail_size = left < 56 ? 64 : 128;
+    uint64_t        bits = s.size * 8;
+    if (left > 0) memcpy(tail, s.rest, left);
     tail[left] = 0x80;
     for (size_t j = 0; j < 8; j++) tail[tail_size - 1 - j] = (unsigned char)(bits >> (8 * j));
-    for (size_t at = 0; at < tail_size; at += 64) block(h, tail + at);
-    for (size_t j = 0; j < 8; j++) (void)snprintf(text + 8 * j, 9, "%08x", (unsigned)h[j]);
+    for (size_t at = 0; at < tail_size; at += 64) block(s.h, tail + at);
+    for (size_t j = 0; j < 8; j++) (void)snprintf(text + 8 * j, 9, "%08x", (unsigned)s.h[j]);
+}
+
+void lcsm_sha256(char text[LCSM_SHA256_TEXT], const void *data, size_t size)
+{
+    lcsm_sha256_sum s = lcsm_sha256_begin();
+    lcsm_sha256_add(&s, data, size);
+    lcsm_sha256_end(text, &s);
 }

@@ -209,6 +209,9 @@ typedef struct {
     double fwd_flops, bwd_flops;
 } lcsm_plan_report;
 
+/* Takes LCSM_PARAM_STREAMED from the parameters that some op of this graph reads as numbers. */
+void lcsm_graph_streams(lcsm_graph *g);
+
 /* Once for each graph. Reserves the parameters too, if that has not been done. */
 lcsm_status lcsm_graph_plan(lcsm_graph *g, const lcsm_plan_options *opt, lcsm_error *err);
 

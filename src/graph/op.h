@@ -17,6 +17,7 @@
 #define LCSM_GRAPH_OP_H
 #include <stdint.h>
 
+#include "base/blocks.h"
 #include "base/error.h"
 #include "base/thread.h"
 #include "graph/tensor.h"
@@ -77,11 +78,14 @@ typedef struct lcsm_node {
     ptrdiff_t       room; /* steps of a sequence that its state has room for; 0: any number */
 } lcsm_node;
 
-/* An operand during a run: a matrix of numbers. */
+/* An operand during a run: a matrix of numbers. Of another type than reals ld counts bytes. */
 typedef struct {
     void     *data; /* NULL: absent, or not declared as read */
     ptrdiff_t rows, cols, ld;
-    bool      add; /* gradients of inputs: add to what is there; false: overwrite it */
+
+    lcsm_weight_type type; /* other than LCSM_WEIGHT_REAL only where the row says so: blocks_in */
+
+    bool add; /* gradients of inputs: add to what is there; false: overwrite it */
 } lcsm_mat;
 
 /* What is the same for all ops of a run. */
@@ -140,6 +144,7 @@ typedef struct lcsm_op {
     unsigned grad_same;       /* g_in[j] has the very numbers of g_out[0], so they may share */
     unsigned overwrites;      /* backward looks at g_in[j].add; others always find it true */
     unsigned packed_out;      /* outputs that must have ld = cols */
+    unsigned blocks_in;       /* inputs that forward takes as blocks of weights, too */
 } lcsm_op;
 
 /* The name of an input without its marks. */

@@ -30,6 +30,7 @@ void lcsm_params_free(lcsm_params *p)
     free(p->list);
     free(p->values);
     free(p->grads);
+    free(p->packed);
     free(p);
 }
 
@@ -134,11 +135,6 @@ static void store(const lcsm_params *p, size_t at, double x)
     else ((double *)p->values)[at] = x;
 }
 
-static double load(const lcsm_params *p, size_t at)
-{
-    return p->dtype == LCSM_F32 ? (double)((float *)p->values)[at] : ((double *)p->values)[at];
-}
-
 static lcsm_status fill(lcsm_params *p, const lcsm_param *q, lcsm_error *err)
 {
     uint32_t purpose = hash(q->name);
@@ -166,14 +162,70 @@ lcsm_status lcsm_params_fill(lcsm_params *p, int row, lcsm_error *err)
     return fill(p, &p->list[row], err);
 }
 
+/* ---- rows elsewhere --------------------------------------------------------------------- */
+
+void lcsm_params_place(lcsm_params *p, int row, lcsm_weight_type type, const void *at)
+{
+    p->list[row].type = type;
+    p->list[row].at   = at;
+}
+
+/* Rows in the block one after the other; with `all`, as if none were elsewhere. */
+static void lay_out(lcsm_params *p, bool all)
+{
+    p->block = 0;
+    for (size_t j = 0; j < p->count; j++) {
+        p->list[j].offset = p->block;
+        if (all || p->list[j].at == NULL) (void)place(p, p->list[j].count, &p->block);
+    }
+}
+
+static lcsm_status refuse_blocks(const lcsm_params *p, lcsm_error *err)
+{
+    for (size_t j = 0; j < p->count; j++)
+        if (p->list[j].type != LCSM_WEIGHT_REAL)
+            return lcsm_fail(err, LCSM_ERR_UNSUPPORTED,
+                             "%s is stored as %s, which is for running only: load the model with "
+                             "weights f32 to train it",
+                             p->list[j].name, lcsm_weight_name(p->list[j].type));
+    return LCSM_OK;
+}
+
+/* All rows as numbers in the block. */
+static lcsm_status gather(lcsm_params *p, lcsm_error *err)
+{
+    lcsm_params all    = *p;
+    bool        inside = true;
+    for (size_t j = 0; j < p->count; j++) inside = inside && p->list[j].at == NULL;
+    LCSM_OR_RETURN(refuse_blocks(p, err));
+    if (inside) return LCSM_OK;
+    for (size_t j = 0; j < p->count; j++) all.list[j].at = lcsm_param_values(p, (int)j);
+    lay_out(&all, true);
+    lcsm_status st = new_block(&all.values, &all, err);
+    if (st != LCSM_OK) return st;
+    for (size_t j = 0; j < p->count; j++) {
+        lcsm_param *q = &all.list[j];
+        if (q->count > 0)
+            memcpy((unsigned char *)all.values + q->offset * lcsm_dtype_size(p->dtype), q->at,
+                   q->count * lcsm_dtype_size(p->dtype));
+        q->at = NULL;
+    }
+    free(p->values);
+    *p = all;
+    return LCSM_OK;
+}
+
 lcsm_status lcsm_params_reserve(lcsm_params *p, bool grads, lcsm_error *err)
 {
     lcsm_status st     = LCSM_OK;
     bool        filled = p->values != NULL;
+    if (grads && p->grads == NULL && filled) LCSM_OR_RETURN(gather(p, err));
+    if (!filled) lay_out(p, false);
     if (grads && p->grads == NULL) LCSM_TRY(new_block(&p->grads, p, err));
     if (filled) return LCSM_OK;
     LCSM_TRY(new_block(&p->values, p, err));
-    for (size_t j = 0; j < p->count && !p->blank; j++) LCSM_TRY(fill(p, &p->list[j], err));
+    for (size_t j = 0; j < p->count && !p->blank; j++)
+        if (p->list[j].at == NULL) LCSM_TRY(fill(p, &p->list[j], err));
     filled = true;
 cleanup:
     if (!filled) {
@@ -198,6 +250,28 @@ size_t lcsm_params_trained(const lcsm_params *p)
     return n;
 }
 
+void lcsm_param_read(const lcsm_params *p, int row, float *to)
+{
+    const lcsm_param *q = &p->list[row];
+    if (q->type == LCSM_WEIGHT_REAL) memcpy(to, lcsm_param_values(p, row), q->count * sizeof *to);
+    else lcsm_blocks_decode(to, lcsm_weight_blocks(q->type), q->at, q->count);
+}
+
+/* False if there is no memory. */
+static bool copy_row(const lcsm_params *dst, const lcsm_params *src, int row)
+{
+    const lcsm_param *q   = &src->list[row];
+    size_t            to  = dst->list[lcsm_params_find(dst, q->name)].offset;
+    const double     *f64 = lcsm_param_values(src, row);
+    float            *f32 = malloc((q->count + 1) * sizeof *f32);
+    if (f32 == NULL) return false;
+    if (src->dtype == LCSM_F32) lcsm_param_read(src, row, f32);
+    for (size_t i = 0; i < q->count; i++)
+        store(dst, to + i, src->dtype == LCSM_F32 ? (double)f32[i] : f64[i]);
+    free(f32);
+    return true;
+}
+
 lcsm_status lcsm_params_copy(lcsm_params *dst, const lcsm_params *src, lcsm_error *err)
 {
     if (dst->values == NULL || src->values == NULL)
@@ -213,11 +287,10 @@ lcsm_status lcsm_params_copy(lcsm_params *dst, const lcsm_params *src, lcsm_erro
         lcsm_status st = same_shape(&dst->list[row], &src->list[j].shape, err);
         if (st != LCSM_OK) return st;
     }
-    for (size_t j = 0; j < src->count; j++) {
-        size_t to = dst->list[lcsm_params_find(dst, src->list[j].name)].offset;
-        for (size_t i = 0; i < src->list[j].count; i++)
-            store(dst, to + i, load(src, src->list[j].offset + i));
-    }
+    for (size_t j = 0; j < src->count; j++)
+        if (!copy_row(dst, src, (int)j))
+            return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory to copy %s",
+                             src->list[j].name);
     return LCSM_OK;
 }
 
@@ -229,7 +302,22 @@ static void *piece(const lcsm_params *p, void *block, int row)
 
 void *lcsm_param_values(const lcsm_params *p, int row)
 {
-    return piece(p, p->values, row);
+    const void *at = p->list[row].at;
+    return at != NULL ? (void *)(uintptr_t)at : piece(p, p->values, row);
+}
+
+size_t lcsm_param_bytes(const lcsm_params *p, int row)
+{
+    const lcsm_param *q = &p->list[row];
+    if (q->type != LCSM_WEIGHT_REAL) return lcsm_weight_row(q->type, q->count);
+    return q->count * lcsm_dtype_size(p->dtype);
+}
+
+size_t lcsm_params_bytes(const lcsm_params *p)
+{
+    size_t n = 0;
+    for (size_t j = 0; j < p->count; j++) n += lcsm_param_bytes(p, (int)j);
+    return n;
 }
 
 void *lcsm_param_grads(const lcsm_params *p, int row)

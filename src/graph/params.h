@@ -9,12 +9,19 @@
  *
  * Rows are added while graphs are built; lcsm_params_reserve (called by the first plan) closes
  * the list and fills the values from `seed`.
+ *
+ * For running alone, a row may lie elsewhere, as in a mapped file, and a matrix may be blocks of
+ * another type (base/blocks.h): lcsm_params_place before values are reserved. Such a row has no
+ * room in the block. Training needs all rows as numbers in the block: lcsm_params_reserve with
+ * gradients brings those there that lie elsewhere, and refuses a list with blocks.
  */
 #ifndef LCSM_GRAPH_PARAMS_H
 #define LCSM_GRAPH_PARAMS_H
 #include <stdint.h>
 
+#include "base/blocks.h"
 #include "base/error.h"
+#include "base/thread.h"
 #include "graph/tensor.h"
 
 typedef enum {
@@ -54,6 +61,7 @@ enum {
     LCSM_PARAM_NO_DECAY = 1, /* weight decay leaves it alone, unless it is for all */
     LCSM_PARAM_FROZEN   = 2, /* no gradient, no update; it still counts as a parameter */
     LCSM_PARAM_SLOW     = 4, /* its learning rate is at most 1e-3 */
+    LCSM_PARAM_STREAMED = 8, /* only ops that take blocks of weights read it (lcsm_graph_streams) */
 };
 
 typedef struct {
@@ -64,6 +72,9 @@ typedef struct {
     unsigned   flags;  /* LCSM_PARAM_... */
     double     lr_max; /* an upper bound of its learning rate; 0: none */
     lcsm_init  init;
+
+    lcsm_weight_type type;
+    const void      *at; /* the values, if they are elsewhere; NULL: in the block */
 } lcsm_param;
 
 typedef struct {
@@ -75,6 +86,7 @@ typedef struct {
     size_t      block;  /* elements of a block, gaps included; set by lcsm_params_reserve */
     void       *values; /* NULL before lcsm_params_reserve */
     void       *grads;  /* NULL until a plan with a backward pass */
+    void       *packed; /* blocks that the list owns, or NULL */
 } lcsm_params;
 
 lcsm_status lcsm_params_create(lcsm_params **out, lcsm_dtype dtype, uint64_t seed, lcsm_error *err);
@@ -101,6 +113,22 @@ size_t lcsm_params_trained(const lcsm_params *p);
 /* The values of a list with the same names and shapes, converted to dst's type. */
 lcsm_status lcsm_params_copy(lcsm_params *dst, const lcsm_params *src, lcsm_error *err);
 
+/* Row `row` is at `at`, which outlives the list, as `type`. Before values are reserved. */
+void lcsm_params_place(lcsm_params *p, int row, lcsm_weight_type type, const void *at);
+
+/* The STREAMED rows of a list with values as `type`, or as what fits their length instead; others
+ * stay. Memory that is not needed any more is freed, so no graph of the list may be planned yet. */
+lcsm_status lcsm_params_pack(lcsm_params *p, lcsm_weight_type type, lcsm_pool *pool,
+                             lcsm_error *err);
+
+/* Bytes of the values of a row, and of a whole list. */
+size_t lcsm_param_bytes(const lcsm_params *p, int row);
+size_t lcsm_params_bytes(const lcsm_params *p);
+
+/* A row of a float32 list as numbers. */
+void lcsm_param_read(const lcsm_params *p, int row, float *to);
+
+/* NULL of a row that is neither elsewhere nor reserved. */
 void *lcsm_param_values(const lcsm_params *p, int row);
 void *lcsm_param_grads(const lcsm_params *p, int row); /* NULL if there are none */
 

@@ -174,7 +174,11 @@ static lcsm_mat value_of(const lcsm_plan *p, lcsm_tensor *t, lcsm_pass pass)
     void        *base = root->param >= 0
                           ? lcsm_param_values(p->g->params, root->param)
                           : memory(p, p->value[lcsm_plan_second(p, root, pass)][root->index]);
-    return mat(t, base, offset);
+    lcsm_mat     m    = mat(t, base, offset);
+    if (root->param < 0) return m;
+    m.type = p->g->params->list[root->param].type;
+    if (m.type != LCSM_WEIGHT_REAL) m.ld = (ptrdiff_t)lcsm_weight_row(m.type, (size_t)t->cols);
+    return m;
 }
 
 static lcsm_mat grad_of(const lcsm_plan *p, lcsm_tensor *t)
@@ -308,6 +312,42 @@ static void count_work(lcsm_plan *p)
     }
 }
 
+/* Blocks of weights are read by ops that know them, and whole. */
+static bool streams(const lcsm_node *n, int j)
+{
+    return (n->op->blocks_in & LCSM_BIT(j)) != 0 && n->in[j]->parent == NULL
+        && n->in[j]->shape.rank == 2;
+}
+
+void lcsm_graph_streams(lcsm_graph *g)
+{
+    for (int j = 0; j < g->node_list.count; j++) {
+        const lcsm_node *n = lcsm_node_at(g, j);
+        for (int i = 0; i < n->n_in; i++) {
+            int row = n->in[i] == NULL ? -1 : lcsm_tensor_root(n->in[i], NULL)->param;
+            if (row >= 0 && !streams(n, i))
+                g->params->list[row].flags &= ~(unsigned)LCSM_PARAM_STREAMED;
+        }
+    }
+}
+
+static lcsm_status check_blocks(const lcsm_graph *g, lcsm_error *err)
+{
+    for (int j = 0; j < g->node_list.count; j++) {
+        const lcsm_node *n = lcsm_node_at(g, j);
+        for (int i = 0; i < n->n_in; i++) {
+            int row = n->in[i] == NULL ? -1 : lcsm_tensor_root(n->in[i], NULL)->param;
+            if (row < 0 || g->params->list[row].type == LCSM_WEIGHT_REAL || streams(n, i)) continue;
+            return lcsm_fail(err, LCSM_ERR_UNSUPPORTED,
+                             "%s is stored as %s, and %s needs it as f32: load the model with "
+                             "weights f32",
+                             g->params->list[row].name, lcsm_weight_name(g->params->list[row].type),
+                             n->op->name);
+        }
+    }
+    return LCSM_OK;
+}
+
 lcsm_status lcsm_graph_plan(lcsm_graph *g, const lcsm_plan_options *opt, lcsm_error *err)
 {
     lcsm_status             st   = LCSM_OK;
@@ -321,6 +361,7 @@ lcsm_status lcsm_graph_plan(lcsm_graph *g, const lcsm_plan_options *opt, lcsm_er
     if (opt == NULL) opt = &none;
 
     LCSM_TRY(lcsm_params_reserve(g->params, opt->train, err));
+    LCSM_TRY(check_blocks(g, err));
     LCSM_TRY(lcsm_plan_alloc(&p, g, opt, err));
     g->run.pool    = g->ctx->pool;
     g->run.kernels = g->kernels;

@@ -109,9 +109,9 @@ static void convert(float *to, const float *from, const lcsm_param *p, const lcs
     }
 }
 
-static lcsm_status add(shelf *s, const lcsm_param *p, const float *values,
-                       const lcsm_import_plan *plan, lcsm_error *err)
+static lcsm_status add(shelf *s, int row, const lcsm_import_plan *plan, lcsm_error *err)
 {
+    const lcsm_param       *p = &s->model->params->list[row];
     char                    name[LCSM_IMPORT_NAME];
     const lcsm_import_rule *r = lcsm_release_rule(s->release, plan, p->name, name);
     if (r == NULL && (p->flags & LCSM_PARAM_FROZEN) != 0) return LCSM_OK;
@@ -120,9 +120,13 @@ static lcsm_status add(shelf *s, const lcsm_param *p, const float *values,
     size_t         rows = r->how == LCSM_TAKE_ROW ? (size_t)plan->parts[r->part].stride : 1;
     lcsm_gguf_out *t    = place(s, name, rows * p->count);
     if (t == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for tensor %s", name);
-    float *to = s->values[t - s->list];
+    float *to = s->values[t - s->list], *numbers = malloc((p->count + 1) * sizeof *numbers);
+    if (numbers == NULL)
+        return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for tensor %s", name);
+    lcsm_param_read(s->model->params, row, numbers);
     shape_of(t, p, r, plan);
-    convert(to, values, p, r, plan);
+    convert(to, numbers, p, r, plan);
+    free(numbers);
     return LCSM_OK;
 }
 
@@ -156,8 +160,7 @@ static lcsm_status fill(shelf *s, const lcsm_import_plan *plan, lcsm_error *err)
     s->values       = calloc(p->count + 2, sizeof *s->values);
     if (s->list == NULL || s->names == NULL || s->values == NULL)
         return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for %zu names", p->count);
-    for (size_t j = 0; j < p->count; j++)
-        LCSM_OR_RETURN(add(s, &p->list[j], lcsm_param_values(p, (int)j), plan, err));
+    for (size_t j = 0; j < p->count; j++) LCSM_OR_RETURN(add(s, (int)j, plan, err));
     LCSM_OR_RETURN(scale_ends(s, err));
     return st;
 }

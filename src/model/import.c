@@ -253,6 +253,18 @@ cleanup:
     return st;
 }
 
+/* The types of the weights that are written. */
+static lcsm_status pack(lcsm_params *params, const lcsm_import_source *src,
+                        const lcsm_import_plan *plan, lcsm_error *err)
+{
+    lcsm_weight_type type = LCSM_WEIGHT_REAL;
+    if (src->options.weights == NULL) return LCSM_OK;
+    LCSM_OR_RETURN(lcsm_weight_find(&type, src->options.weights, err));
+    if (type == LCSM_WEIGHT_REAL) return LCSM_OK;
+    LCSM_OR_RETURN(lcsm_model_find_streamed(params, src->ctx, &plan->cfg, err));
+    return lcsm_params_pack(params, type, src->ctx->pool, err);
+}
+
 static lcsm_status run(lcsm_import_source *src, const lcsm_release *release, const char *to,
                        const lcsm_file *tokenizer, lcsm_import_result *result, lcsm_error *err)
 {
@@ -266,6 +278,7 @@ static lcsm_status run(lcsm_import_source *src, const lcsm_release *release, con
     LCSM_TRY(tie_head(src, release, &plan.cfg.tied, err));
     keep_end(&plan.cfg, src);
     LCSM_TRY(lcsm_import_tensors(&params, src, &plan, release, err));
+    LCSM_TRY(pack(params, src, &plan, err));
     LCSM_TRY(store(to, release->kind, &plan, params, tokenizer, err));
     if (result != NULL) {
         lcsm_import_result r = {.size       = sizeof r,

@@ -1,14 +1,19 @@
 /* model_weights.c - models with weights: made new, loaded from a run folder, saved to one. */
 #include "model/model_weights.h"
 
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/folder.h"
+#include "base/size.h"
+#include "base/sized.h"
 #include "base/strbuf.h"
 #include "format/json_doc.h"
 #include "format/json_write.h"
 #include "format/run_folder.h"
+#include "kernel/context.h"
 #include "model/config.h"
 #include "model/model_graph.h"
 
@@ -33,25 +38,79 @@ cleanup:
     return st;
 }
 
-static lcsm_named_tensor tensor_of(const lcsm_params *params, size_t row)
+lcsm_status lcsm_model_find_streamed(lcsm_params *params, const lcsm_context *ctx,
+                                     const lcsm_model_config *cfg, lcsm_error *err)
+{
+    static const struct {
+        ptrdiff_t T;
+        bool      train;
+    } GRAPHS[]     = {{1, false}, {4, false}, {4, true}}; /* decoding, reading, evaluation */
+    lcsm_status st = LCSM_OK;
+    for (size_t j = 0; j < params->count; j++) params->list[j].flags |= LCSM_PARAM_STREAMED;
+    for (size_t j = 0; j < COUNT(GRAPHS) && st == LCSM_OK; j++) {
+        lcsm_graph *g = NULL;
+        st            = lcsm_model_sketch(&g, ctx, params, cfg, GRAPHS[j].T, GRAPHS[j].train, err);
+        if (st == LCSM_OK) lcsm_graph_streams(g);
+        lcsm_graph_free(g);
+    }
+    return st;
+}
+
+/* ---- types of tensors ------------------------------------------------------------------- */
+
+/* Blocks with levels have no type in a tensor file: they are bytes under a name that says it. */
+static const lcsm_weight_type LEVELS[] = {LCSM_WEIGHT_Q8, LCSM_WEIGHT_Q4, LCSM_WEIGHT_Q4K};
+
+static lcsm_element element_of(lcsm_dtype dtype, lcsm_weight_type type)
+{
+    static const lcsm_element ELEMENTS[LCSM_WEIGHT_COUNT] = {[LCSM_WEIGHT_F16]  = LCSM_ELEMENT_F16,
+                                                             [LCSM_WEIGHT_BF16] = LCSM_ELEMENT_BF16,
+                                                             [LCSM_WEIGHT_Q8]   = LCSM_ELEMENT_U8,
+                                                             [LCSM_WEIGHT_Q4]   = LCSM_ELEMENT_U8,
+                                                             [LCSM_WEIGHT_Q4K]  = LCSM_ELEMENT_U8};
+    if (type != LCSM_WEIGHT_REAL) return ELEMENTS[type];
+    return dtype == LCSM_F32 ? LCSM_ELEMENT_F32 : LCSM_ELEMENT_F64;
+}
+
+/* A parameter as a tensor of a file, if it has this type. Its name is the list's: blocks_name. */
+static lcsm_named_tensor tensor_as(const lcsm_params *params, size_t row, lcsm_weight_type type)
 {
     const lcsm_param *p = &params->list[row];
-    lcsm_named_tensor t = {.name = p->name,
-                           .element =
-                               params->dtype == LCSM_F32 ? LCSM_ELEMENT_F32 : LCSM_ELEMENT_F64,
-                           .rank = (size_t)p->shape.rank,
-                           .data = lcsm_param_values(params, (int)row)};
+    lcsm_named_tensor t = {.name    = p->name,
+                           .element = element_of(params->dtype, type),
+                           .rank    = (size_t)p->shape.rank,
+                           .data    = lcsm_param_values(params, (int)row)};
     for (int j = 0; j < p->shape.rank; j++) t.shape[j] = (size_t)p->shape.dim[j];
+    if (t.element == LCSM_ELEMENT_U8) t.shape[1] = lcsm_weight_row(type, t.shape[1]);
     return t;
+}
+
+static lcsm_named_tensor tensor_of(const lcsm_params *params, size_t row)
+{
+    return tensor_as(params, row, LCSM_WEIGHT_REAL);
+}
+
+/* "head.weight.q8" */
+static void blocks_name(char out[LCSM_SAFETENSORS_NAME], const char *name, lcsm_weight_type type)
+{
+    (void)snprintf(out, LCSM_SAFETENSORS_NAME, "%s.%s", name, lcsm_weight_name(type));
 }
 
 lcsm_status lcsm_model_tensors(lcsm_named_tensor **out, const lcsm_params *params, lcsm_error *err)
 {
-    *out = calloc(params->count + 1, sizeof **out);
+    enum { NAME = LCSM_SAFETENSORS_NAME };
+    *out        = calloc(params->count + 1, sizeof **out + NAME);
+    char *names = *out == NULL ? NULL : (char *)(*out + params->count + 1);
     if (*out == NULL)
         return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for the names of %zu tensors",
                          params->count);
-    for (size_t j = 0; j < params->count; j++) (*out)[j] = tensor_of(params, j);
+    for (size_t j = 0; j < params->count; j++, names += NAME) {
+        lcsm_named_tensor *t = &(*out)[j];
+        *t                   = tensor_as(params, j, params->list[j].type);
+        if (t->element != LCSM_ELEMENT_U8) continue;
+        blocks_name(names, t->name, params->list[j].type);
+        t->name = names;
+    }
     return LCSM_OK;
 }
 
@@ -67,19 +126,70 @@ static bool same_shape(const lcsm_named_tensor *a, const lcsm_named_tensor *b)
     return a->rank == b->rank && memcmp(a->shape, b->shape, a->rank * sizeof a->shape[0]) == 0;
 }
 
+/* What a file has of a parameter: as numbers under its name, or as blocks. */
+static bool find_row(lcsm_named_tensor *out, lcsm_weight_type *type, const lcsm_weights *w,
+                     const char *name)
+{
+    char with[LCSM_SAFETENSORS_NAME];
+    *type = LCSM_WEIGHT_REAL;
+    if (lcsm_weights_find(out, w, name)) {
+        for (int j = LCSM_WEIGHT_F16; j <= LCSM_WEIGHT_BF16; j++)
+            if (out->element == element_of(LCSM_F32, (lcsm_weight_type)j))
+                *type = (lcsm_weight_type)j;
+        return true;
+    }
+    for (size_t j = 0; j < COUNT(LEVELS); j++) {
+        *type = LEVELS[j];
+        blocks_name(with, name, *type);
+        if (lcsm_weights_find(out, w, with)) return true;
+    }
+    return false;
+}
+
+/* Whether rows of a parameter are whole blocks, as they are in the file. */
+static bool has_blocks(const lcsm_param *p, lcsm_weight_type type)
+{
+    size_t values = lcsm_weight_blocks(type)->values;
+    return values == 1 || (p->shape.rank == 2 && (size_t)p->shape.dim[1] % values == 0);
+}
+
 static lcsm_status check_row(const lcsm_params *params, size_t row, const lcsm_weights *w,
                              lcsm_error *err)
 {
     lcsm_named_tensor want = tensor_of(params, row), have;
+    lcsm_weight_type  type;
     char              a[LCSM_NAMED_TEXT], b[LCSM_NAMED_TEXT];
-    if (!lcsm_weights_find(&have, w, want.name))
+    if (!find_row(&have, &type, w, want.name))
         return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: tensor %s is missing; expected %s", label_of(w),
                          want.name, lcsm_named_tensor_text(a, &want));
-    if (!same_shape(&want, &have))
+    if (!has_blocks(&params->list[row], type))
+        return lcsm_fail(err, LCSM_ERR_FORMAT,
+                         "%s: tensor %s cannot be %s: its rows are not whole blocks of %zu",
+                         label_of(w), want.name, lcsm_weight_name(type),
+                         lcsm_weight_blocks(type)->values);
+    want = tensor_as(params, row, type);
+    if (!same_shape(&want, &have)
+        || (want.element == LCSM_ELEMENT_U8 && have.element != LCSM_ELEMENT_U8))
         return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: tensor %s is %s; expected %s", label_of(w),
-                         want.name, lcsm_named_tensor_text(a, &have),
+                         have.name, lcsm_named_tensor_text(a, &have),
                          lcsm_named_tensor_text(b, &want));
     return LCSM_OK;
+}
+
+/* The row that a tensor of a file is of, or -1. */
+static int row_of_name(const lcsm_params *params, const char *name)
+{
+    char  plain[LCSM_SAFETENSORS_NAME + 1];
+    char *dot;
+    int   row = lcsm_params_find(params, name);
+    (void)snprintf(plain, sizeof plain, "%s", name);
+    if (row >= 0 || (dot = strrchr(plain, '.')) == NULL) return row;
+    for (size_t j = 0; j < COUNT(LEVELS); j++)
+        if (strcmp(dot + 1, lcsm_weight_name(LEVELS[j])) == 0) {
+            *dot = '\0';
+            return lcsm_params_find(params, plain);
+        }
+    return -1;
 }
 
 /* Models of both directions of time used to store a constant of the graph. */
@@ -97,7 +207,7 @@ static lcsm_status check_weights(const lcsm_params *params, const lcsm_weights *
     for (size_t j = 0; j < params->count && st == LCSM_OK; j++) st = check_row(params, j, w, err);
     for (size_t j = 0; j < w->count && st == LCSM_OK; j++) {
         lcsm_named_tensor t = lcsm_weights_at(w, j);
-        if (lcsm_params_find(params, t.name) < 0 && !was_constant(t.name))
+        if (row_of_name(params, t.name) < 0 && !was_constant(t.name))
             st = lcsm_fail(err, LCSM_ERR_FORMAT,
                            "%s: tensor %.80s is not one of this model's %zu parameters",
                            label_of(w), t.name, params->count);
@@ -105,20 +215,56 @@ static lcsm_status check_weights(const lcsm_params *params, const lcsm_weights *
     return st;
 }
 
-lcsm_status lcsm_model_take(lcsm_params *params, const lcsm_weights *weights, lcsm_error *err)
+/* The values of rows that lie in the block. */
+static lcsm_status read_rows(lcsm_params *params, const lcsm_weights *weights, lcsm_error *err)
 {
     lcsm_status st = LCSM_OK;
+    for (size_t j = 0; j < params->count; j++) {
+        lcsm_named_tensor t;
+        lcsm_weight_type  type;
+        void             *to = lcsm_param_values(params, (int)j);
+        if (params->list[j].at != NULL) continue;
+        (void)find_row(&t, &type, weights, params->list[j].name);
+        if (t.element == LCSM_ELEMENT_U8)
+            lcsm_blocks_decode(to, lcsm_weight_blocks(type), t.data, params->list[j].count);
+        else
+            LCSM_OR_RETURN(params->dtype == LCSM_F32 ? lcsm_named_tensor_f32(to, &t, err)
+                                                     : lcsm_named_tensor_f64(to, &t, err));
+    }
+    return st;
+}
+
+lcsm_status lcsm_model_take(lcsm_params *params, const lcsm_weights *weights, lcsm_error *err)
+{
     LCSM_OR_RETURN(check_weights(params, weights, err));
     params->blank = true;
     LCSM_OR_RETURN(lcsm_params_reserve(params, false, err));
+    return read_rows(params, weights, err);
+}
+
+/* Float32 where it lies aligned, and blocks where only ops read them that know blocks. */
+static bool usable(const lcsm_param *p, const lcsm_named_tensor *t, lcsm_weight_type type)
+{
+    if (type != LCSM_WEIGHT_REAL)
+        return (p->flags & LCSM_PARAM_STREAMED) != 0 && p->shape.rank == 2;
+    return t->element == LCSM_ELEMENT_F32 && (uintptr_t)t->data % _Alignof(float) == 0;
+}
+
+lcsm_status lcsm_model_map(lcsm_params *params, const lcsm_context *ctx,
+                           const lcsm_model_config *cfg, const lcsm_weights *weights,
+                           lcsm_error *err)
+{
+    LCSM_OR_RETURN(check_weights(params, weights, err));
+    LCSM_OR_RETURN(lcsm_model_find_streamed(params, ctx, cfg, err));
     for (size_t j = 0; j < params->count; j++) {
         lcsm_named_tensor t;
-        (void)lcsm_weights_find(&t, weights, params->list[j].name);
-        void *to = lcsm_param_values(params, (int)j);
-        LCSM_OR_RETURN(params->dtype == LCSM_F32 ? lcsm_named_tensor_f32(to, &t, err)
-                                                 : lcsm_named_tensor_f64(to, &t, err));
+        lcsm_weight_type  type;
+        (void)find_row(&t, &type, weights, params->list[j].name);
+        if (usable(&params->list[j], &t, type)) lcsm_params_place(params, (int)j, type, t.data);
     }
-    return st;
+    params->blank = true;
+    LCSM_OR_RETURN(lcsm_params_reserve(params, false, err));
+    return read_rows(params, weights, err);
 }
 
 /* ---- config.json ------------------------------------------------------------------------ */
@@ -203,7 +349,7 @@ lcsm_status lcsm_model_wrap(lcsm_model **out, const lcsm_context *ctx, const lcs
         lcsm_params_free(params);
         return st;
     }
-    *m           = (lcsm_model){ctx, *cfg, params};
+    *m           = (lcsm_model){.ctx = ctx, .cfg = *cfg, .params = params};
     m->cfg.vocab = lcsm_model_config_vocab(cfg, 0);
     *out         = m;
     return LCSM_OK;
@@ -222,26 +368,55 @@ void lcsm_model_free(lcsm_model *model)
 {
     if (model == NULL) return;
     lcsm_params_free(model->params);
+    lcsm_weights_close(&model->weights);
     free(model);
+}
+
+lcsm_status lcsm_model_load_with(lcsm_model **out, const lcsm_context *ctx, const char *folder,
+                                 const lcsm_model_load_options *options, lcsm_error *err)
+{
+    lcsm_status             st;
+    lcsm_weights            weights = {0};
+    lcsm_params            *params  = NULL;
+    lcsm_model             *model   = NULL;
+    lcsm_model_config       cfg;
+    lcsm_model_load_options o;
+    *out = NULL;
+    LCSM_TRY(LCSM_TAKE(lcsm_model_load_options, weights, &o, options, err));
+    LCSM_TRY(lcsm_model_config_load(&cfg, folder, err));
+    LCSM_TRY(lcsm_weights_open(&weights, folder, 0, err));
+    LCSM_TRY(lcsm_model_list(&params, ctx, &cfg, 0, err));
+    LCSM_TRY(lcsm_model_map(params, ctx, &cfg, &weights, err));
+    st     = lcsm_model_wrap(&model, ctx, &cfg, params, err);
+    params = NULL;
+    LCSM_TRY(st);
+    model->weights = weights;
+    weights        = (lcsm_weights){0};
+    if (o.weights != NULL) LCSM_TRY(lcsm_model_pack(model, o.weights, err));
+    *out  = model;
+    model = NULL;
+cleanup:
+    lcsm_model_free(model);
+    lcsm_params_free(params);
+    lcsm_weights_close(&weights);
+    return st;
 }
 
 lcsm_status lcsm_model_load(lcsm_model **out, const lcsm_context *ctx, const char *folder,
                             lcsm_error *err)
 {
-    lcsm_status       st;
-    lcsm_weights      weights = {0};
-    lcsm_params      *params  = NULL;
-    lcsm_model_config cfg;
-    *out = NULL;
-    LCSM_TRY(lcsm_model_config_load(&cfg, folder, err));
-    LCSM_TRY(lcsm_weights_open(&weights, folder, 0, err));
-    LCSM_TRY(lcsm_model_list(&params, ctx, &cfg, 0, err));
-    LCSM_TRY(lcsm_model_take(params, &weights, err));
-    st     = lcsm_model_wrap(out, ctx, &cfg, params, err);
-    params = NULL;
-cleanup:
-    lcsm_params_free(params);
-    lcsm_weights_close(&weights);
+    return lcsm_model_load_with(out, ctx, folder, NULL, err);
+}
+
+lcsm_status lcsm_model_pack(lcsm_model *model, const char *weights, lcsm_error *err)
+{
+    lcsm_weight_type type;
+    lcsm_status      st = LCSM_OK;
+    LCSM_OR_RETURN(lcsm_weight_find(&type, weights, err));
+    LCSM_OR_RETURN(lcsm_model_find_streamed(model->params, model->ctx, &model->cfg, err));
+    LCSM_OR_RETURN(lcsm_params_pack(model->params, type, model->ctx->pool, err));
+    for (size_t j = 0; j < model->weights.shard_count; j++)
+        lcsm_file_release(&model->weights.shards[j].file);
     return st;
 }
 
@@ -272,10 +447,9 @@ cleanup:
 lcsm_status lcsm_params_sha256(char text[LCSM_SHA256_TEXT], const lcsm_params *params,
                                lcsm_error *err)
 {
-    lcsm_strbuf all  = {0};
-    size_t      size = lcsm_dtype_size(params->dtype);
+    lcsm_strbuf all = {0};
     for (size_t j = 0; j < params->count; j++) {
-        lcsm_sha256(text, lcsm_param_values(params, (int)j), params->list[j].count * size);
+        lcsm_sha256(text, lcsm_param_values(params, (int)j), lcsm_param_bytes(params, (int)j));
         lcsm_strbuf_printf(&all, "%s %s\n", params->list[j].name, text);
     }
     bool ok = !all.failed;
@@ -285,14 +459,27 @@ lcsm_status lcsm_params_sha256(char text[LCSM_SHA256_TEXT], const lcsm_params *p
               : lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for a model's checksum");
 }
 
-/* Of the settings as text, the SHA-256 of the block of values, and every name. */
+/* Of the values one after the other, as a list has them whose rows all lie in its block. */
+static void sha256_of_values(char text[LCSM_SHA256_TEXT], const lcsm_params *p)
+{
+    static const char GAP[LCSM_ALIGN];
+    lcsm_sha256_sum   sum = lcsm_sha256_begin();
+    for (size_t j = 0; j < p->count; j++) {
+        size_t bytes = lcsm_param_bytes(p, (int)j);
+        lcsm_sha256_add(&sum, lcsm_param_values(p, (int)j), bytes);
+        lcsm_sha256_add(&sum, GAP, (LCSM_ALIGN - bytes % LCSM_ALIGN) % LCSM_ALIGN);
+    }
+    lcsm_sha256_end(text, &sum);
+}
+
+/* Of the settings as text, the SHA-256 of the values, and every name. */
 lcsm_status lcsm_model_sha256(char text[LCSM_SHA256_TEXT], const lcsm_model *model, lcsm_error *err)
 {
     const lcsm_params *p      = model->params;
     json_t            *config = lcsm_model_config_json(&model->cfg);
     char              *dump   = config != NULL ? json_dumps(config, JSON_COMPACT) : NULL;
     lcsm_strbuf        all    = {0};
-    lcsm_sha256(text, p->values, p->block * lcsm_dtype_size(p->dtype));
+    sha256_of_values(text, p);
     lcsm_strbuf_add(&all, dump != NULL ? dump : "");
     lcsm_strbuf_add(&all, text);
     for (size_t j = 0; j < p->count; j++) lcsm_strbuf_printf(&all, "%s\n", p->list[j].name);
@@ -321,4 +508,9 @@ const lcsm_model_config *lcsm_model_config_of(const lcsm_model *model)
 size_t lcsm_model_param_count(const lcsm_model *model)
 {
     return lcsm_params_total(model->params);
+}
+
+size_t lcsm_model_weight_bytes(const lcsm_model *model)
+{
+    return lcsm_params_bytes(model->params);
 }

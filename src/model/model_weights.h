@@ -23,7 +23,8 @@ enum { LCSM_CONFIG_VERSION = 1 };
 struct lcsm_model {
     const lcsm_context *ctx;
     lcsm_model_config   cfg;
-    lcsm_params        *params; /* closed, with values */
+    lcsm_params        *params;  /* closed, with values */
+    lcsm_weights        weights; /* the files whose memory the values are, or empty */
 };
 
 /* The parameters as named tensors, in the order of the list, which they borrow. The caller frees
@@ -32,6 +33,15 @@ lcsm_status lcsm_model_tensors(lcsm_named_tensor **out, const lcsm_params *param
 
 /* Values from a file: every parameter must be there in its shape, and no other tensor. */
 lcsm_status lcsm_model_take(lcsm_params *params, const lcsm_weights *weights, lcsm_error *err);
+
+/* The same without a copy where a tensor may be used as it lies; *weights outlives the list. */
+lcsm_status lcsm_model_map(lcsm_params *params, const lcsm_context *ctx,
+                           const lcsm_model_config *cfg, const lcsm_weights *weights,
+                           lcsm_error *err);
+
+/* Flags the parameters that may be blocks (LCSM_PARAM_STREAMED). */
+lcsm_status lcsm_model_find_streamed(lcsm_params *params, const lcsm_context *ctx,
+                                     const lcsm_model_config *cfg, lcsm_error *err);
 
 /* An open list of the model's parameters. */
 lcsm_status lcsm_model_list(lcsm_params **out, const lcsm_context *ctx,

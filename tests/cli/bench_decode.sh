@@ -6,3 +6,7 @@ grep -o '"case": "[^"]*"\|"[a-z_]*":' out | sort -u
 echo "exit $?"
 "$LCSM" bench decode nowhere
 echo "exit $?"
+"$LCSM" bench decode --method gla --d-model 32 --layers 1 --seconds 0.001 --threads 1 --weights q8 --json |
+    grep -o '"weight_bytes": [0-9]*'
+"$LCSM" bench decode --method gla --d-model 16 --layers 1 --weights q9 --threads 1
+echo "exit $?"

@@ -213,8 +213,9 @@ static void assert_same(const weights *a, const char *config_a, const weights *b
         good(&x, a, config_a, (lcsm_import_options){.size = sizeof(lcsm_import_options)});
     lcsm_model *n =
         good(&y, b, config_b, (lcsm_import_options){.size = sizeof(lcsm_import_options)});
-    assert_int_equal(m->params->block, n->params->block);
-    assert_memory_equal(m->params->values, n->params->values, m->params->block * sizeof(float));
+    for (int j = 0; j < (int)m->params->count; j++)
+        assert_memory_equal(lcsm_param_values(m->params, j), lcsm_param_values(n->params, j),
+                            lcsm_param_bytes(m->params, j));
     assert_memory_equal(&m->cfg, &n->cfg, sizeof m->cfg);
     lcsm_model_free(m);
     lcsm_model_free(n);

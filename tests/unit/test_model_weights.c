@@ -38,8 +38,11 @@ static lcsm_model *made(const lcsm_context *ctx, const lcsm_model_config *cfg, u
 static void assert_same_weights(const lcsm_model *a, const lcsm_model *b)
 {
     assert_int_equal(a->params->count, b->params->count);
-    assert_int_equal(a->params->block, b->params->block);
-    assert_memory_equal(a->params->values, b->params->values, a->params->block * sizeof(float));
+    for (int j = 0; j < (int)a->params->count; j++) {
+        assert_int_equal(lcsm_param_bytes(a->params, j), lcsm_param_bytes(b->params, j));
+        assert_memory_equal(lcsm_param_values(a->params, j), lcsm_param_values(b->params, j),
+                            lcsm_param_bytes(a->params, j));
+    }
 }
 
 TEST(model_saved_and_loaded_is_the_same_for_every_method)

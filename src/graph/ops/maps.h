@@ -61,15 +61,17 @@ static inline R_(lcsm_maps) maps_of(const lcsm_call *c, bool back, bool add)
                          .n     = c->node->n_out};
     for (int j = 0; j < m.n; j++) {
         const lcsm_mat *w = &c->in[MAPS_W + j], *g = &c->g_in[MAPS_W + j];
-        m.map[j] = (R_(lcsm_map)){.out   = w->rows,
-                                  .w     = w->data,
-                                  .g_y   = c->g_out[j].data,
-                                  .y     = c->out[j].data,
-                                  .g_w   = g->data,
-                                  .ldw   = w->ld,
-                                  .ldy   = back ? c->g_out[j].ld : c->out[j].ld,
-                                  .add_y = add,
-                                  .add_w = g->add};
+        m.map[j] = (R_(lcsm_map)){.type   = w->type,
+                                  .blocks = w->data,
+                                  .out    = w->rows,
+                                  .w      = w->data,
+                                  .g_y    = c->g_out[j].data,
+                                  .y      = c->out[j].data,
+                                  .g_w    = g->data,
+                                  .ldw    = w->ld,
+                                  .ldy    = back ? c->g_out[j].ld : c->out[j].ld,
+                                  .add_y  = add,
+                                  .add_w  = g->add};
     }
     return m;
 }

@@ -132,7 +132,7 @@ static void sum_filters(const job *j, ptrdiff_t items)
 {
     const lcsm_mat *g_w   = &j->c->g_in[W];
     ptrdiff_t       count = g_w->rows * g_w->cols;
-    lcsm_mat        sum   = {j->g_w + items * count, 1, count, count, false};
+    lcsm_mat        sum   = {.data = j->g_w + items * count, .rows = 1, .cols = count, .ld = count};
     sum_partials(j->c, j->g_w, items, &sum);
     for (ptrdiff_t d = 0; d < g_w->rows; d++)
         kernels_of(j->c)->ew->scale(g_w->cols, 1, (const real *)sum.data + d * g_w->cols, g_w->add,

@@ -25,13 +25,22 @@ static real scale_of(const lcsm_call *c)
     return (real)a->scale;
 }
 
+/* A row of the table, scaled. */
+static void pick(const lcsm_call *c, ptrdiff_t row, real *to)
+{
+    const lcsm_mat         *table = &c->in[TABLE];
+    const R_(lcsm_kernels) *k     = kernels_of(c);
+    const real             *from  = to;
+    if (table->type == LCSM_WEIGHT_REAL) from = row_of(table, row);
+    else k->gemm->unpack(table->type, blocks_of_row(table, row), table->cols, to);
+    k->ew->scale(table->cols, scale_of(c), from, false, to);
+}
+
 static void forward_rows(const void *arg, ptrdiff_t first, ptrdiff_t count)
 {
     const lcsm_call *c      = arg;
     const int32_t   *tokens = c->in[TOKENS].data;
-    for (ptrdiff_t r = first; r < first + count; r++)
-        kernels_of(c)->ew->scale(c->out[0].cols, scale_of(c), row_of(&c->in[TABLE], tokens[r]),
-                                 false, row_of(&c->out[0], r));
+    for (ptrdiff_t r = first; r < first + count; r++) pick(c, tokens[r], row_of(&c->out[0], r));
 }
 
 static void forward(const lcsm_call *c)
@@ -66,4 +75,5 @@ const lcsm_op R_(lcsm_op_embed) = {
     .forward   = forward,
     .backward  = backward,
     .bwd_in    = LCSM_BIT(TOKENS),
+    .blocks_in = LCSM_BIT(TABLE),
 };

@@ -43,4 +43,5 @@ const lcsm_op R_(lcsm_op_linear) = {
     .flops      = maps_flops,
     .bwd_in     = LCSM_BIT(X) | LCSM_BIT(W),
     .overwrites = LCSM_BIT(X) | LCSM_BIT(W) | LCSM_BIT(B),
+    .blocks_in  = LCSM_BIT(W),
 };

@@ -36,6 +36,7 @@ typedef struct {
     real              *x_classes, *x_depth;            /* x packed for x w^T and for g x */
     real              *w;                              /* classes of a group, packed for g^T w */
     real              *z;                              /* of a group, of each worker, or all */
+    real              *numbers;                        /* classes of w in blocks, of each worker */
     bool               whole;                          /* z is that of all classes */
     bool               want_x, want_w;
     real              *scale; /* exponentials to gradients, by row */
@@ -90,6 +91,8 @@ static void layout_forward(pieces *p, const lcsm_node *n, job *j)
     kept_scratch(p, n->in[X]->rows, &j->k);
     layout_common(p, n, j);
     j->z = take_reals(p, n->threads * j->block, j->ld);
+    /* weights in blocks, which are parameters, are for forward alone */
+    j->numbers = take_reals(p, n->in[W]->param >= 0 ? n->threads * j->block : 0, j->D);
 }
 
 /* Also of forward and backward at once, which holds the exponentials of all classes. */
@@ -191,11 +194,24 @@ static ptrdiff_t target_of(const job *j, ptrdiff_t i)
     return j->targets[j->k.row[j->at + i]];
 }
 
+/* n classes of w from `first` on as numbers, in the worker's memory if they are blocks. */
+static const real *classes_at(const job *j, ptrdiff_t first, ptrdiff_t n, int worker, ptrdiff_t *ld)
+{
+    const lcsm_mat *w = &j->c->in[W];
+    *ld               = w->type == LCSM_WEIGHT_REAL ? w->ld : j->D;
+    if (w->type == LCSM_WEIGHT_REAL) return row_of(w, first);
+    real *to = j->numbers + worker * j->block * j->D;
+    for (ptrdiff_t i = 0; i < n; i++)
+        kernels_of(j->c)->gemm->unpack(w->type, blocks_of_row(w, first + i), j->D, to + i * j->D);
+    return to;
+}
+
 /* x_i w_target */
 static void from_targets(job *j)
 {
-    const lcsm_mat *w = &j->c->in[W];
     for (ptrdiff_t i = 0; i < j->n; i++) {
+        ptrdiff_t   ldb;
+        const real *b = classes_at(j, target_of(j, i), 1, 0, &ldb);
         R_(lcsm_gemm)
         p = {.tb    = true,
              .M     = 1,
@@ -203,10 +219,10 @@ static void from_targets(job *j)
              .K     = j->D,
              .alpha = 1,
              .A     = j->x + i * j->D,
-             .B     = row_of(w, target_of(j, i)),
+             .B     = b,
              .C     = j->k.from + j->at + i,
              .lda   = j->D,
-             .ldb   = w->ld,
+             .ldb   = ldb,
              .ldc   = 1};
         kernels_of(j->c)->gemm->dots(&p);
     }
@@ -223,15 +239,13 @@ static real *z_of(const job *j, ptrdiff_t block, int worker)
 /* z = exp(logits - from) of a block of classes. */
 static void exps_of_block(const job *j, ptrdiff_t block, real *z, int worker)
 {
-    const lcsm_mat *w         = &j->c->in[W];
-    ptrdiff_t       first     = block * j->block;
-    real           *at_target = j->k.at_target;
-    R_(lcsm_gemm)   p         = packed_x(j, true);
-    p.M                       = classes_of(j, block);
-    p.A                       = row_of(w, first);
-    p.lda                     = w->ld;
-    p.C                       = z;
-    p.ldc                     = j->ld;
+    ptrdiff_t     first     = block * j->block;
+    real         *at_target = j->k.at_target;
+    R_(lcsm_gemm) p         = packed_x(j, true);
+    p.M                     = classes_of(j, block);
+    p.A                     = classes_at(j, first, p.M, worker, &p.lda);
+    p.C                     = z;
+    p.ldc                   = j->ld;
     kernels_of(j->c)->gemm->run(&p, j->x_classes, worker_ws(j, worker));
     for (ptrdiff_t i = 0; i < j->n && at_target != NULL; i++) {
         ptrdiff_t target = target_of(j, i) - first;
@@ -449,4 +463,5 @@ const lcsm_op R_(lcsm_op_linear_xent) = {
     .bwd_in     = LCSM_BIT(X) | LCSM_BIT(W) | LCSM_BIT(TARGETS),
     .overwrites = LCSM_BIT(X) | LCSM_BIT(W),
     .packed_out = LCSM_BIT(LOSS_ROWS) | LCSM_BIT(LOSS_RIGHT),
+    .blocks_in  = LCSM_BIT(W),
 };

@@ -33,4 +33,5 @@ const lcsm_op R_(lcsm_op_linears) = {
     .flops      = maps_flops,
     .bwd_in     = (LCSM_BIT(MAPS_W + LCSM_MAPS) - 1),
     .overwrites = (LCSM_BIT(MAPS_W + LCSM_MAPS) - 1),
+    .blocks_in  = (LCSM_BIT(MAPS_W + LCSM_MAPS) - 1) & ~LCSM_BIT(MAPS_X),
 };

@@ -17,6 +17,11 @@ static inline real *row_of(const lcsm_mat *m, ptrdiff_t row)
     return (real *)m->data + row * m->ld;
 }
 
+static inline const unsigned char *blocks_of_row(const lcsm_mat *m, ptrdiff_t row)
+{
+    return (const unsigned char *)m->data + row * m->ld;
+}
+
 static inline const R_(lcsm_kernels) *kernels_of(const lcsm_call *c)
 {
     return c->run->kernels;

@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "kernel/gemm/blocks_dot.h"
 #include "kernel/gemm/tile.h"
 
 typedef R_(lcsm_gemm) gemm;
@@ -71,13 +72,26 @@ static void copy(ptrdiff_t rows, ptrdiff_t cols, const real *src, ptrdiff_t sr, 
     }
 }
 
+/* The same from blocks, n <= width columns. */
+static void unpack_panel(const gemm *x, ptrdiff_t k0, ptrdiff_t kc, ptrdiff_t j0, ptrdiff_t n,
+                         real *panel, ptrdiff_t width)
+{
+    VEC_ALIGNED real rows[WIDE * VW * GEMM_DEPTH];
+    gemm             at = *x;
+    R_(lcsm_gemm_skip)(&at, j0, k0);
+    for (ptrdiff_t j = 0; j < n; j++)
+        K_(lcsm_blocks_unpack)(x->type, at.blocks + j * x->ldb, kc, rows + j * GEMM_DEPTH);
+    transpose(n, kc, rows, GEMM_DEPTH, panel, width);
+}
+
 /* Rows k0 .. k0 + kc - 1 of op(B), n columns from j0 on, times alpha; zeros up to the width. */
 static void pack_panel(const gemm *x, ptrdiff_t k0, ptrdiff_t kc, ptrdiff_t j0, ptrdiff_t n,
                        real *panel)
 {
     ptrdiff_t width = pad(n);
     if (n < width) memset(panel, 0, (size_t)(kc * width) * sizeof(real));
-    if (x->tb) transpose(n, kc, x->B + j0 * x->ldb + k0, x->ldb, panel, width);
+    if (x->type != LCSM_WEIGHT_REAL) unpack_panel(x, k0, kc, j0, n, panel, width);
+    else if (x->tb) transpose(n, kc, x->B + j0 * x->ldb + k0, x->ldb, panel, width);
     else copy(kc, n, x->B + k0 * x->ldb + j0, x->ldb, panel, width);
     for (ptrdiff_t j = 0; j < kc * width && x->alpha != 1; j += VW)
         vstore(panel + j, vload(panel + j) * x->alpha);
@@ -364,6 +378,10 @@ VEC_INLINE void dot_rows(int count, ptrdiff_t K, const real *a, const real *b, p
 
 static void dots(const gemm *x)
 {
+    if (x->type != LCSM_WEIGHT_REAL) {
+        K_(lcsm_blocks_dots)(x);
+        return;
+    }
     for (ptrdiff_t j = 0; j < x->N; j += DOTS) {
         const real *b     = x->B + j * x->ldb;
         int         count = (int)least(x->N - j, DOTS);
@@ -378,4 +396,5 @@ static void dots(const gemm *x)
     }
 }
 
-const R_(lcsm_gemm_kernels) K_(lcsm_gemm_products) = {pack, run, dots};
+const R_(lcsm_gemm_kernels) K_(lcsm_gemm_products) = {pack, run, dots, K_(lcsm_blocks_unpack),
+                                                      K_(lcsm_blocks_levels)};

@@ -10,9 +10,13 @@
  * kernel sums every element of C in the same order whatever M and N are, so a product may be cut
  * into slices of rows or columns, and of the depth at multiples of GEMM_DEPTH, without changing a
  * bit. O(M N K).
+ *
+ * B may be weights in blocks (base/blocks.h), with tb: then `blocks` is its memory, ldb counts
+ * bytes and B is not read. Panels are unpacked on the way; `dots` streams the blocks as they are.
  */
 #ifndef LCSM_KERNEL_GEMM_H
 #define LCSM_KERNEL_GEMM_H
+#include "base/blocks.h"
 #include "kernel/variant.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,6 +29,10 @@ typedef struct {
     const real *A, *B;
     real       *C;
     ptrdiff_t   lda, ldb, ldc;
+
+    lcsm_weight_type     type;   /* of B; LCSM_WEIGHT_REAL: reals */
+    const unsigned char *blocks; /* of other types */
+    const void          *levels; /* A as `levels` of the kernels left it; NULL: only the reals */
 } R_(lcsm_gemm);
 
 typedef struct {
@@ -35,6 +43,12 @@ typedef struct {
     void (*run)(const R_(lcsm_gemm) *x, const real *packed, real *ws);
     /* The whole product for few rows, with tb and without ta: reads B once, where it lies. */
     void (*dots)(const R_(lcsm_gemm) *x);
+    /* n numbers of a type, whole blocks, as reals. */
+    void (*unpack)(lcsm_weight_type type, const unsigned char *blocks, ptrdiff_t n, real *to);
+    /* The rows of A in 8 bits for `dots`, which is faster with them: numbers of a block of 32 are
+     * levels -127 .. 127 of its largest. Into lcsm_gemm_levels(M, K) bytes, 64-byte aligned; false
+     * if products with this type of B have no use for them. */
+    bool (*levels)(const R_(lcsm_gemm) *x, void *to);
 } R_(lcsm_gemm_kernels);
 
 extern const R_(lcsm_gemm_kernels) K_(lcsm_gemm_products);
@@ -57,6 +71,18 @@ static inline ptrdiff_t lcsm_gemm_pieces(ptrdiff_t N, ptrdiff_t K)
 static inline size_t lcsm_gemm_packed(ptrdiff_t N, ptrdiff_t K)
 {
     return (size_t)(K * ((N + 15) / 16 * 16));
+}
+
+static inline size_t lcsm_gemm_levels(ptrdiff_t M, ptrdiff_t K)
+{
+    return (size_t)(M * ((K + 31) / 32 * 40) + 63) / 64 * 64;
+}
+
+/* op(B) from column n and depth k on; of blocks k is a multiple of LCSM_WEIGHT_BLOCK. */
+static inline void R_(lcsm_gemm_skip)(R_(lcsm_gemm) *x, ptrdiff_t n, ptrdiff_t k)
+{
+    if (x->type == LCSM_WEIGHT_REAL) x->B += x->tb ? n * x->ldb + k : n + k * x->ldb;
+    else x->blocks += n * x->ldb + (ptrdiff_t)lcsm_weight_row(x->type, (size_t)k);
 }
 
 static inline size_t lcsm_gemm_scratch(ptrdiff_t M, ptrdiff_t K)

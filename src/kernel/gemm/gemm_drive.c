@@ -17,6 +17,7 @@ enum {
     PACKED      = 1 << 20,
     MIN_ROWS    = 36,
     MIN_COLS    = 96,
+    FEW_ROWS    = 64, /* whose levels are kept at a time */
 };
 
 typedef struct {
@@ -77,7 +78,7 @@ static R_(lcsm_gemm) part_of(const R_(lcsm_gemm) *x, ptrdiff_t k, ptrdiff_t deep
     R_(lcsm_gemm) p = *x;
     p.K             = least(x->K - k, deep);
     p.A += k * (x->ta ? x->lda : 1);
-    p.B += k * (x->tb ? 1 : x->ldb);
+    R_(lcsm_gemm_skip)(&p, 0, k);
     p.add = x->add || k > 0;
     return p;
 }
@@ -124,7 +125,7 @@ static void column_slice(void *arg, size_t item, int worker)
     ptrdiff_t     at     = (ptrdiff_t)item * j->c.step;
     real         *packed = j->packed + (size_t)worker * j->packed_size;
     x.N                  = least(x.N - at, j->c.step);
-    x.B += at * (x.tb ? x.ldb : 1);
+    R_(lcsm_gemm_skip)(&x, at, 0);
     x.C += at;
     for (ptrdiff_t k = 0; k < x.K || k == 0; k += j->c.deep) {
         R_(lcsm_gemm) p = part_of(&x, k, j->c.deep);
@@ -144,17 +145,22 @@ static void few_slice(void *arg, size_t item, int worker)
     ptrdiff_t     at = (ptrdiff_t)item * j->c.step;
     (void)worker;
     x.N = least(x.N - at, j->c.step);
-    x.B += at * x.ldb;
+    R_(lcsm_gemm_skip)(&x, at, 0);
     x.C += at;
     j->k->gemm->dots(&x);
 }
 
 static void few_rows(lcsm_pool *pool, job *j)
 {
-    ptrdiff_t N = j->x.N;
-    j->c.step =
-        is_little(j->x.M, N, j->x.K) ? N : slice_size(lcsm_pool_threads(pool), N, MIN_COLS, 48);
-    lcsm_parallel_for(pool, (size_t)((N - 1) / j->c.step + 1), few_slice, j);
+    ptrdiff_t N = j->x.N, M = j->x.M;
+    j->c.step = is_little(M, N, j->x.K) ? N : slice_size(lcsm_pool_threads(pool), N, MIN_COLS, 48);
+    for (ptrdiff_t i = 0; i < M; i += FEW_ROWS) {
+        j->x.M      = least(M - i, FEW_ROWS);
+        j->x.levels = j->k->gemm->levels(&j->x, j->packed) ? j->packed : NULL;
+        lcsm_parallel_for(pool, (size_t)((N - 1) / j->c.step + 1), few_slice, j);
+        j->x.A += FEW_ROWS * j->x.lda;
+        j->x.C += FEW_ROWS * j->x.ldc;
+    }
 }
 
 static bool is_few(const R_(lcsm_gemm) *x)
@@ -169,7 +175,9 @@ size_t R_(lcsm_gemm_bytes)(int threads, ptrdiff_t M, ptrdiff_t N, ptrdiff_t K)
     cut    c   = cut_of(threads, M, N, K);
     size_t all = packed_size(&c, N) * (c.rows ? 1 : (size_t)threads)
                + lcsm_gemm_scratch(M, K) * (size_t)threads;
-    return (all * sizeof(real) + LCSM_ALIGN - 1) / LCSM_ALIGN * LCSM_ALIGN;
+    all        = (all * sizeof(real) + LCSM_ALIGN - 1) / LCSM_ALIGN * LCSM_ALIGN;
+    size_t few = lcsm_gemm_levels(least(M, FEW_ROWS), K);
+    return all > few ? all : few;
 }
 
 void R_(lcsm_gemm_parallel)(lcsm_pool *pool, const R_(lcsm_kernels) *k, const R_(lcsm_gemm) *x,

@@ -43,19 +43,21 @@ static size_t aligned(size_t reals)
 
 static gemm forward_product(const maps *m, const map *p)
 {
-    return (gemm){.tb    = true,
-                  .add   = p->add_y,
-                  .few   = m->few,
-                  .M     = m->rows,
-                  .N     = p->out,
-                  .K     = m->in,
-                  .alpha = 1,
-                  .A     = m->x,
-                  .B     = p->w,
-                  .C     = p->y,
-                  .lda   = m->ldx,
-                  .ldb   = p->ldw,
-                  .ldc   = p->ldy};
+    return (gemm){.type   = p->type,
+                  .blocks = p->blocks,
+                  .tb     = true,
+                  .add    = p->add_y,
+                  .few    = m->few,
+                  .M      = m->rows,
+                  .N      = p->out,
+                  .K      = m->in,
+                  .alpha  = 1,
+                  .A      = m->x,
+                  .B      = p->w,
+                  .C      = p->y,
+                  .lda    = m->ldx,
+                  .ldb    = p->ldw,
+                  .ldc    = p->ldy};
 }
 
 static gemm input_product(const maps *m, const map *p)

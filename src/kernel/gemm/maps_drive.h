@@ -20,6 +20,9 @@ typedef struct {
     real       *y, *g_w; /* g_w NULL: not wanted */
     ptrdiff_t   ldw, ldy;
     bool        add_y, add_w; /* to what is there */
+
+    lcsm_weight_type     type;   /* of w, forward; LCSM_WEIGHT_REAL: reals */
+    const unsigned char *blocks; /* w of other types, ldw in bytes */
 } R_(lcsm_map);
 
 typedef struct {

@@ -1,0 +1,447 @@
+/*
+ * blocks_dot.c - products with weights in blocks, read once, as they lie.
+ *
+ * f16 and bf16 become reals in registers. Of the types with levels (q8, q4, q4k) the products of a
+ * block are integers, exact in 16 and 32 bits, if A has levels too; its rounding is the only
+ * difference from the product with the unpacked weights: at most max|a| / 254 of a block for each
+ * number. Four rows of B meet a row of A at once, and every row keeps a sum of its own, so a result
+ * depends on neither M nor N.
+ */
+#include "kernel/gemm/blocks_dot.h"
+
+#include "kernel/vec.h"
+
+typedef R_(lcsm_gemm) gemm;
+
+enum { DOTS = 4, BLOCK = 32 };
+
+#if defined(__AVX2__) && !LCSM_REAL_IS_DOUBLE
+#define LEVELS 1
+#else
+#define LEVELS 0
+#endif
+
+/* ---- one number a block ------------------------------------------------------------------- */
+
+static real half_at(const unsigned char *p)
+{
+    uint16_t half;
+    memcpy(&half, p, sizeof half);
+    return lcsm_half_to_float(half);
+}
+
+static real bf16_at(const unsigned char *p)
+{
+    uint32_t bits = (uint32_t)p[0] << 16 | (uint32_t)p[1] << 24;
+    float    x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+#if LCSM_REAL_IS_DOUBLE
+VEC_INLINE vec load_f16(const unsigned char *p)
+{
+    return (vec){half_at(p), half_at(p + 2)};
+}
+
+VEC_INLINE vec load_bf16(const unsigned char *p)
+{
+    return (vec){bf16_at(p), bf16_at(p + 2)};
+}
+#else
+VEC_INLINE uvec load_u16(const unsigned char *p)
+{
+    typedef uint16_t shorts __attribute__((vector_size(VW * sizeof(uint16_t))));
+    shorts           v;
+    memcpy(&v, p, sizeof v);
+    return __builtin_convertvector(v, uvec);
+}
+
+/* A half is sign, 5 bits of exponent, 10 of fraction. Its magnitude in the place of a float's is
+ * that float times 2^-112, subnormal ones too. */
+VEC_INLINE vec load_f16(const unsigned char *p)
+{
+#if VW == 16
+    __m256i h;
+    memcpy(&h, p, sizeof h);
+    return (vec)_mm512_cvtph_ps(h);
+#elif VW == 8
+    __m128i h;
+    memcpy(&h, p, sizeof h);
+    return (vec)_mm256_cvtph_ps(h);
+#else
+    uvec h = load_u16(p), wide = (h & 0x7FFF) << 13;
+    vec  x = vselect((ivec)(h & 0x7FFF) >= 0x7C00, (vec)(wide | 0x7F800000u), (vec)wide * 0x1p112f);
+    return (vec)((uvec)x | (h & 0x8000) << 16);
+#endif
+}
+
+VEC_INLINE vec load_bf16(const unsigned char *p)
+{
+    return (vec)(load_u16(p) << 16);
+}
+#endif
+
+#define ONE_A_BLOCK(type)                                                                          \
+    static void unpack_##type(const unsigned char *p, ptrdiff_t n, real *to)                       \
+    {                                                                                              \
+        ptrdiff_t k = 0;                                                                           \
+        for (; k + VW <= n; k += VW) vstore(to + k, load_##type(p + 2 * k));                       \
+        for (; k < n; k++) to[k] = type##_at(p + 2 * k);                                           \
+    }                                                                                              \
+    VEC_INLINE void rows_##type(int count, ptrdiff_t K, const real *a, const unsigned char *b,     \
+                                ptrdiff_t ldb, real *out)                                          \
+    {                                                                                              \
+        vec       s[DOTS];                                                                         \
+        ptrdiff_t k = 0;                                                                           \
+        for (int j = 0; j < count; j++) s[j] = vzero();                                            \
+        for (; k + VW <= K; k += VW) {                                                             \
+            vec v = vload(a + k);                                                                  \
+            for (int j = 0; j < count; j++) s[j] += v * load_##type(b + j * ldb + 2 * k);          \
+        }                                                                                          \
+        for (int j = 0; j < count; j++) out[j] = vsum(s[j]);                                       \
+        for (; k < K; k++)                                                                         \
+            for (int j = 0; j < count; j++) out[j] += a[k] * type##_at(b + j * ldb + 2 * k);       \
+    }                                                                                              \
+    static void dots_##type(const gemm *x, ptrdiff_t i, const unsigned char *b, int count,         \
+                            real *out)                                                             \
+    {                                                                                              \
+        const real *a = x->A + i * x->lda;                                                         \
+        if (count == DOTS) rows_##type(DOTS, x->K, a, b, x->ldb, out);                             \
+        else                                                                                       \
+            for (int j = 0; j < count; j++) rows_##type(1, x->K, a, b + j * x->ldb, 0, out + j);   \
+    }
+
+#define f16_at half_at
+ONE_A_BLOCK(f16)
+ONE_A_BLOCK(bf16)
+#undef f16_at
+
+/* ---- blocks with a scale ------------------------------------------------------------------ */
+
+#if LEVELS
+/* Eight signed bytes as reals. */
+VEC_INLINE __m256 eight(__m128i bytes)
+{
+    return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(bytes));
+}
+
+/* 32 signed bytes, times a scale, less a minimum. */
+VEC_INLINE void put_block(__m256i levels, float scale, float low, real *to)
+{
+    __m256  d = _mm256_set1_ps(scale), m = _mm256_set1_ps(low);
+    __m128i half[] = {_mm256_castsi256_si128(levels), _mm256_extracti128_si256(levels, 1)};
+    for (int j = 0; j < 4; j++) {
+        __m128i part = j % 2 == 0 ? half[j / 2] : _mm_srli_si128(half[j / 2], 8);
+        _mm256_storeu_ps(to + 8 * j, eight(part) * d - m);
+    }
+}
+
+VEC_INLINE __m256i load_32(const void *p)
+{
+    return _mm256_loadu_si256((const __m256i *)p);
+}
+
+/* 16 bytes of two levels each: the low halves, then the high ones. */
+VEC_INLINE __m256i load_nibbles(const unsigned char *p)
+{
+    __m128i v = _mm_loadu_si128((const __m128i *)(const void *)p);
+    __m256i w = _mm256_inserti128_si256(_mm256_castsi128_si256(v), _mm_srli_epi16(v, 4), 1);
+    return _mm256_and_si256(w, _mm256_set1_epi8(15));
+}
+
+/* f16 as float. */
+VEC_INLINE float scale_at(const unsigned char *p)
+{
+    uint16_t half;
+    memcpy(&half, p, sizeof half);
+    return _cvtsh_ss(half);
+}
+
+/* The scales, then the minima, of the eight sub-blocks of a q4k block, 6 bits each in 12 bytes. */
+VEC_INLINE void sixes(const unsigned char *p, uint64_t *scales, uint64_t *lows)
+{
+    uint32_t u[3];
+    memcpy(u, p, sizeof u);
+    uint32_t high = (u[2] & 0x0F0F0F0Fu) | (u[0] >> 6 & 0x03030303u) << 4;
+    uint32_t low  = (u[2] >> 4 & 0x0F0F0F0Fu) | (u[1] >> 6 & 0x03030303u) << 4;
+    *scales       = (uint64_t)high << 32 | (u[0] & 0x3F3F3F3Fu);
+    *lows         = (uint64_t)low << 32 | (u[1] & 0x3F3F3F3Fu);
+}
+
+VEC_INLINE __m256 eight_of(uint64_t bytes)
+{
+    return _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_cvtsi64_si128((long long)bytes)));
+}
+
+static void unpack_q8(const unsigned char *p, ptrdiff_t n, real *to)
+{
+    for (ptrdiff_t k = 0; k < n; k += BLOCK, p += 34)
+        put_block(load_32(p + 2), scale_at(p), 0, to + k);
+}
+
+static void unpack_q4(const unsigned char *p, ptrdiff_t n, real *to)
+{
+    for (ptrdiff_t k = 0; k < n; k += BLOCK, p += 18)
+        put_block(_mm256_sub_epi8(load_nibbles(p + 2), _mm256_set1_epi8(8)), scale_at(p), 0,
+                  to + k);
+}
+
+static void unpack_q4k(const unsigned char *p, ptrdiff_t n, real *to)
+{
+    for (ptrdiff_t k = 0; k < n; k += 8 * BLOCK, p += 144) {
+        uint64_t scales, lows;
+        float    d = scale_at(p), least = scale_at(p + 2);
+        sixes(p + 4, &scales, &lows);
+        for (int j = 0; j < 8; j++) {
+            __m256i w = load_32(p + 16 + 32 * (j / 2));
+            if (j % 2 == 1) w = _mm256_srli_epi16(w, 4);
+            put_block(_mm256_and_si256(w, _mm256_set1_epi8(15)), d * (float)(scales >> 8 * j & 63),
+                      least * (float)(lows >> 8 * j & 63), to + k + BLOCK * j);
+        }
+    }
+}
+
+/* ---- levels of A -------------------------------------------------------------------------- */
+
+/* A row: a scale for each block, scale times the sum of its levels, and the levels. */
+typedef struct {
+    float  *d, *s;
+    int8_t *q;
+} level_row;
+
+VEC_INLINE level_row levels_of(const void *levels, ptrdiff_t K, ptrdiff_t i)
+{
+    ptrdiff_t blocks = K / BLOCK;
+    float    *d      = (float *)(uintptr_t)levels + i * blocks * 10;
+    return (level_row){d, d + blocks, (int8_t *)(d + 2 * blocks)};
+}
+
+VEC_INLINE float most_of(__m256 v)
+{
+    __m128 m = _mm_max_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
+    m        = _mm_max_ps(m, _mm_movehl_ps(m, m));
+    return _mm_cvtss_f32(_mm_max_ss(m, _mm_shuffle_ps(m, m, 1)));
+}
+
+VEC_INLINE int32_t sum_of(__m256i v)
+{
+    __m128i s = _mm_add_epi32(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
+    s         = _mm_add_epi32(s, _mm_shuffle_epi32(s, 0x4E));
+    return _mm_cvtsi128_si32(_mm_add_epi32(s, _mm_shuffle_epi32(s, 0xB1)));
+}
+
+/* A NaN or an infinity becomes a scale that is NaN: levels could not say it. */
+static void round_block(const float *a, float *d, float *s, int8_t *q)
+{
+    const __m256 sign = _mm256_set1_ps(-0.0f);
+    __m256       v[4], most = _mm256_setzero_ps(), bad = most;
+    __m256i      n[4], sum;
+    for (int j = 0; j < 4; j++) {
+        v[j] = _mm256_loadu_ps(a + 8 * j);
+        most = _mm256_max_ps(most, _mm256_andnot_ps(sign, v[j]));
+        bad += v[j] * _mm256_setzero_ps();
+    }
+    float  scale = most_of(most) / 127;
+    __m256 by    = _mm256_set1_ps(scale >= 0x1p-126f ? 1 / scale : 0);
+    for (int j = 0; j < 4; j++) n[j] = _mm256_cvtps_epi32(v[j] * by);
+    sum        = _mm256_add_epi32(_mm256_add_epi32(n[0], n[1]), _mm256_add_epi32(n[2], n[3]));
+    __m256i lo = _mm256_packs_epi32(n[0], n[1]), hi = _mm256_packs_epi32(n[2], n[3]);
+    __m256i bytes = _mm256_permutevar8x32_epi32(_mm256_packs_epi16(lo, hi),
+                                                _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
+    memcpy(q, &bytes, sizeof bytes);
+    *d = _mm256_movemask_ps(_mm256_cmp_ps(bad, bad, _CMP_UNORD_Q)) != 0 ? NAN : scale;
+    *s = *d * (float)sum_of(sum);
+}
+
+/* ---- blocks with levels ------------------------------------------------------------------- */
+
+VEC_INLINE __m256 pairs_to_reals(__m256i pairs)
+{
+    return _mm256_cvtepi32_ps(_mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
+}
+
+VEC_INLINE float total(__m256 v)
+{
+    __m128 s = _mm256_castps256_ps128(v) + _mm256_extractf128_ps(v, 1);
+    s        = s + _mm_movehl_ps(s, s);
+    return _mm_cvtss_f32(_mm_add_ss(s, _mm_shuffle_ps(s, s, 1)));
+}
+
+/* The magnitude of one factor is unsigned and its sign goes to the other: at most 2 * 128 * 127 in
+ * 16 bits. */
+VEC_INLINE void rows_q8(int count, ptrdiff_t K, level_row a, const unsigned char *b, ptrdiff_t ldb,
+                        float *out)
+{
+    __m256 s[DOTS];
+    for (int j = 0; j < count; j++) s[j] = _mm256_setzero_ps();
+    for (ptrdiff_t k = 0; k < K / BLOCK; k++, b += 34) {
+        __m256i v = load_32(a.q + k * BLOCK);
+        for (int j = 0; j < count; j++) {
+            const unsigned char *p = b + j * ldb;
+            __m256i              w = load_32(p + 2);
+            __m256i pairs = _mm256_maddubs_epi16(_mm256_abs_epi8(w), _mm256_sign_epi8(v, w));
+            s[j] += _mm256_set1_ps(scale_at(p) * a.d[k]) * pairs_to_reals(pairs);
+        }
+    }
+    for (int j = 0; j < count; j++) out[j] = total(s[j]);
+}
+
+/* Levels 0 .. 15 stand for -8 .. 7: eight times the sum of A comes off. */
+VEC_INLINE void rows_q4(int count, ptrdiff_t K, level_row a, const unsigned char *b, ptrdiff_t ldb,
+                        float *out)
+{
+    __m256 s[DOTS];
+    float  less[DOTS];
+    for (int j = 0; j < count; j++) s[j] = _mm256_setzero_ps(), less[j] = 0;
+    for (ptrdiff_t k = 0; k < K / BLOCK; k++, b += 18) {
+        __m256i v = load_32(a.q + k * BLOCK);
+        for (int j = 0; j < count; j++) {
+            const unsigned char *p     = b + j * ldb;
+            float                d     = scale_at(p);
+            __m256i              pairs = _mm256_maddubs_epi16(load_nibbles(p + 2), v);
+            s[j] += _mm256_set1_ps(d * a.d[k]) * pairs_to_reals(pairs);
+            less[j] += d * a.s[k];
+        }
+    }
+    for (int j = 0; j < count; j++) out[j] = total(s[j]) - 8 * less[j];
+}
+
+/* One block of 256: the sums with its levels, and what the minima take off. */
+VEC_INLINE void block_q4k(const unsigned char *p, level_row a, ptrdiff_t k, __m256 *s, __m256 *less)
+{
+    const __m256i low4 = _mm256_set1_epi8(15);
+    uint64_t      scales, lows;
+    float         by[8];
+    sixes(p + 4, &scales, &lows);
+    _mm256_storeu_ps(by, eight_of(scales) * _mm256_set1_ps(scale_at(p)) * _mm256_loadu_ps(a.d + k));
+    *less += eight_of(lows) * _mm256_set1_ps(scale_at(p + 2)) * _mm256_loadu_ps(a.s + k);
+    for (int j = 0; j < 8; j += 2) {
+        __m256i     w = load_32(p + 16 + 16 * j), high = _mm256_srli_epi16(w, 4);
+        const void *q = a.q + (k + j) * BLOCK, *r = a.q + (k + j + 1) * BLOCK;
+        __m256i     x = _mm256_maddubs_epi16(_mm256_and_si256(w, low4), load_32(q));
+        __m256i     y = _mm256_maddubs_epi16(_mm256_and_si256(high, low4), load_32(r));
+        *s += _mm256_set1_ps(by[j]) * pairs_to_reals(x);
+        *s += _mm256_set1_ps(by[j + 1]) * pairs_to_reals(y);
+    }
+}
+
+VEC_INLINE void rows_q4k(int count, ptrdiff_t K, level_row a, const unsigned char *b, ptrdiff_t ldb,
+                         float *out)
+{
+    __m256 s[DOTS], less[DOTS];
+    for (int j = 0; j < count; j++) s[j] = less[j] = _mm256_setzero_ps();
+    for (ptrdiff_t k = 0; k < K / BLOCK; k += 8, b += 144)
+        for (int j = 0; j < count; j++) block_q4k(b + j * ldb, a, k, &s[j], &less[j]);
+    for (int j = 0; j < count; j++) out[j] = total(s[j] - less[j]);
+}
+#else
+#define ANY_BLOCK(name, type)                                                                      \
+    static void unpack_##name(const unsigned char *p, ptrdiff_t n, real *to)                       \
+    {                                                                                              \
+        unpack_any(lcsm_weight_blocks(type), p, n, to);                                            \
+    }
+
+static void unpack_any(const lcsm_block_type *b, const unsigned char *p, ptrdiff_t n, real *to)
+{
+    float     one[LCSM_WEIGHT_BLOCK];
+    ptrdiff_t step = (ptrdiff_t)b->values;
+    for (ptrdiff_t k = 0; k < n; k += step, p += b->bytes) {
+        b->decode(one, p);
+        for (ptrdiff_t j = 0; j < step; j++) to[k + j] = one[j];
+    }
+}
+
+ANY_BLOCK(q8, LCSM_WEIGHT_Q8)
+ANY_BLOCK(q4, LCSM_WEIGHT_Q4)
+ANY_BLOCK(q4k, LCSM_WEIGHT_Q4K)
+#endif
+
+/* Without levels of A: unpacked, some blocks at a time. */
+static void dots_unpacked(const gemm *x, ptrdiff_t i, const unsigned char *b, int count, real *out)
+{
+    VEC_ALIGNED real part[LCSM_WEIGHT_BLOCK];
+    for (int j = 0; j < count; j++) {
+        vec s = vzero();
+        for (ptrdiff_t k = 0; k < x->K; k += LCSM_WEIGHT_BLOCK) {
+            ptrdiff_t   n  = x->K - k < LCSM_WEIGHT_BLOCK ? x->K - k : LCSM_WEIGHT_BLOCK;
+            const real *a  = x->A + i * x->lda + k;
+            size_t      at = lcsm_weight_row(x->type, (size_t)k);
+            K_(lcsm_blocks_unpack)(x->type, b + j * x->ldb + at, n, part);
+            for (ptrdiff_t l = 0; l < n; l += VW) s += vload(a + l) * vload(part + l);
+        }
+        out[j] = vsum(s);
+    }
+}
+
+#if LEVELS
+#define LEVEL_DOTS(type)                                                                           \
+    static void dots_##type(const gemm *x, ptrdiff_t i, const unsigned char *b, int count,         \
+                            real *out)                                                             \
+    {                                                                                              \
+        if (x->levels == NULL) {                                                                   \
+            dots_unpacked(x, i, b, count, out);                                                    \
+            return;                                                                                \
+        }                                                                                          \
+        level_row a = levels_of(x->levels, x->K, i);                                               \
+        if (count == DOTS) rows_##type(DOTS, x->K, a, b, x->ldb, out);                             \
+        else                                                                                       \
+            for (int j = 0; j < count; j++) rows_##type(1, x->K, a, b + j * x->ldb, 0, out + j);   \
+    }
+LEVEL_DOTS(q8)
+LEVEL_DOTS(q4)
+LEVEL_DOTS(q4k)
+#else
+#define dots_q8  dots_unpacked
+#define dots_q4  dots_unpacked
+#define dots_q4k dots_unpacked
+#endif
+
+/* ---- the table ---------------------------------------------------------------------------- */
+
+static const struct {
+    void (*unpack)(const unsigned char *p, ptrdiff_t n, real *to);
+    /* Row i of A with `count` <= DOTS rows of B. */
+    void (*dots)(const gemm *x, ptrdiff_t i, const unsigned char *b, int count, real *out);
+    bool levels;
+} TYPES[LCSM_WEIGHT_COUNT] = {
+    [LCSM_WEIGHT_F16]  = {unpack_f16, dots_f16, false},
+    [LCSM_WEIGHT_BF16] = {unpack_bf16, dots_bf16, false},
+    [LCSM_WEIGHT_Q8]   = {unpack_q8, dots_q8, LEVELS},
+    [LCSM_WEIGHT_Q4]   = {unpack_q4, dots_q4, LEVELS},
+    [LCSM_WEIGHT_Q4K]  = {unpack_q4k, dots_q4k, LEVELS},
+};
+
+void K_(lcsm_blocks_unpack)(lcsm_weight_type type, const unsigned char *blocks, ptrdiff_t n,
+                            real *to)
+{
+    TYPES[type].unpack(blocks, n, to);
+}
+
+bool K_(lcsm_blocks_levels)(const gemm *x, void *to)
+{
+    if (!TYPES[x->type].levels) return false;
+#if LEVELS
+    for (ptrdiff_t i = 0; i < x->M; i++) {
+        level_row r = levels_of(to, x->K, i);
+        for (ptrdiff_t k = 0; k < x->K / BLOCK; k++)
+            round_block(x->A + i * x->lda + k * BLOCK, r.d + k, r.s + k, r.q + k * BLOCK);
+    }
+#else
+    (void)to;
+#endif
+    return true;
+}
+
+void K_(lcsm_blocks_dots)(const gemm *x)
+{
+    for (ptrdiff_t j = 0; j < x->N; j += DOTS) {
+        const unsigned char *b     = x->blocks + j * x->ldb;
+        int                  count = x->N - j < DOTS ? (int)(x->N - j) : DOTS;
+        for (ptrdiff_t i = 0; i < x->M; i++) {
+            real out[DOTS], *c = x->C + i * x->ldc + j;
+            TYPES[x->type].dots(x, i, b, count, out);
+            for (int r = 0; r < count; r++) c[r] = (x->add ? c[r] : 0) + x->alpha * out[r];
+        }
+    }
+}
