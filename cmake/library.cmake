@@ -85,7 +85,8 @@ lcsm_variant(f64_op SOURCES ${kernel_drive} ${ops} FLAGS ${plain})
 
 # Everything else, once.
 lcsm_glob(once src/*.c)
-lcsm_glob(not_once src/kernel/*.c src/graph/ops/*.c src/check/*_drive.c src/cli/*.c src/lab/*.c)
+lcsm_glob(not_once src/kernel/*.c src/graph/ops/*.c src/check/*_drive.c src/cli/*.c src/lab/*.c
+          src/serve/*.c)
 list(REMOVE_ITEM once ${not_once})
 list(APPEND once ${kernel_once})
 include(cmake/experiments.cmake)

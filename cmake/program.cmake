@@ -5,7 +5,7 @@ lcsm_glob(cli src/cli/*.c)
 add_executable(lcsm_program ${cli})
 set_target_properties(lcsm_program PROPERTIES OUTPUT_NAME lcsm)
 target_include_directories(lcsm_program PRIVATE ${PROJECT_SOURCE_DIR}/src)
-target_link_libraries(lcsm_program PRIVATE lcsm_flags lcsm_lab lcsm_static PkgConfig::JANSSON)
+target_link_libraries(lcsm_program PRIVATE lcsm_flags lcsm_lab lcsm_serve lcsm_static PkgConfig::JANSSON)
 
 set_source_files_properties(${PROJECT_SOURCE_DIR}/src/cli/cmd_version.c PROPERTIES COMPILE_DEFINITIONS
     "LCSM_BUILD_STATIC=$<BOOL:${LCSM_STATIC_PROGRAM}>;LCSM_BUILD_SANITIZERS=\"${LCSM_SANITIZE}\"")

@@ -99,6 +99,9 @@ endforeach()
 # tests/cli/<name>.sh runs the program ($LCSM); what it prints must be <name>.out, and its exit
 # code that of <name>.exit (0 without such a file).
 lcsm_glob(scripts tests/cli/*.sh)
+if(NOT MICROHTTPD_FOUND)
+    list(FILTER scripts EXCLUDE REGEX "/serve[^/]*$")
+endif()
 foreach(script ${scripts})
     cmake_path(GET script STEM name)
     add_test(NAME cli/${name}

@@ -28,6 +28,7 @@ static const command COMMANDS[] = {
     {"inspect", "show what a trained model remembers", cmd_inspect, false},
     {"methods", "list the methods and the oscillation codes", cmd_methods, false},
     {"report", "tables, figures and an HTML page from run folders", cmd_report, false},
+    {"serve", "answer HTTP requests, as the API of OpenAI; a page to try models", cmd_serve, false},
     {"tasks", "list what can be learned, with examples", cmd_tasks, false},
     {"train", "train a model on text or on another task", cmd_train, false},
     {"tokenizer", "byte-level BPE: train, encode, decode, show", cmd_tokenizer, true},

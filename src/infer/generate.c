@@ -1,101 +1,14 @@
-/*
- * generate.c - the loop from logits to text.
- *
- * Bytes of tokens pass through two gates before they are handed out: one holds back the beginning
- * of a character, the other the beginning of a stop text.
- */
+/* generate.c - the loop from logits to text. */
 #include <lcsm/generate.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "base/sized.h"
-#include "base/strbuf.h"
 #include "infer/session.h"
+#include "infer/text.h"
 #include "kernel/context.h"
 #include "model/model_weights.h"
-
-/* ---- the way out ------------------------------------------------------------------------ */
-
-typedef struct {
-    const lcsm_generate_options *opt;
-    lcsm_branch_fn              *put;
-    void                        *user;
-    size_t                       branch;
-    lcsm_utf8_stream             utf8;
-    lcsm_strbuf                  piece; /* room for the characters of a token */
-    lcsm_strbuf                  held;  /* characters that may begin a stop text */
-    bool                         stopped, refused;
-} outlet;
-
-/* The first place in the text where a stop text stands, or its size. */
-static size_t find_stop(const outlet *o, const char *text, size_t size)
-{
-    size_t first = size;
-    for (size_t j = 0; j < o->opt->stop_count; j++) {
-        size_t n = strlen(o->opt->stop[j]);
-        for (size_t at = 0; n > 0 && at < first && at + n <= size; at++)
-            if (memcmp(text + at, o->opt->stop[j], n) == 0) first = at;
-    }
-    return first;
-}
-
-/* How many bytes at the end of the text begin a stop text. */
-static size_t may_stop(const outlet *o, const char *text, size_t size)
-{
-    size_t most = 0;
-    for (size_t j = 0; j < o->opt->stop_count; j++) {
-        size_t n = strlen(o->opt->stop[j]);
-        for (size_t k = n < size ? n : size; k > most; k--)
-            if (memcmp(text + size - k, o->opt->stop[j], k) == 0) most = k;
-    }
-    return most;
-}
-
-static void hand_out(outlet *o, size_t size)
-{
-    if (size > 0 && !o->refused) o->refused = !o->put(o->user, o->branch, o->held.text, size);
-    memmove(o->held.text, o->held.text + size, o->held.size - size);
-    o->held.size -= size;
-}
-
-/* Whole characters, from the first gate to the second. */
-static void pass(outlet *o, const char *text, size_t size)
-{
-    lcsm_strbuf_bytes(&o->held, text, size);
-    if (size == 0 || o->held.failed) return;
-    size_t stop = find_stop(o, o->held.text, o->held.size);
-    if (stop < o->held.size) {
-        hand_out(o, stop);
-        o->held.size = 0;
-        o->stopped   = true;
-        return;
-    }
-    hand_out(o, o->held.size - may_stop(o, o->held.text, o->held.size));
-}
-
-/* Makes `piece` at least so large. */
-static bool room(lcsm_strbuf *s, size_t size)
-{
-    static const char zeros[256] = {0};
-    s->size                      = 0;
-    while (!s->failed && s->capacity <= size) lcsm_strbuf_bytes(s, zeros, sizeof zeros);
-    return !s->failed;
-}
-
-static void push(outlet *o, const char *bytes, size_t size)
-{
-    if (!room(&o->piece, 3 * size + LCSM_UTF8_REST)) return;
-    pass(o, o->piece.text, lcsm_utf8_push(&o->utf8, bytes, size, o->piece.text));
-}
-
-/* What was held back comes out when nothing can follow. */
-static void drain(outlet *o)
-{
-    if (o->stopped || !room(&o->piece, LCSM_UTF8_REST)) return;
-    pass(o, o->piece.text, lcsm_utf8_end(&o->utf8, o->piece.text));
-    if (o->held.size > 0) hand_out(o, o->held.size);
-}
 
 /* ---- the loop --------------------------------------------------------------------------- */
 
@@ -146,26 +59,6 @@ static lcsm_status read_ids(void *user, const int32_t *ids, size_t count, lcsm_e
     return LCSM_OK;
 }
 
-/* Lines, each followed by the token that ends it; what stands behind the last one is a beginning.
- */
-static lcsm_status read_lines(lcsm_encoder *encoder, reader *r, int32_t end, const char *text,
-                              size_t size, lcsm_error *err)
-{
-    const char *line;
-    lcsm_status st = LCSM_OK;
-    while (end >= 0 && (line = memchr(text, '\n', size)) != NULL) {
-        size_t here = (size_t)(line - text);
-        LCSM_OR_RETURN(lcsm_encoder_feed(encoder, text, here, err));
-        LCSM_OR_RETURN(lcsm_encoder_finish(encoder, err));
-        LCSM_OR_RETURN(read_ids(r, &end, 1, err));
-        text += here + 1;
-        size -= here + 1;
-    }
-    LCSM_OR_RETURN(lcsm_encoder_feed(encoder, text, size, err));
-    LCSM_OR_RETURN(lcsm_encoder_finish(encoder, err));
-    return st;
-}
-
 lcsm_status lcsm_generate_prompt(lcsm_session *s, const lcsm_tokenizer *tok,
                                  const lcsm_generate_options *options, const char *text,
                                  size_t size, lcsm_error *err)
@@ -181,7 +74,7 @@ lcsm_status lcsm_generate_prompt(lcsm_session *s, const lcsm_tokenizer *tok,
     int32_t end = own.lines ? lcsm_tokenizer_eos(tok) : -1;
     LCSM_TRY(lcsm_encoder_create(&encoder, tok, LCSM_ENCODE_SPECIAL | LCSM_ENCODE_SKIP, read_ids,
                                  &r, err));
-    LCSM_TRY(read_lines(encoder, &r, end, text, size, err));
+    LCSM_TRY(lcsm_encode_lines(encoder, end, text, size, read_ids, &r, err));
     LCSM_TRY(flush(&r, err));
     if (lcsm_encoder_skipped(encoder) > 0)
         lcsm_log(&s->model->ctx->log, LCSM_LOG_WARNING,
@@ -202,14 +95,24 @@ static int32_t end_of(const lcsm_session *s, const lcsm_tokenizer *tok, bool lin
 
 /* A sequence on its way to text. */
 typedef struct {
-    outlet            out;
-    lcsm_generate_end end;
-    int32_t           token; /* the last one */
+    const lcsm_generate_options *opt;
+    lcsm_branch_fn              *put;
+    void                        *user;
+    size_t                       number;
+    lcsm_outlet                  out;
+    lcsm_generate_end            end;
+    int32_t                      token; /* the last one */
 } branch;
+
+static bool put_text(void *user, const char *text, size_t size)
+{
+    const branch *b = user;
+    return b->put(b->user, b->number, text, size);
+}
 
 static bool goes_on(const branch *b)
 {
-    uint64_t most = b->out.opt->tokens;
+    uint64_t most = b->opt->tokens;
     return b->end.reason == LCSM_END_TOKENS && (most == 0 || b->end.tokens < most);
 }
 
@@ -226,18 +129,18 @@ static lcsm_status draw(const lcsm_session *s, lcsm_sampler *sampler, size_t j, 
 static lcsm_status hand_on(const lcsm_session *s, const lcsm_tokenizer *tok, branch *b,
                            lcsm_error *err)
 {
-    outlet *o    = &b->out;
-    size_t  size = 0;
-    bool    ends = b->token == end_of(s, tok, o->opt->lines);
+    lcsm_outlet *o    = &b->out;
+    size_t       size = 0;
+    bool         ends = b->token == end_of(s, tok, b->opt->lines);
     b->end.tokens++;
-    if (ends && !o->opt->ignore_end && !o->opt->lines) {
+    if (ends && !b->opt->ignore_end && !b->opt->lines) {
         b->end.reason = LCSM_END_OF_TEXT;
         return LCSM_OK;
     }
     const char *bytes = lcsm_tokenizer_piece(tok, b->token, &size);
-    if (ends && o->opt->lines) push(o, "\n", 1);
-    else if (bytes != NULL) push(o, bytes, size);
-    if (o->piece.failed || o->held.failed)
+    if (ends && b->opt->lines) lcsm_outlet_push(o, "\n", 1);
+    else if (bytes != NULL) lcsm_outlet_push(o, bytes, size);
+    if (lcsm_outlet_failed(o))
         return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for the text of a token");
     if (o->stopped) b->end.reason = LCSM_END_STOP;
     if (o->refused) b->end.reason = LCSM_END_CALLER;
@@ -282,19 +185,25 @@ static void start(branch *list, const lcsm_session *s, const lcsm_generate_optio
                   lcsm_branch_fn *put, void *user)
 {
     for (size_t j = 0; j < s->batch; j++)
-        list[j] = (branch){.out   = {.opt = opt, .put = put, .user = user, .branch = j},
-                           .end   = {.size = sizeof list[j].end, .reason = LCSM_END_TOKENS},
-                           .token = *lcsm_session_recent(s, j, s->position - 1)};
+        list[j] = (branch){.opt    = opt,
+                           .put    = put,
+                           .user   = user,
+                           .number = j,
+                           .out    = {.stop       = opt->stop,
+                                      .stop_count = opt->stop_count,
+                                      .put        = put_text,
+                                      .user       = &list[j]},
+                           .end    = {.size = sizeof list[j].end, .reason = LCSM_END_TOKENS},
+                           .token  = *lcsm_session_recent(s, j, s->position - 1)};
 }
 
 static void finish(branch *list, size_t count, lcsm_status st)
 {
     for (size_t j = 0; list != NULL && j < count; j++) {
-        outlet *o = &list[j].out;
-        if (st == LCSM_OK) drain(o);
+        lcsm_outlet *o = &list[j].out;
+        if (st == LCSM_OK) lcsm_outlet_end(o);
         if (o->stopped) list[j].end.reason = LCSM_END_STOP;
-        lcsm_strbuf_free(&o->piece);
-        lcsm_strbuf_free(&o->held);
+        lcsm_outlet_free(o);
     }
 }
 

@@ -47,7 +47,7 @@ BANNED = [
 
 
 COMMANDS = ["help", "bench", "bench decode", "bench methods", "bench tokenizer", "bench train", "check", "describe", "eval",
-            "experiment", "generate", "import", "inspect", "methods", "report", "train", "tokenizer", "version"]
+            "experiment", "generate", "import", "inspect", "methods", "report", "serve", "train", "tokenizer", "version"]
 
 
 def pages():

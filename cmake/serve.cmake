@@ -1,0 +1,33 @@
+# The server, for the program and the tests, not in the library. Without libmicrohttpd the command
+# says so. The page is embedded as bytes.
+
+pkg_check_modules(MICROHTTPD IMPORTED_TARGET libmicrohttpd>=0.9.71)
+lcsm_glob(serve src/serve/*.c)
+lcsm_glob(http_files src/serve/http_*.c)
+list(REMOVE_ITEM serve ${http_files})
+if(MICROHTTPD_FOUND)
+    list(APPEND serve ${PROJECT_SOURCE_DIR}/src/serve/http_mhd.c)
+else()
+    list(APPEND serve ${PROJECT_SOURCE_DIR}/src/serve/http_none.c)
+    message(STATUS "libmicrohttpd is not installed, so there is no `lcsm serve`; all else can be built")
+endif()
+
+set(page ${PROJECT_SOURCE_DIR}/src/serve/page.html)
+set(page_file ${PROJECT_BINARY_DIR}/page_bytes.c)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${page})
+file(READ ${page} bytes HEX)
+string(REGEX REPLACE "(..)" "0x\\1," bytes "${bytes}")
+file(CONFIGURE OUTPUT ${page_file} @ONLY CONTENT
+"#include \"serve/page.h\"
+
+const unsigned char LCSM_PAGE[] = {@bytes@ 0};
+const size_t LCSM_PAGE_SIZE = sizeof LCSM_PAGE - 1;
+")
+
+add_library(lcsm_serve STATIC EXCLUDE_FROM_ALL ${serve} ${page_file})
+target_include_directories(lcsm_serve PRIVATE ${PROJECT_SOURCE_DIR}/src)
+target_compile_options(lcsm_serve PRIVATE ${plain})
+target_link_libraries(lcsm_serve PRIVATE lcsm_flags lcsm_deps PUBLIC lcsm_static)
+if(MICROHTTPD_FOUND)
+    target_link_libraries(lcsm_serve PRIVATE PkgConfig::MICROHTTPD)
+endif()
