@@ -1,7 +1,9 @@
 # The server, for the program and the tests, not in the library. Without libmicrohttpd the command
 # says so. The page is embedded as bytes.
 
-pkg_check_modules(MICROHTTPD IMPORTED_TARGET libmicrohttpd>=0.9.71)
+if(NOT LCSM_STATIC_PROGRAM) # it stands on more libraries than can be linked so
+    pkg_check_modules(MICROHTTPD IMPORTED_TARGET libmicrohttpd>=0.9.71)
+endif()
 lcsm_glob(serve src/serve/*.c)
 lcsm_glob(http_files src/serve/http_*.c)
 list(REMOVE_ITEM serve ${http_files})

@@ -26,7 +26,7 @@ static void leave(lcsm_host *h, lcsm_stream *t)
     if (*at == NULL) return;
     *at = t->next;
     t->job->running--;
-    lcsm_batch_close(h->batch, t->slot);
+    (void)lcsm_slots_close(h->set, t->slot, NULL);
 }
 
 /* Between rounds only: slots that are to be fed stay open. */
@@ -52,7 +52,7 @@ static void end_stream(lcsm_server *s, lcsm_host *h, lcsm_stream *t)
 
 static size_t unused_slots(const lcsm_host *h)
 {
-    return h->slots - lcsm_batch_count(h->batch);
+    return h->slots - lcsm_slots_count(h->set);
 }
 
 static lcsm_stream *next_waiting(const lcsm_job *job)
@@ -138,9 +138,9 @@ static size_t gather(lcsm_server *s, lcsm_host *h, bool writing, size_t *left)
     for (lcsm_stream *t = h->running; t != NULL; t = next) {
         next = t->next;
         if ((t->phase == LCSM_STREAM_READS) == writing) continue;
-        lcsm_batch_feed_item *item  = &h->items[count];
-        lcsm_fault           *fault = &t->job->fault;
-        bool                  reads = t->phase == LCSM_STREAM_READS;
+        lcsm_slot_feed *item  = &h->items[count];
+        lcsm_fault     *fault = &t->job->fault;
+        bool            reads = t->phase == LCSM_STREAM_READS;
         if (lcsm_stream_next(t, h, rows_left(t, h, *left, all_taken), item, fault)) {
             h->fed[count++] = t;
             all_taken       = all_taken || item->all != NULL;
@@ -161,7 +161,7 @@ static void to_the_end(lcsm_host *h, lcsm_stream *t)
     t->next = NULL;
 }
 
-static void took(lcsm_server *s, lcsm_host *h, lcsm_stream *t, const lcsm_batch_feed_item *item)
+static void took(lcsm_server *s, lcsm_host *h, lcsm_stream *t, const lcsm_slot_feed *item)
 {
     bool reads = t->phase == LCSM_STREAM_READS;
     lcsm_stream_took(t, h, item);
@@ -175,7 +175,7 @@ static void took(lcsm_server *s, lcsm_host *h, lcsm_stream *t, const lcsm_batch_
 static void feed(lcsm_server *s, lcsm_host *h, size_t count)
 {
     lcsm_error  err = {0};
-    lcsm_status st  = count == 0 ? LCSM_OK : lcsm_batch_feed(h->batch, h->items, count, &err);
+    lcsm_status st  = count == 0 ? LCSM_OK : lcsm_slots_feed(h->set, h->items, count, &err);
     for (size_t j = 0; j < count; j++) {
         lcsm_stream *t = h->fed[j];
         if (st != LCSM_OK) (void)lcsm_fault_take(&t->job->fault, NULL, &err);

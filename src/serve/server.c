@@ -21,7 +21,7 @@ enum {
 
 static void close_host(lcsm_host *h)
 {
-    lcsm_batch_free(h->batch);
+    lcsm_slots_free(h->set);
     free(h->items);
     free(h->fed);
     free(h->scratch);
@@ -59,7 +59,8 @@ static lcsm_status open_host(lcsm_host *h, const lcsm_serve_model *m, size_t slo
     if (h->items == NULL || h->fed == NULL || h->scratch == NULL || h->mark == NULL
         || h->all == NULL)
         return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory to serve %.80s", m->name);
-    return lcsm_batch_create(&h->batch, m->model, slots, err);
+    const lcsm_slots_options o = {.size = sizeof o, .slots = slots, .chunk = LCSM_SERVE_CHUNK};
+    return lcsm_slots_create(&h->set, m->model, &o, err);
 }
 
 /* ---- start and end ---------------------------------------------------------------------- */

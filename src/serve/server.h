@@ -8,8 +8,10 @@
  */
 #ifndef LCSM_SERVE_SERVER_H
 #define LCSM_SERVE_SERVER_H
+#include <lcsm/generate.h>
+#include <lcsm/slots.h>
+
 #include "infer/text.h"
-#include "serve/stream_batch.h"
 #include "serve/http.h"
 #include "serve/request.h"
 #include "serve/state_store.h"
@@ -67,10 +69,10 @@ typedef struct lcsm_host {
     const lcsm_serve_model *m;
     size_t                  vocab;
     int32_t                 end; /* the token that ends a text; -1: none */
-    lcsm_batch             *batch;
+    lcsm_slots             *set;
     size_t                  slots;
     lcsm_stream            *running; /* a list */
-    lcsm_batch_feed_item   *items;   /* of a round */
+    lcsm_slot_feed         *items;   /* of a round */
     lcsm_stream           **fed;     /* the stream of each */
     float                  *scratch; /* (V) */
     float                  *all;     /* (all_rows, V) */
@@ -151,11 +153,11 @@ bool lcsm_stream_branch(lcsm_stream *t, lcsm_stream *from, lcsm_host *h, lcsm_fa
 
 /* What it reads next into *item, whose `all` is set if logits behind each token are wanted: at
  * most `rows`. False: nothing in this round. */
-bool lcsm_stream_next(lcsm_stream *t, lcsm_host *h, size_t rows, lcsm_batch_feed_item *item,
+bool lcsm_stream_next(lcsm_stream *t, lcsm_host *h, size_t rows, lcsm_slot_feed *item,
                       lcsm_fault *fault);
 
 /* The item has been read. */
-void lcsm_stream_took(lcsm_stream *t, const lcsm_host *h, const lcsm_batch_feed_item *item);
+void lcsm_stream_took(lcsm_stream *t, const lcsm_host *h, const lcsm_slot_feed *item);
 
 /* The stream is done: its last text, and its state if that is to be kept. */
 bool lcsm_stream_end(lcsm_stream *t, lcsm_server *s, lcsm_host *h, lcsm_fault *fault);

@@ -123,11 +123,11 @@ bool lcsm_stream_begin(lcsm_stream *t, lcsm_host *h, lcsm_fault *fault)
     const lcsm_request *p   = &t->job->p;
     lcsm_error          err = {0};
     if (!prepare(t, h, fault)) return false;
-    if (lcsm_batch_open(h->batch, &t->slot, &err) != LCSM_OK)
+    if (lcsm_slots_open(h->set, &t->slot, &err) != LCSM_OK)
         return lcsm_fault_take(fault, NULL, &err);
     t->phase = LCSM_STREAM_READS;
     if (p->bytes == NULL
-        || lcsm_batch_read_state(h->batch, t->slot, p->bytes, p->byte_count, &err) == LCSM_OK)
+        || lcsm_slots_read_state(h->set, t->slot, p->bytes, p->byte_count, &err) == LCSM_OK)
         return true;
     return lcsm_fault_take(fault, "state", &err);
 }
@@ -136,7 +136,7 @@ bool lcsm_stream_branch(lcsm_stream *t, lcsm_stream *from, lcsm_host *h, lcsm_fa
 {
     lcsm_error err = {0};
     if (!prepare(t, h, fault)) return false;
-    if (lcsm_batch_branch(h->batch, from->slot, &t->slot, &err) != LCSM_OK)
+    if (lcsm_slots_branch(h->set, from->slot, &t->slot, &err) != LCSM_OK)
         return lcsm_fault_take(fault, NULL, &err);
     prompt_is_read(t);
     t->read         = from->read;
@@ -206,9 +206,9 @@ static void write_token(lcsm_stream *t, const lcsm_host *h)
 static bool draw(lcsm_stream *t, lcsm_host *h, lcsm_fault *fault)
 {
     const lcsm_request *p      = &t->job->p;
-    const float        *logits = lcsm_batch_logits(h->batch, t->slot);
+    const float        *logits = lcsm_slots_logits(h->set, t->slot);
     uint64_t            index =
-        lcsm_batch_position(h->batch, t->slot) + ((uint64_t)(t->index % p->choices) << 40);
+        lcsm_slots_position(h->set, t->slot) + ((uint64_t)(t->index % p->choices) << 40);
     size_t     recent = t->recent_count < LCSM_SERVE_RECENT ? t->recent_count : LCSM_SERVE_RECENT;
     lcsm_error err    = {0};
     if (logits == NULL)
@@ -232,11 +232,11 @@ static size_t chunk_of(const lcsm_stream *t)
     return whole - t->read < LCSM_SERVE_CHUNK ? whole - t->read : LCSM_SERVE_CHUNK;
 }
 
-bool lcsm_stream_next(lcsm_stream *t, lcsm_host *h, size_t rows, lcsm_batch_feed_item *item,
+bool lcsm_stream_next(lcsm_stream *t, lcsm_host *h, size_t rows, lcsm_slot_feed *item,
                       lcsm_fault *fault)
 {
     const lcsm_request *p = &t->job->p;
-    *item                 = (lcsm_batch_feed_item){.slot = t->slot};
+    *item                 = (lcsm_slot_feed){.slot = t->slot};
     if (t->phase == LCSM_STREAM_READS && chunk_of(t) == 0) prompt_is_read(t);
     if (t->phase == LCSM_STREAM_WRITES && !draw(t, h, fault)) return false;
     if (t->phase == LCSM_STREAM_WRITES || t->phase == LCSM_STREAM_ENDS) {
@@ -249,13 +249,13 @@ bool lcsm_stream_next(lcsm_stream *t, lcsm_host *h, size_t rows, lcsm_batch_feed
     item->n      = chunk_of(t);
     if (p->echo && p->wants_logprobs && !t->prompt->implied) {
         item->all = h->all;
-        score(t, h, lcsm_batch_logits(h->batch, t->slot), item->tokens[0]);
+        score(t, h, lcsm_slots_logits(h->set, t->slot), item->tokens[0]);
     }
     return true;
 }
 
 /* What was read of the prompt, as a part of the text. */
-static void echo(lcsm_stream *t, const lcsm_host *h, const lcsm_batch_feed_item *item)
+static void echo(lcsm_stream *t, const lcsm_host *h, const lcsm_slot_feed *item)
 {
     size_t size = 0;
     for (size_t j = 0; j < item->n && !t->prompt->implied; j++) {
@@ -280,17 +280,17 @@ static void list_tokens(const lcsm_stream *t, lcsm_state_facts *facts)
 
 static bool keep_state(lcsm_stream *t, lcsm_server *s, lcsm_host *h, lcsm_fault *fault)
 {
-    lcsm_state_facts facts = {.position = lcsm_batch_position(h->batch, t->slot)};
+    lcsm_state_facts facts = {.position = lcsm_slots_position(h->set, t->slot)};
     lcsm_error       err   = {0};
     void            *bytes = NULL;
     lcsm_status      st    = LCSM_OK;
     (void)snprintf(facts.model, sizeof facts.model, "%s", h->m->name);
     (void)snprintf(facts.parent, sizeof facts.parent, "%s", t->job->p.state);
-    LCSM_TRY(lcsm_batch_write_state(h->batch, t->slot, NULL, &facts.bytes, &err));
+    LCSM_TRY(lcsm_slots_write_state(h->set, t->slot, NULL, &facts.bytes, &err));
     bytes = malloc(facts.bytes);
     if (bytes == NULL)
         LCSM_TRY(lcsm_fail(&err, LCSM_ERR_MEMORY, "not enough memory to keep the state"));
-    LCSM_TRY(lcsm_batch_write_state(h->batch, t->slot, bytes, &facts.bytes, &err));
+    LCSM_TRY(lcsm_slots_write_state(h->set, t->slot, bytes, &facts.bytes, &err));
     list_tokens(t, &facts);
     LCSM_TRY(lcsm_state_store_put(s->states, &facts, bytes, &err));
     memcpy(t->state, facts.id, sizeof t->state);
@@ -300,7 +300,7 @@ cleanup:
     return st == LCSM_OK || lcsm_fault_take(fault, "keep_state", &err);
 }
 
-void lcsm_stream_took(lcsm_stream *t, const lcsm_host *h, const lcsm_batch_feed_item *item)
+void lcsm_stream_took(lcsm_stream *t, const lcsm_host *h, const lcsm_slot_feed *item)
 {
     remember(t, item->tokens, item->n);
     if (t->phase == LCSM_STREAM_ENDS) t->phase = LCSM_STREAM_DONE;
