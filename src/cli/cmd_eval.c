@@ -9,7 +9,7 @@
 #include "progress.h"
 
 static const char HELP[] =
-    "lcsm eval - evaluate a model on text or on recall\n"
+    "lcsm eval - evaluate a model on text or on its task\n"
     "\n"
     "usage: lcsm eval RUN --data TEXT... [--seq-len T] [--batch-size B] [--carried]\n"
     "                 [--lengths T,T,...] [--blocks N] [--ends never|file|line|auto] [--json]\n"

@@ -9,6 +9,8 @@
 #include "eos/code.h"
 #include "eos/equation.h"
 #include "eos/method.h"
+#include "graph/attr.h"
+#include "graph/eos_node.h"
 #include "graph/internal.h"
 #include "kernel/eos/eos_operands.h"
 #include "kernel/eos/eos_plan.h"
@@ -262,22 +264,58 @@ static void list_parameters(const lcsm_params *p, lcsm_model_summary *out, lcsm_
 
 /* ---- equations -------------------------------------------------------------------------- */
 
-/* The first recurrence of a layer, or NULL. */
-static const lcsm_eos_desc *operator_of(const lcsm_graph *g, ptrdiff_t layer)
+/* The next node of an op in a layer's mixer from node `from` on, or NULL; *at is its place. */
+static const lcsm_node *node_of(const lcsm_graph *g, ptrdiff_t layer, lcsm_op_id op, int from,
+                                int *at)
 {
-    char scope[32];
-    (void)snprintf(scope, sizeof scope, "layers.%td.", layer);
-    for (int j = 0; j < g->node_list.count; j++) {
-        const lcsm_node *n = lcsm_node_at(g, j);
-        if (n->op == lcsm_op_row(LCSM_OP_eos, LCSM_F32)
-            && strncmp(n->scope, scope, strlen(scope)) == 0)
-            return &((const lcsm_eos_attr *)n->attr)->desc;
+    char scope[40];
+    (void)snprintf(scope, sizeof scope, "layers.%td.mixer", layer);
+    for (*at = from; *at < g->node_list.count; ++*at) {
+        const lcsm_node *n = lcsm_node_at(g, *at);
+        if (n->op == lcsm_op_row(op, LCSM_F32) && strncmp(n->scope, scope, strlen(scope)) == 0)
+            return n;
     }
     return NULL;
 }
 
+/* The first recurrence of a layer: its operator, NULL without one, and what stands around it. */
+typedef struct {
+    const lcsm_eos_desc    *op;
+    const lcsm_divide_attr *divide; /* what comes out, by the same sum for inputs of 1 */
+    bool                    scaled; /* what is written is times exp(z_t) */
+} recurrence;
+
+static recurrence recurrence_of(const lcsm_graph *g, ptrdiff_t layer)
+{
+    static const lcsm_divide_attr plain = {0, LCSM_DIVIDE_PLAIN};
+    int                           at, other;
+    recurrence                    r = {NULL, NULL, false};
+    const lcsm_node              *n = node_of(g, layer, LCSM_OP_eos, 0, &at), *divide;
+    if (n == NULL) return r;
+    r.op     = &((const lcsm_eos_attr *)n->attr)->desc;
+    r.scaled = n->n_in > LCSM_EOS_Z && n->in[LCSM_EOS_Z] != NULL;
+    if (r.scaled) r.divide = &plain;
+    if (node_of(g, layer, LCSM_OP_running_max, 0, &other) != NULL) r.scaled = true;
+    divide = node_of(g, layer, LCSM_OP_divide, at, &other);
+    if (divide != NULL) r.divide = divide->attr;
+    return r;
+}
+
+/* What stands around the operator. */
+static void around(lcsm_strbuf *text, const recurrence *r)
+{
+    if (r->scaled) lcsm_strbuf_add(text, "what is written, e i_t, is multiplied by exp(z_t)\n");
+    if (r->divide == NULL) return;
+    lcsm_strbuf_add(text, "y_t is divided by ");
+    if (r->divide->kind == LCSM_DIVIDE_FLOOR) lcsm_strbuf_add(text, "max(|n_t|, 1)");
+    else if (r->divide->kind == LCSM_DIVIDE_AT_LEAST)
+        lcsm_strbuf_printf(text, "max(n_t, %g)", r->divide->eps);
+    else lcsm_strbuf_add(text, "n_t");
+    lcsm_strbuf_add(text, "; n_t is the same sum with i = 1\n");
+}
+
 /* A row of the table has names of states, and softmax attention no recurrence. */
-static void method_equations(lcsm_strbuf *text, const char *name, const lcsm_eos_desc *op)
+static void method_equations(lcsm_strbuf *text, const char *name, const recurrence *r)
 {
     const lcsm_method *m = lcsm_method_find(name);
     if (m == NULL) return;
@@ -285,10 +323,11 @@ static void method_equations(lcsm_strbuf *text, const char *name, const lcsm_eos
         lcsm_strbuf_add(text, "y_t = sum_j softmax_j(q_t . k_j / sqrt(d)) v_j over all j <= t\n");
         return;
     }
-    if (op != NULL) lcsm_operator_equations(text, op);
+    if (r->op != NULL) lcsm_operator_equations(text, r->op);
     else
         lcsm_strbuf_printf(text, "m_t = o_t %sm_{t-1} + e_t i_t^T\ny_t = %s\n",
                            m->psi[0] == '@' ? "" : "* ", lcsm_method_output(m));
+    around(text, r);
     lcsm_strbuf_printf(text, "in the table: i = %s,  e = %s,  o = %s,  s = %s\n", m->input,
                        m->expand, m->oscillation, m->shrink);
 }
@@ -299,14 +338,13 @@ static bool by_code(const char *name)
     return m != NULL && m->states == lcsm_code_build;
 }
 
-static void mixer_equations(lcsm_strbuf *text, const lcsm_model_config *layer,
-                            const lcsm_eos_desc *op)
+static void mixer_equations(lcsm_strbuf *text, const lcsm_model_config *layer, const recurrence *r)
 {
     lcsm_code_states c;
     bool             eos = layer->code[0] != 0 || by_code(layer->method);
     if (eos && lcsm_code_of_config(layer, &c, NULL) == LCSM_OK)
         lcsm_code_equations(text, &c, layer->tau);
-    else method_equations(text, layer->method, op);
+    else method_equations(text, layer->method, r);
 }
 
 /* Whether an earlier layer, or an earlier mixer of this one, is the same. */
@@ -339,7 +377,9 @@ static void list_equations(const lcsm_model_config *cfg, const lcsm_graph *g,
             const char *name = lcsm_model_config_name(&own);
             if (came_before(cfg, j, k, name)) continue;
             if (cfg->layers_pattern[0] != 0) lcsm_strbuf_printf(&text, "%s:\n", name);
-            mixer_equations(&text, &own, parallel(cfg, j) ? NULL : operator_of(g, j));
+            recurrence r = {NULL, NULL, false};
+            if (!parallel(cfg, j)) r = recurrence_of(g, j);
+            mixer_equations(&text, &own, &r);
         }
     (void)snprintf(out->equations, sizeof out->equations, "%s", lcsm_strbuf_text(&text));
     lcsm_strbuf_free(&text);

@@ -11,7 +11,7 @@ for code in 1-0-1-1 1-1-1-2 1-2-1-3 1-3-1-4 1-5-1-5 1-6-1-6 1-7-1-7 1-8-1-0 1-10
     $LCSM describe $code | grep -e '^code' -e '^  e_t' -e '^  o'
 done
 # So is that of a method, with the gates that it has as it is set.
-for name in gla mamba rwkv6 rwkv7 gated-deltanet s4d; do
+for name in gla mamba rwkv4 rwkv6 rwkv7 mlstm linear-attention cosformer gated-deltanet s4d; do
     $LCSM describe $name | sed -n '1,/^$/p'
 done
 # No state of any method is without a meaning.

@@ -46,8 +46,14 @@ BANNED = [
 ]
 
 
-COMMANDS = ["help", "bench", "bench decode", "bench methods", "bench tokenizer", "bench train", "check", "describe", "eval",
-            "experiment", "generate", "import", "inspect", "methods", "report", "serve", "train", "tokenizer", "version"]
+VERBS = ["bench decode", "bench methods", "bench tokenizer", "bench train", "tokenizer train", "tokenizer encode",
+         "tokenizer decode", "tokenizer info"]
+
+
+def commands():
+    """All that the program lists, and the verbs that have a page of their own."""
+    listed = subprocess.run([program, "help"], capture_output=True, text=True, check=True).stdout
+    return re.findall(r"^  (\w+)  ", listed, flags=re.M) + VERBS
 
 
 def pages():
@@ -59,7 +65,7 @@ def pages():
 def texts():
     for page in pages():
         yield page.relative_to(root), re.sub(r"```text\n.*?```", "", page.read_text(), flags=re.S)
-    for command in COMMANDS:
+    for command in commands():
         shown = subprocess.run([program, *command.split(), "--help"], capture_output=True, text=True, check=True)
         yield f"lcsm {command} --help", shown.stdout
     for header in sorted(root.glob("include/lcsm/*.h")):
