@@ -4,6 +4,9 @@
 #     bench/losses.sh shakespeare TEXT OUT [FLAG...]          every method, recipe shakespeare-char
 #     bench/losses.sh wikitext2 TRAIN VALID OUT [FLAG...]     seven models of equal size, recipe
 #                                                             wikitext2-small, BPE of 8192 tokens
+#     bench/losses.sh family RECIPE TRAIN VALID OUT [FLAG...] eight models of 2017 to 2025 and a hybrid
+#                                                             of equal size (width 64), two seeds;
+#                                                             words: BPE of 2048 tokens
 #
 # FLAGs go to every `lcsm train`, as --steps 300, --minutes 5 or --threads 1. OUT gets the run folders;
 # a run that is there is not trained again. The program is build/lcsm, or LCSM.
@@ -24,7 +27,7 @@ parameters() {
 # row LABEL DATA-FLAGS... -- trains OUT/LABEL, evaluates it and prints its line
 row() {
     label=$1
-    run=$out/$(echo "$label" | tr ' ' '-')
+    run=$out/$(echo "$label" | tr ' *,' '---')
     shift
     if [ ! -f "$run.json" ]; then
         rm -rf "$run"
@@ -56,6 +59,11 @@ wikitext2)
     recipe=wikitext2-small text=$2 valid=$3 out=$4
     shift 4
     ;;
+family)
+    [ $# -ge 5 ] || usage
+    recipe=$2 text=$3 valid=$4 out=$5
+    shift 5
+    ;;
 *) usage ;;
 esac
 mkdir -p "$out"
@@ -74,6 +82,26 @@ if [ "$what" = shakespeare ]; then
         code) row "code 1-1-1-4" --code 1-1-1-4 --data "$out/train.txt" --valid "$valid" "$@" ;;
         *) row "$name" --method "$name" --data "$out/train.txt" --valid "$valid" "$@" ;;
         esac
+    done
+elif [ "$what" = family ]; then
+    set -- --data "$text" --valid "$valid" --d-model 64 --layers 4 "$@"
+    if [ "$recipe" != shakespeare-char ]; then
+        [ -f "$out/tokenizer.json" ] ||
+            "$program" tokenizer train "$text" --vocab 2048 --out "$out/tokenizer.json" --quiet >&2
+        set -- --tokenizer "$out/tokenizer.json" "$@"
+    fi
+    # Widths of the channel mixer that bring each to the size of mamba2, which has none.
+    for seed in 1 2; do
+        row "mamba2 seed $seed" --method mamba2 --seed $seed "$@"
+        row "gla seed $seed" --method gla --hidden 131 --seed $seed "$@"
+        row "hgrn2 seed $seed" --method hgrn2 --hidden 138 --seed $seed "$@"
+        row "gated-deltanet seed $seed" --method gated-deltanet --hidden 111 --seed $seed "$@"
+        row "kda seed $seed" --method kda --hidden 112 --seed $seed "$@"
+        row "rwkv7 seed $seed" --method rwkv7 --hidden 80 --seed $seed "$@"
+        row "mlstm seed $seed" --method mlstm --hidden 136 --seed $seed "$@"
+        row "attention seed $seed" --method attention --hidden 139 --seed $seed "$@"
+        row "gated-deltanet*3,attention seed $seed" --layers-pattern 'gated-deltanet*3,attention' \
+            --hidden 118 --seed $seed "$@"
     done
 else
     [ -f "$out/tokenizer.json" ] ||

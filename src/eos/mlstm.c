@@ -17,10 +17,9 @@ typedef struct {
 
 static sizes sizes_of(const lcsm_mixer *m)
 {
-    ptrdiff_t H     = lcsm_mix_heads(m, m->D % 4 == 0 ? 4 : 1);
-    ptrdiff_t width = (ptrdiff_t)((double)m->D * m->cfg->value_ratio + 0.5);
-    sizes     z     = {.H = H, .D = lcsm_mix_split(m, "value width", width, H)};
-    z.K             = lcsm_mix_expand(m, m->D / (2 * H) > 0 ? m->D / (2 * H) : 1);
+    ptrdiff_t H = lcsm_mix_heads(m, m->D % 4 == 0 ? 4 : 1);
+    sizes     z = {.H = H, .D = lcsm_mix_value_head(m, H)};
+    z.K         = lcsm_mix_expand(m, m->D / (2 * H) > 0 ? m->D / (2 * H) : 1);
     return z;
 }
 

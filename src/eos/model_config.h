@@ -108,7 +108,7 @@ struct lcsm_model_config {
     bool      denominator, is_complex, raw, complement;
     int       feature, s4_kind, s4_init, dss_kind, disc;
     ptrdiff_t state_size, rank, conv_width, max_length, rpe_layers;
-    double    inner_ratio, value_ratio;
+    double    inner_ratio, value_ratio, slot_tau;
     bool      conv_bias, proj_bias, rotation, norm_weight, head_norm;
     ptrdiff_t attention_heads, attention_kv_heads, attention_head_dim, attention_window;
     ptrdiff_t attention_latent, attention_shared_dim, attention_value_dim;

@@ -30,8 +30,8 @@ static bool squared_states(const lcsm_mixer *m, const lcsm_quadratic_attr *a, lc
     ptrdiff_t    H = heads(m);
     lcsm_tensor *e = features(m, a, k, H);
     if (e == NULL) return false;
-    *s   = (lcsm_states){.H = H, .K = e->cols / H, .D = lcsm_mix_split(m, "d_model", m->D, H)};
-    s->i = lcsm_per_token_d(lcsm_mix_project(m, m->x, "v", m->D, false));
+    *s   = (lcsm_states){.H = H, .K = e->cols / H, .D = lcsm_mix_value_head(m, H)};
+    s->i = lcsm_per_token_d(lcsm_mix_project(m, m->x, "v", H * s->D, false));
     s->e = lcsm_per_token_k(e);
     s->s = lcsm_per_token_k(features(m, a, q, H));
     if (m->cfg->flavour == LCSM_FLAVOUR_NATIVE)
@@ -87,11 +87,6 @@ LCSM_FILL(fill_lightning)
     for (size_t h = 0; h < count; h++) v[h] = -exp2(-8 * (double)(h + 1) / (double)count) * share;
 }
 
-static ptrdiff_t value_width(const lcsm_mixer *m)
-{
-    return (ptrdiff_t)((double)m->D * m->cfg->value_ratio + 0.5);
-}
-
 static lcsm_tensor *silu_of(const lcsm_mixer *m, const char *name, ptrdiff_t width)
 {
     return lcsm_activate(m->g, LCSM_ACT_SILU, lcsm_mix_project(m, m->x, name, width, false));
@@ -99,7 +94,7 @@ static lcsm_tensor *silu_of(const lcsm_mixer *m, const char *name, ptrdiff_t wid
 
 bool lcsm_lightning_states(const lcsm_mixer *m, lcsm_states *s)
 {
-    ptrdiff_t H = heads(m), D = lcsm_mix_split(m, "value width", value_width(m), H);
+    ptrdiff_t H = heads(m), D = lcsm_mix_value_head(m, H);
     ptrdiff_t K      = lcsm_mix_expand(m, D);
     lcsm_init decays = {
         .kind = LCSM_INIT_FILL, .a = m->layer, .b = m->layers, .fill = fill_lightning};
@@ -114,7 +109,7 @@ bool lcsm_lightning_states(const lcsm_mixer *m, lcsm_states *s)
 /* W (norm(y) * sigmoid(gate)), the norm over all channels. */
 lcsm_tensor *lcsm_lightning_mixer(const lcsm_mixer *m)
 {
-    ptrdiff_t    n = value_width(m);
+    ptrdiff_t    n = lcsm_mix_value_width(m);
     lcsm_tensor *y = lcsm_mix_recurrence(m, lcsm_lightning_states);
     lcsm_tensor *w = lcsm_mix_param(m, "norm.weight", lcsm_dims(n), lcsm_init_constant(1), 0);
     y              = lcsm_rms_norm(m->g, y, w, lcsm_mix_eps(m, 1e-6));

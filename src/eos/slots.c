@@ -7,7 +7,7 @@
  */
 #include "eos/method.h"
 
-enum { SLOTS = 64, NORMALISER = 8 };
+enum { SLOTS = 64 };
 
 static ptrdiff_t heads(const lcsm_mixer *m)
 {
@@ -30,8 +30,8 @@ static lcsm_tensor *in_groups(const lcsm_mixer *m, lcsm_tensor *x, ptrdiff_t H)
 static lcsm_tensor *two_passes(const lcsm_mixer *m)
 {
     ptrdiff_t    H = heads(m), M = lcsm_mix_or(m->cfg->slots, SLOTS);
-    ptrdiff_t    K = lcsm_mix_expand(m, lcsm_mix_split(m, "d_model", m->D, H)), D = m->D / H;
-    lcsm_tensor *f = lcsm_gate(m->g, lcsm_mix_project(m, m->x, "forget", H * M, false), NORMALISER);
+    ptrdiff_t    K = lcsm_mix_expand(m, m->D / H > 0 ? m->D / H : 1), D = lcsm_mix_value_head(m, H);
+    lcsm_tensor *f = lcsm_gate(m->g, lcsm_mix_project(m, m->x, "forget", H * M, false), m->cfg->slot_tau);
     lcsm_tensor *w = lcsm_activate_scaled(m->g, LCSM_ACT_ELU, f, -1); /* 1 - exp(f) */
     lcsm_states  keys  = {.H = H, .K = K, .D = M, .reset = m->reset};
     keys.i             = lcsm_per_token_d(w);
@@ -39,7 +39,7 @@ static lcsm_tensor *two_passes(const lcsm_mixer *m)
     keys.s             = lcsm_per_token_k(act(m, "q", H * K));
     keys.col           = lcsm_per_token_d(f);
     lcsm_states values = {.H = H, .K = M, .D = D, .reset = m->reset};
-    values.i           = lcsm_per_token_d(act(m, "v", m->D));
+    values.i           = lcsm_per_token_d(act(m, "v", H * D));
     values.e           = lcsm_per_token_k(w);
     values.row         = lcsm_per_token_k(f);
     if (values.i.x == NULL) return NULL;
@@ -50,7 +50,8 @@ static lcsm_tensor *two_passes(const lcsm_mixer *m)
 /* W norm(silu(y)), over all channels. */
 lcsm_tensor *lcsm_gsa_mixer(const lcsm_mixer *m)
 {
-    lcsm_tensor *w = lcsm_mix_param(m, "norm.weight", lcsm_dims(m->D), lcsm_init_constant(1), 0);
+    lcsm_tensor *w = lcsm_mix_param(m, "norm.weight", lcsm_dims(lcsm_mix_value_width(m)),
+                                    lcsm_init_constant(1), 0);
     lcsm_tensor *y = lcsm_activate(m->g, LCSM_ACT_SILU, lcsm_mix_ways(m, two_passes));
     return lcsm_mix_project(m, lcsm_rms_norm(m->g, y, w, lcsm_mix_eps(m, 1e-5)), "out", m->D,
                             false);

@@ -156,6 +156,7 @@ static void attention(lcsm_rig *r)
     r->cfg.expand      = rows_of(r, "q_proj.weight") / r->cfg.heads;
     r->cfg.value_ratio = (double)rows_of(r, "v_proj.weight") / (double)r->m.D;
     r->cfg.slots       = size_of(r, "slots", 0);
+    r->cfg.slot_tau    = lcsm_lab_number(r->lab, "normalizer", 8);
     r->cfg.mixer_eps   = lcsm_lab_number(r->lab, "norm_eps", lcsm_lab_number(r->lab, "eps", 0));
 }
 

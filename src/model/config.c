@@ -83,6 +83,7 @@ static const lcsm_key ROWS[] = {
     INT ("groups",         groups,         0, 4096,    "0",   "heads of B and C (Mamba-2) or of q and k (gated DeltaNet, KDA); 0 = 1 and heads"),
     INT ("householders",   householders,   1, 16,      "2",   "delta-rule steps per token of DeltaProduct"),
     INT ("slots",          slots,          0, 1 << 16, "0",   "memory slots per head of GSA; 0 = 64"),
+    REAL("slot_tau",       slot_tau,       1, 65536,   "8",   "gates of GSA are sigmoid(z)^(1/slot_tau)"),
     INT ("rwkv.mix_rank",  rwkv_mix_rank,  0, 1 << 16, "0",   "rank of RWKV-6's token mixing; 0 = 32"),
     INT ("rwkv.decay_rank",rwkv_decay_rank,0, 1 << 16, "0",   "rank of the decay; 0 = 64 (RWKV-6), by width (RWKV-7)"),
     INT ("rwkv.a_rank",    rwkv_a_rank,    0, 1 << 16, "0",   "rank of RWKV-7's removal rates; 0 = by width"),

@@ -149,7 +149,7 @@ const lcsm_import_key LCSM_GATED_DELTANET_KEYS[] = {LCSM_SETS("num_heads", "head
 const lcsm_import_key LCSM_KDA_KEYS[] = {LCSM_ONLY("safe_gate", "true|false"), LCSM_SKIPS("lower_bound"), LCSM_END};
 const lcsm_import_key LCSM_GSA_KEYS[] = {
     LCSM_SETS("num_heads", "heads", "4"), LCSM_SETS("num_slots", "slots", "64"),
-    LCSM_ONLY("gate_logit_normalizer", "8"), LCSM_ONLY("feature_map", "swish"), LCSM_ONLY("use_output_gate", "false"),
+    LCSM_SETS("gate_logit_normalizer", "slot_tau", "8"), LCSM_ONLY("feature_map", "swish"), LCSM_ONLY("use_output_gate", "false"),
     LCSM_ONLY("use_norm", "true"), LCSM_ONLY("use_short_conv", "false"), LCSM_ONLY("clamp_min", ""), LCSM_ONLY("clamp_max", ""),
     LCSM_SKIPS("num_kv_heads|exapnd_k|exapnd_v"),
     LCSM_END,
@@ -241,12 +241,9 @@ lcsm_status lcsm_import_linear_attn(lcsm_import_plan *out, lcsm_import_source *s
 
 lcsm_status lcsm_import_gsa(lcsm_import_plan *out, lcsm_import_source *src, lcsm_error *err)
 {
-    lcsm_status st = LCSM_OK;
     finish_mlp(out, src, 4);
     out->cfg.mixer_eps = 1e-5;
-    LCSM_OR_RETURN(finish_widths(out, src, 1, 1, err));
-    if (out->cfg.value_ratio != 1) return lcsm_import_refuse(src, "expand_v", "1", err);
-    return st;
+    return finish_widths(out, src, 1, 1, err);
 }
 
 /* ---- delta rules ------------------------------------------------------------------------ */

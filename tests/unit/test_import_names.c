@@ -185,8 +185,6 @@ TEST(import_names_the_option_that_is_not_supported)
         {"hgrn2", "use_lower_bound", "false", "use_lower_bound is false"},
         {"hgrn2", "expand_ratio", "4", "expand_ratio is 4"},
         {"linear_attn", "feature_map", "\"hedgehog\"", "feature_map is \"hedgehog\""},
-        {"gsa", "gate_logit_normalizer", "16", "gate_logit_normalizer is 16"},
-        {"gsa", "expand_v", "2", "expand_v is 2"},
         {"delta_net", "qk_norm", "\"sum\"", "qk_norm is \"sum\""},
         {"kda", "lower_bound", "5", "lower_bound is 5"},
         {"rwkv6", "norm_first", "false", "norm_first is false"},

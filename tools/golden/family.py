@@ -275,19 +275,20 @@ def softmax(x):
 
 
 def gsa(p, cfg, x):
-    H, K, D, M = cfg.heads, cfg.expand, cfg.d_model // cfg.heads, cfg.slots or 64
+    H, K, M = cfg.heads, cfg.expand, cfg.slots or 64
+    width = int(cfg.d_model * cfg.value_ratio + 0.5)
 
     def forward(x):
         q, k = (silu(heads(p.linear(x, name, H * K), H)) for name in "qk")
-        v = silu(heads(p.linear(x, "v", H * D), H))
-        f = heads(sigmoid(p.linear(x, "forget", H * M)), H) ** (REAL(1) / 8)
+        v = silu(heads(p.linear(x, "v", width), H))
+        f = heads(sigmoid(p.linear(x, "forget", H * M)), H) ** (1 / REAL(cfg.slot_tau))
         score = recurrence(States(1 - f, k[..., None], q[..., None], o=f[..., None, :]))
         return merge(recurrence(States(v, (1 - f)[..., None], softmax(score)[..., None], o=f[..., None])))
 
     y = ways(cfg, x, forward)
     if cfg.flavour == "bare":
         return bare_end(p, cfg, y)
-    return p.linear(rms_norm(silu(y), rms_weight(p, cfg.d_model), cfg.mixer_eps or 1e-5), "out", cfg.d_model)
+    return p.linear(rms_norm(silu(y), rms_weight(p, width), cfg.mixer_eps or 1e-5), "out", cfg.d_model)
 
 
 def lightning(p, cfg, x):
@@ -311,10 +312,11 @@ def lightning(p, cfg, x):
 
 def second_order(p, cfg, x, feature, eps):
     H, d = cfg.heads, cfg.expand
+    width = int(cfg.d_model * cfg.value_ratio + 0.5)
 
     def states(x):
         q, k = (feature(heads(p.linear(x, name, H * d), H))[..., None] for name in "qk")
-        return States(heads(p.linear(x, "v", cfg.d_model), H), k, q)
+        return States(heads(p.linear(x, "v", width), H), k, q)
 
     y = run(cfg, x, states)
     if cfg.flavour == "bare":

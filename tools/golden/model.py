@@ -25,7 +25,7 @@ DEFAULTS = {
     "bidirectional": False, "denominator": True, "complex": True, "raw": False,
     "complement": False, "feature": "auto", "s4_kind": "dplr", "s4_init": "legs",
     "dss_kind": "exp", "disc": "zoh", "state_size": 4, "rank": 3, "conv_width": 4,
-    "max_length": 16, "inner_ratio": 0, "rpe_layers": 6, "value_ratio": 1, "conv_bias": True,
+    "max_length": 16, "inner_ratio": 0, "rpe_layers": 6, "value_ratio": 1, "slot_tau": 8, "conv_bias": True,
     "proj_bias": False, "rotation": True, "groups": 0, "householders": 2, "slots": 0, "beta_max": 1,
     "gate_bound": 0, "dt_min": 0, "dt_max": 0, "output_gate": "auto", "forget_gate": True,
     "log_space": False, "mixer_eps": 0, "rwkv.mix_rank": 0, "rwkv.decay_rank": 0, "rwkv.a_rank": 0,
