@@ -31,8 +31,9 @@ static lcsm_tensor *two_passes(const lcsm_mixer *m)
 {
     ptrdiff_t    H = heads(m), M = lcsm_mix_or(m->cfg->slots, SLOTS);
     ptrdiff_t    K = lcsm_mix_expand(m, m->D / H > 0 ? m->D / H : 1), D = lcsm_mix_value_head(m, H);
-    lcsm_tensor *f = lcsm_gate(m->g, lcsm_mix_project(m, m->x, "forget", H * M, false), m->cfg->slot_tau);
-    lcsm_tensor *w = lcsm_activate_scaled(m->g, LCSM_ACT_ELU, f, -1); /* 1 - exp(f) */
+    lcsm_tensor *f =
+        lcsm_gate(m->g, lcsm_mix_project(m, m->x, "forget", H * M, false), m->cfg->slot_tau);
+    lcsm_tensor *w     = lcsm_activate_scaled(m->g, LCSM_ACT_ELU, f, -1); /* 1 - exp(f) */
     lcsm_states  keys  = {.H = H, .K = K, .D = M, .reset = m->reset};
     keys.i             = lcsm_per_token_d(w);
     keys.e             = lcsm_per_token_k(act(m, "k", H * K));

@@ -480,12 +480,14 @@ static bool one_chunk_pays(const lcsm_eos_plan *p, ptrdiff_t chunk)
 
 /* With few rows or columns the rounding of a chunk's flows is not averaged over them, and in the
  * gradient of a decay it counts in proportion to the chunk's length (docs/numerics.md). */
-enum { USUAL_CHUNK = 32, SHORT_CHUNK = 8, FEW = 8 };
+enum { USUAL_CHUNK = 32, SOLVED_CHUNK = 16, SHORT_CHUNK = 8, FEW = 8 };
 
 static ptrdiff_t usual_chunk(const lcsm_eos_plan *p)
 {
     if (p->K < FEW || p->D < FEW) return SHORT_CHUNK;
-    return one_chunk_pays(p, USUAL_CHUNK) ? p->T : USUAL_CHUNK;
+    bool      solved = p->form == LCSM_FORM_DELTA || p->rank > 0; /* twice the triangles */
+    ptrdiff_t usual  = solved ? SOLVED_CHUNK : USUAL_CHUNK;
+    return one_chunk_pays(p, usual) ? p->T : usual;
 }
 
 static void choose_chunk(lcsm_eos_plan *p, ptrdiff_t wanted)

@@ -154,8 +154,16 @@ void K_(lcsm_tiles)(ptrdiff_t rows, int vecs, const lcsm_product *p, int count,
 
 /* ---- triangles --------------------------------------------------------------------------- */
 
-/* Four rows of A by four of B: sums of vectors, added up at last. */
-#define BLOCK(X) X(0) X(1) X(2) X(3)
+/* BLOCK_ROWS rows of A by four of B: sums of vectors, as many as there are registers for, added up
+ * at last. */
+#if VW == 16
+#define BLOCK_ROWS 4
+#define BLOCK(X)   X(0) X(1) X(2) X(3)
+#else
+#define BLOCK_ROWS 2
+#define BLOCK(X)   X(0) X(1)
+#endif
+#define BLOCK_COLS(X) X(0) X(1) X(2) X(3)
 
 /* Rows beyond `rows` are taken to be the last one. */
 VEC_INLINE const real *row_of(const real *p, ptrdiff_t r, ptrdiff_t stride, ptrdiff_t rows)
@@ -170,9 +178,11 @@ static void dots_block(ptrdiff_t rows, ptrdiff_t b_rows, ptrdiff_t r, ptrdiff_t 
     const ptrdiff_t depth = p->depth, a_block = p->a_block, b_block = p->b_block;
 #define X(i)                                                                                       \
     const real *a##i    = row_of(p->a, r + i, p->ar, rows);                                        \
-    const real *b##i    = row_of(p->b, s + i, p->br, b_rows);                                      \
     vec         s##i##0 = vzero(), s##i##1 = s##i##0, s##i##2 = s##i##0, s##i##3 = s##i##0;
     BLOCK(X)
+#undef X
+#define X(i) const real *b##i = row_of(p->b, s + i, p->br, b_rows);
+    BLOCK_COLS(X)
 #undef X
     ptrdiff_t blocks = p->blocks;
     do {
@@ -187,8 +197,11 @@ static void dots_block(ptrdiff_t rows, ptrdiff_t b_rows, ptrdiff_t r, ptrdiff_t 
             BLOCK(X)
 #undef X
         }
-#define X(i) a##i += a_block, b##i += b_block;
+#define X(i) a##i += a_block;
         BLOCK(X)
+#undef X
+#define X(i) b##i += b_block;
+        BLOCK_COLS(X)
 #undef X
     } while (--blocks > 0);
 #define X(i)                                                                                       \
@@ -202,7 +215,7 @@ static void dots_block(ptrdiff_t rows, ptrdiff_t b_rows, ptrdiff_t r, ptrdiff_t 
 
 void K_(lcsm_dots_lower)(ptrdiff_t rows, const lcsm_rows *p, real *c, ptrdiff_t cr, real *diag)
 {
-    for (ptrdiff_t r = 0; r < rows; r += 4) {
+    for (ptrdiff_t r = 0; r < rows; r += BLOCK_ROWS) {
         const ptrdiff_t until[] = {r, r + 1, r + 2, r + 3};
         for (ptrdiff_t s = 0; s <= r; s += 4) dots_block(rows, rows, r, s, until, p, c, cr);
     }
@@ -215,9 +228,9 @@ void K_(lcsm_dots_lower)(ptrdiff_t rows, const lcsm_rows *p, real *c, ptrdiff_t 
 void K_(lcsm_dots_until)(ptrdiff_t rows, const ptrdiff_t *until, const lcsm_rows *p, real *c,
                          ptrdiff_t cr, ptrdiff_t cols, real *diag)
 {
-    for (ptrdiff_t r = 0; r < rows; r += 4) {
-        ptrdiff_t last = until[r + 3 < rows ? r + 3 : rows - 1];
-        for (ptrdiff_t i = r; i < r + 4 && i < rows; i++)
+    for (ptrdiff_t r = 0; r < rows; r += BLOCK_ROWS) {
+        ptrdiff_t last = until[r + BLOCK_ROWS <= rows ? r + BLOCK_ROWS - 1 : rows - 1];
+        for (ptrdiff_t i = r; i < r + BLOCK_ROWS && i < rows; i++)
             memset(c + i * cr, 0, (size_t)cols * sizeof(real));
         for (ptrdiff_t s = 0; s <= last; s += 4)
             dots_block(rows, last + 1, r, s, until + r, p, c, cr);

@@ -53,10 +53,11 @@ typedef struct {
     ptrdiff_t   width, pad;      /* numbers of a step, and with padding */
     real       *table, *inverse; /* (C + 1, pad), static only */
     real       *sum;             /* (pad) of logs, by token only */
-    real       *first;           /* (pad) the first step's decay when M was scaled by it */
-    real        least, most;     /* of 0 and the logs, of the chunk if by token */
-    real       *up, *down;       /* the products of the chunk's steps and their inverses */
-    ptrdiff_t   r;               /* ... that many reals apart */
+    real       *one;   /* (2, Cp) products and inverses of one number by token for all, or NULL */
+    real       *first; /* (pad) the first step's decay when M was scaled by it */
+    real        least, most; /* of 0 and the logs, of the chunk if by token */
+    real       *up, *down;   /* the products of the chunk's steps and their inverses */
+    ptrdiff_t   r;           /* ... that many reals apart */
 } lcsm_chunk_factor;
 
 /* The sizes of a pass. */

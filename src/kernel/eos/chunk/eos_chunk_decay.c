@@ -74,6 +74,8 @@ void K_(lcsm_chunk_decays_shared)(lcsm_chunk *c, pieces *a)
         c->op.row.up   = lcsm_chunk_take(a, c->size.C, c->size.Kp);
         c->op.row.down = lcsm_chunk_take(a, c->size.C, c->size.Kp);
     }
+    if (by_token(&c->op.row) && c->op.row.stride == 0)
+        c->op.row.one = lcsm_chunk_take(a, 2, c->size.Cp);
     if (by_token(&c->op.col)) {
         c->op.col.r    = EOS_PANEL;
         c->op.col.up   = lcsm_chunk_take(a, c->size.C, EOS_PANEL);

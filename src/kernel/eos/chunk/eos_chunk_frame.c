@@ -7,7 +7,7 @@
 typedef R_(lcsm_view)    view;
 typedef R_(lcsm_eos_seq) seq;
 
-enum { ONES, STATIC, TOKEN }; /* kinds of a factor */
+enum { ONES, STATIC, TOKEN, SCALAR }; /* kinds of a factor; SCALAR: by token, one for all lanes */
 
 /* A triangle, zeros above its diagonal. */
 static real *take_lower(pieces *a, const lcsm_chunk *c)
@@ -121,10 +121,14 @@ VEC_INLINE vec rows_step(const lcsm_chunk *c, const lanes *l, shape is, ptrdiff_
     if (is.kind == TOKEN) {
         if (r > 0 || !is.skip) up = next_product(up, l->log + r * c->op.row.t + j, rs, n, is.mild);
         down = vrcp(up);
-        if (c->op.row.up != NULL) {
-            vstore(c->op.row.up + r * Kp + k + j, up);
-            vstore(c->op.row.down + r * Kp + k + j, down);
-        }
+    }
+    if (is.kind == SCALAR) {
+        up   = vset1(c->op.row.one[r]);
+        down = vset1(c->op.row.one[c->size.Cp + r]);
+    }
+    if ((is.kind == TOKEN || is.kind == SCALAR) && c->op.row.up != NULL) {
+        vstore(c->op.row.up + r * Kp + k + j, up);
+        vstore(c->op.row.down + r * Kp + k + j, down);
     }
     if (is.complex) {
         complex_lanes(c, l, r, k, up * x->scale, down);
@@ -168,6 +172,7 @@ static int rows_kind(lcsm_chunk *c, const lanes *l, ptrdiff_t k, int kind, bool 
 #define ROWS(kind, mild) rows_lanes(c, l, (shape){kind, true, false, mild, is.skip}, k, SIDE)
     if (kind == ONES) ROWS(ONES, true);
     else if (kind == STATIC) ROWS(STATIC, true);
+    else if (kind == SCALAR) ROWS(SCALAR, true);
     else if (is.mild) ROWS(TOKEN, true);
     else ROWS(TOKEN, false);
 #undef ROWS
@@ -179,12 +184,35 @@ static const real *at(const view *v, ptrdiff_t t, ptrdiff_t k)
     return v->p == NULL ? NULL : v->p + t * v->t + k * v->k;
 }
 
+/* The products of decays that are one number for all lanes, and their inverses: an exponential for
+ * each step, not for each vector of lanes. */
+static void scalar_products(const lcsm_chunk *c)
+{
+    const lcsm_chunk_factor *f   = &c->op.row;
+    const real              *log = f->log + c->now.t * f->t;
+    real                    *up = f->one, *down = up + c->size.Cp, product = 1;
+    for (ptrdiff_t r = 0; r < c->now.n; r += VW) {
+        vec x = lcsm_lanes(log + r * f->t, f->t, c->now.n - r);
+        vstore(up + r, lcsm_chunk_mild(f) ? lcsm_exp_mild(x) : vexp_even(x));
+    }
+    if (c->now.scaled) up[0] = 1;
+    for (ptrdiff_t r = 0; r < c->now.n; r++) up[r] = product *= up[r];
+    for (ptrdiff_t r = 0; r < c->now.n; r += VW) vstore(down + r, vrcp(vload(up + r)));
+}
+
+static int row_kind(const lcsm_chunk *c)
+{
+    const lcsm_chunk_factor *f = &c->op.row;
+    return f->log == NULL ? ONES : f->t == 0 ? STATIC : f->one != NULL ? SCALAR : TOKEN;
+}
+
 static void rows(lcsm_chunk *c)
 {
     const seq *x    = c->x;
-    int        kind = c->op.row.log == NULL ? ONES : c->op.row.t == 0 ? STATIC : TOKEN;
+    int        kind = row_kind(c);
     bool       unit = x->s.k == 1 && x->e.k == 1 && (kind != TOKEN || c->op.row.stride == 1)
              && (x->erase.p == NULL || x->erase.k == 1);
+    if (kind == SCALAR) scalar_products(c);
     for (ptrdiff_t k = 0; k < c->size.K;) {
         lanes l = {.s    = c->now.at == NULL ? at(&x->s, c->now.t, k) : NULL,
                    .e    = at(&x->e, c->now.t, k),
