@@ -116,6 +116,27 @@ VEC_INLINE vec crossing_at(crossing *f, ptrdiff_t r, vec steps, vec from_M, vec 
     return vnarrow(f->sum);
 }
 
+/* What goes to the end before each step, and with the delta rule, which erases most of what it
+ * reads, the mean of flows that are large and cancel. */
+VEC_INLINE void flows_before(crossing *f, const back *b, const lanes *l, bool erase)
+{
+    const ptrdiff_t Rp = b->c.size.Rp, k = l->k, steps = f->steps;
+    const real     *q_ = l->q, *e_ = l->e, *in_ = l->g_e, *end_ = b->strip[END];
+    const real     *gq_ = b->read[0].g_q + k, *gn_ = erase ? b->read[1].g_q + k : NULL;
+    const real     *nb_  = erase ? b->c.op.N + k : NULL;
+    real           *pre_ = b->strip[PREFIX];
+    wvec            sum = vwiden(f->carry), mean = {0};
+    for (ptrdiff_t r = 0; r < steps; r++) {
+        vec e = vload(e_ + r * Rp);
+        vstore(pre_ + r * VW, vnarrow(sum));
+        sum += vwiden(e * vload(end_ + r * VW));
+        if (erase)
+            mean += vwiden(vload(q_ + r * Rp) * vload(gq_ + r * Rp)
+                           + vload(nb_ + r * Rp) * vload(gn_ + r * Rp) - e * vload(in_ + r * Rp));
+    }
+    if (erase) f->mean = mean / (double)steps;
+}
+
 /* One vector of lanes of a real memory. reads: not every step is read. */
 VEC_INLINE void real_lanes(back *b, const lanes *l, bool decays, bool logs, bool erase, bool reads)
 {
@@ -125,7 +146,7 @@ VEC_INLINE void real_lanes(back *b, const lanes *l, bool decays, bool logs, bool
     const real         *gq_ = b->read[0].g_q + k, *diag = b->read[0].g_diag;
     const real         *nb_ = erase ? c->op.N + k : NULL, *gn_ = erase ? b->read[1].g_q + k : NULL;
     const real         *qM_ = b->strip[Q_M], *end_ = b->strip[END], *nM_ = b->strip[N_M];
-    real               *pre_ = b->strip[PREFIX];
+    const real         *pre_ = b->strip[PREFIX];
     const lcsm_out_span all = steps_of(c), read = reads_of(c);
     const target        log   = target_of(b, &b->g->row, all, l, b->strip[LOG]);
     const target        s     = target_of(b, &b->g->s, read, l, b->strip[S]);
@@ -136,19 +157,7 @@ VEC_INLINE void real_lanes(back *b, const lanes *l, bool decays, bool logs, bool
     ptrdiff_t           last  = c->now.rn - 1; /* the last reader that is left */
     if (erase) n = target_of(b, &b->g->erase, all, l, b->strip[S_IM]);
     sum.carry = l->carry[0];
-    if (logs && !sum.still) {
-        wvec before = vwiden(sum.carry);
-        for (ptrdiff_t r = 0; r < steps; r++) {
-            vec e = vload(e_ + r * Rp);
-            vstore(pre_ + r * VW, vnarrow(before));
-            before += vwiden(e * vload(end_ + r * VW));
-            if (erase) /* the rule erases most of what it reads: flows are large and cancel */
-                sum.mean +=
-                    vwiden(vload(q_ + r * Rp) * vload(gq_ + r * Rp)
-                           + vload(nb_ + r * Rp) * vload(gn_ + r * Rp) - e * vload(in_ + r * Rp));
-        }
-    }
-    if (erase) sum.mean /= (double)steps;
+    if (logs && !sum.still) flows_before(&sum, b, l, erase);
     for (ptrdiff_t r = steps - 1; r >= 0; r--) {
         vec e = vload(e_ + r * Rp), g_e = vload(in_ + r * Rp), end = vload(end_ + r * VW);
         vec own = vzero(), steps_ = -(e * g_e), from_M = vzero();
