@@ -44,6 +44,14 @@ set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
 
 add_library(lcsm_deps INTERFACE)
-target_link_libraries(lcsm_deps INTERFACE m Threads::Threads PkgConfig::JANSSON PkgConfig::XXHASH
+target_link_libraries(lcsm_deps INTERFACE m Threads::Threads ${CMAKE_DL_LIBS} PkgConfig::JANSSON PkgConfig::XXHASH
                       PkgConfig::ZLIB PkgConfig::PCRE2 ${UNISTRING_LIBRARY})
 target_include_directories(lcsm_deps SYSTEM INTERFACE ${UNISTRING_INCLUDE})
+
+# MPI is for the plug-in alone.
+find_package(MPI QUIET COMPONENTS C)
+if(MPI_C_FOUND)
+    message(STATUS "MPI: ${MPI_C_LIBRARIES}")
+else()
+    message(STATUS "MPI: not found, so one process trains a run (no liblcsm_mpi.so)")
+endif()

@@ -21,6 +21,8 @@ endif()
 include(GNUInstallDirs)
 set_source_files_properties(${PROJECT_SOURCE_DIR}/src/model/recipe.c PROPERTIES COMPILE_DEFINITIONS
                             LCSM_DATA_FOLDER="${CMAKE_INSTALL_FULL_DATADIR}/lcsm")
+set_source_files_properties(${PROJECT_SOURCE_DIR}/src/dist/load.c PROPERTIES COMPILE_DEFINITIONS
+                            LCSM_PLUGIN_FOLDER="${CMAKE_INSTALL_FULL_LIBDIR}/lcsm")
 
 set(lcsm_objects "")
 
@@ -86,7 +88,7 @@ lcsm_variant(f64_op SOURCES ${kernel_drive} ${ops} FLAGS ${plain})
 # Everything else, once.
 lcsm_glob(once src/*.c)
 lcsm_glob(not_once src/kernel/*.c src/graph/ops/*.c src/check/*_drive.c src/cli/*.c src/lab/*.c
-          src/serve/*.c)
+          src/serve/*.c src/dist/dist_mpi.c)
 list(REMOVE_ITEM once ${not_once})
 list(APPEND once ${kernel_once})
 include(cmake/experiments.cmake)
@@ -104,6 +106,14 @@ foreach(library lcsm lcsm_static)
                                              $<BUILD_INTERFACE:lcsm_deps>)
 endforeach()
 target_link_options(lcsm PRIVATE -Wl,--no-undefined)
+
+# The plug-in for many processes. The library loads it where it is wanted; nothing links it.
+if(MPI_C_FOUND)
+    add_library(lcsm_mpi MODULE src/dist/dist_mpi.c)
+    target_include_directories(lcsm_mpi PRIVATE ${PROJECT_SOURCE_DIR}/include
+                                                ${PROJECT_SOURCE_DIR}/src)
+    target_link_libraries(lcsm_mpi PRIVATE lcsm_flags MPI::MPI_C)
+endif()
 
 # The lab: test cases of ops and oracle files, for the program and the tests, not in the library.
 lcsm_glob(lab src/lab/*.c)

@@ -20,6 +20,7 @@
 #include <lcsm/config.h>
 #include <lcsm/context.h>
 #include <lcsm/dataset.h>
+#include <lcsm/dist.h>
 #include <lcsm/eos.h>
 #include <lcsm/evaluate.h>
 #include <lcsm/export.h>

@@ -28,6 +28,12 @@ int cli_report(const char *command, const lcsm_error *err)
     return (int)EXIT_OF[err->status];
 }
 
+int cli_report_rank(const char *command, const lcsm_dist *dist, const lcsm_error *err)
+{
+    if (lcsm_dist_rank(dist) == 0 || !lcsm_dist_agreed(dist)) return cli_report(command, err);
+    return (int)EXIT_OF[err->status];
+}
+
 int cli_unknown(const char *command, const char *what, const char *name, const char *const *names)
 {
     size_t count = 0;

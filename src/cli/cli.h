@@ -6,6 +6,7 @@
  */
 #ifndef LCSM_CLI_H
 #define LCSM_CLI_H
+#include <lcsm/dist.h>
 #include <lcsm/tools.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -21,13 +22,16 @@ typedef enum {
 
 typedef int cli_command(int argc, char **argv);
 
-cli_command cmd_bench, cmd_bench_decode, cmd_check, cmd_describe, cmd_eval, cmd_experiment,
-    cmd_export, cmd_generate, cmd_import, cmd_inspect, cmd_methods, cmd_report, cmd_serve,
-    cmd_tasks, cmd_train, cmd_version;
+cli_command cmd_bench, cmd_bench_decode, cmd_bench_dist, cmd_check, cmd_describe, cmd_eval,
+    cmd_experiment, cmd_export, cmd_generate, cmd_import, cmd_inspect, cmd_methods, cmd_report,
+    cmd_serve, cmd_tasks, cmd_train, cmd_version;
 cli_command cmd_bench_methods, cmd_bench_tokenizer, cmd_bench_train, cmd_tokenizer;
 
 /* Prints "lcsm COMMAND: text" on stderr and returns the exit code that fits the status. */
 int cli_report(const char *command, const lcsm_error *err);
+
+/* The same of one rank of several: what all of them have agreed on is printed once, by rank 0. */
+int cli_report_rank(const char *command, const lcsm_dist *dist, const lcsm_error *err);
 
 /* Prints "lcsm COMMAND: unknown option NAME" with the nearest known name, whatever its
  * case (names ends in NULL), on stderr and returns EXIT_USAGE. */
