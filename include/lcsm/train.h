@@ -7,7 +7,8 @@
  *
  * lcsm_train does the rest too: it reads text, cuts it into blocks, evaluates, keeps the best
  * model, writes checkpoints, and resumes a run so that the result is bit-identical to that of
- * an uninterrupted one (same threads, same kernels).
+ * an uninterrupted one (same threads, same kernels). Several processes (lcsm/dist.h) train a run
+ * together with the bits of one that has the same `shards`; rank 0 writes, all see the events.
  *
  * Ownership  What _create returns, the caller gives to _free; _free(NULL) is fine. A trainer
  *            borrows its model. Strings of an event are borrowed for the time of the call.
@@ -22,6 +23,7 @@
 #include <lcsm/config.h>
 #include <lcsm/context.h>
 #include <lcsm/dataset.h>
+#include <lcsm/dist.h>
 #include <lcsm/model.h>
 #include <lcsm/status.h>
 #include <stdbool.h>
@@ -99,6 +101,7 @@ typedef struct {
                        * and tokenizer the new run begins with: model must be as lcsm_run_settings
                        * gives it, but for dropout and what fine-tuning adds. A run that is resumed
                        * knows its own */
+    lcsm_dist *dist;  /* the ranks that train it together, all by this call; NULL: this process */
 } lcsm_train_job;
 
 typedef enum {
@@ -126,8 +129,11 @@ typedef struct {
     bool   best;              /* of all evaluations so far */
     bool   log;               /* log_every updates have passed */
     size_t bytes;
-    double score; /* of an evaluation, by the task's own metric; NAN where that is the accuracy or
-                   * the perplexity */
+    double score;   /* of an evaluation, by the task's own metric; NAN where that is the accuracy or
+                     * the perplexity */
+    double waiting; /* of several ranks: the part of the time of steps in which they waited for each
+                     * other, transfers included, as a mean; NAN: one process */
+    int slowest;    /* the rank that computed longest so far */
 } lcsm_train_event;
 
 typedef struct {

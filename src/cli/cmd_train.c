@@ -2,6 +2,7 @@
 #include <jansson.h>
 #include <lcsm/train.h>
 #include <math.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -36,6 +37,8 @@ static const char HELP[] =
     "                    precedence\n"
     "  --cache DIR       keep token files on disk, for data that do not fit into memory\n"
     "  --threads N       number of threads (default: one per processor)\n"
+    "  --distributed X   auto, mpi or none: whether the processes that mpirun or srun started\n"
+    "                    train one run together (default: auto, they do)\n"
     "  --quiet           no progress output\n"
     "  --json            result as JSON on stdout\n"
     "\n"
@@ -44,6 +47,7 @@ static const char HELP[] =
     "  lcsm train --data book.txt --out runs/h --layers-pattern 'gla*3,attention' --layers 8\n"
     "  lcsm train --init runs/book --data letters.txt --lr 2e-4 --out runs/letters\n"
     "  lcsm train --task mqar --code 1-1-1-0 --seq-len 64 --pairs 4 --out runs/recall\n"
+    "  mpirun -n 4 lcsm train --data book.txt --out runs/book --minutes 2\n"
     "  lcsm train --task parity --method deltanet --beta-max 2 --out runs/parity\n"
     "\n";
 
@@ -61,6 +65,7 @@ typedef struct {
     double      curve[CURVE]; /* losses of the last evaluations */
     int         points;
     bool        quiet, recall; /* recall: the task makes its examples */
+    bool        silent;        /* not rank 0: only that one prints */
     cli_colours colour;
 } screen;
 
@@ -76,7 +81,7 @@ static const char *duration(char text[24], double seconds)
 /* One live line with as many of its parts as the terminal is wide for, or a line of all. */
 static void show_step(const screen *s, const lcsm_train_event *e)
 {
-    char               parts[7][40], left[24], line[sizeof parts + 1] = "";
+    char               parts[8][40] = {{0}}, left[24], line[sizeof parts + 1] = "";
     const lcsm_update *u    = e->update;
     size_t             room = cli_is_live() ? (size_t)cli_columns() : sizeof line;
     snprintf(parts[0], 40, "step %lld", (long long)u->step);
@@ -87,7 +92,10 @@ static void show_step(const screen *s, const lcsm_train_event *e)
     snprintf(parts[4], 40, "%.0f tok/s", e->tokens_per_second);
     snprintf(parts[5], 40, "left %s", duration(left, e->left));
     snprintf(parts[6], 40, "%.0f MB", (double)e->bytes / 1e6);
-    for (size_t j = 0, n = 0; j < 7 && n + 2 + strlen(parts[j]) < room; j++) {
+    if (isfinite(e->waiting))
+        snprintf(parts[7], 40, "waiting %.0f %%, rank %d slowest", 100 * e->waiting, e->slowest);
+    for (size_t j = 0, n = 0; j < 8 && parts[j][0] != '\0' && n + 2 + strlen(parts[j]) < room;
+         j++) {
         n += (size_t)snprintf(line + n, sizeof line - n, "%s%s", j == 0 ? "" : "  ", parts[j]);
     }
     if (cli_is_live()) cli_live(line);
@@ -139,10 +147,11 @@ static const char STOPPING[] =
 static void on_event(void *user, const lcsm_train_event *e)
 {
     screen *s = user;
-    if (e->kind == LCSM_TRAIN_START) cli_catch_signals(s->quiet ? NULL : STOPPING + !cli_is_live());
+    if (e->kind == LCSM_TRAIN_START)
+        cli_catch_signals(s->quiet || s->silent ? NULL : STOPPING + !cli_is_live());
     if (e->kind == LCSM_TRAIN_EVAL && strcmp(e->split, "valid") == 0)
         keep_point(s, e->tally.loss / (double)e->tally.count);
-    if (s->quiet) return;
+    if (s->quiet || s->silent) return;
     if (e->kind != LCSM_TRAIN_UPDATE) cli_live("");
     switch (e->kind) {
     case LCSM_TRAIN_UPDATE: show_step(s, e); break;
@@ -209,7 +218,8 @@ static void print_result(const char *run, const lcsm_train_result *r, bool write
 typedef struct {
     bool         help, resume, quiet, json;
     int          threads;
-    const char  *out, *init, *recipe, *config, *tokenizer, *cache;
+    const char  *out, *init, *recipe, *config, *tokenizer, *cache, *distributed;
+    lcsm_dist   *dist;
     cli_list     data, valid, test;
     cli_settings settings;
 } flags;
@@ -260,7 +270,7 @@ static int check_used(const cli_config *c, const cli_config *shared, const flags
     const char *idle     = cli_idle_size(c->model, shared->model);
     int         code     = f->resume ? cli_refuse_unused("train", &training, NULL, shared->train)
                                      : cli_refuse_unused("train", c, shared->model, NULL);
-    if (code == EXIT_OK && idle != NULL && !f->quiet)
+    if (code == EXIT_OK && idle != NULL && !f->quiet && lcsm_dist_rank(f->dist) == 0)
         fprintf(stderr, "lcsm train: %s is unused in %s\n", idle, cli_model_name(c->model, name));
     return code;
 }
@@ -292,34 +302,75 @@ static bool is_recall(const lcsm_train_config *cfg)
     return cli_makes_examples(task);
 }
 
+static void show_results(const lcsm_train_job *job, const flags *f, const screen *s,
+                         const lcsm_train_result *result)
+{
+    bool both_ways = lcsm_model_config_number(job->model, "bidirectional") == 1;
+    if (s->silent) return;
+    if (f->json) {
+        print_json(job->out, result);
+        return;
+    }
+    print_curve(s);
+    print_result(job->out, result, !s->recall && !both_ways);
+}
+
 static int train(const lcsm_train_job *job, const flags *f)
 {
-    screen s = {
-        .quiet = f->quiet, .recall = is_recall(job->train), .colour = cli_colours_of(stderr)};
+    screen               s      = {.quiet  = f->quiet,
+                                   .recall = is_recall(job->train),
+                                   .silent = lcsm_dist_rank(f->dist) > 0,
+                                   .colour = cli_colours_of(stderr)};
     lcsm_train_hooks     hooks  = {sizeof hooks, on_event, asked_to_stop, &s};
     lcsm_context_options opt    = {.size = sizeof opt, .threads = f->threads};
     lcsm_context        *ctx    = NULL;
     lcsm_train_result    result = {.size = sizeof result};
-    lcsm_error           err;
-    lcsm_status          st = lcsm_context_create(&ctx, &opt, &err);
+    lcsm_error           err    = {0};
+    if (opt.threads == 0) opt.threads = lcsm_dist_threads(f->dist);
+    lcsm_status st = lcsm_context_create(&ctx, &opt, &err);
     if (st == LCSM_OK) st = lcsm_train(ctx, job, &hooks, &result, &err);
     lcsm_context_free(ctx);
-    cli_live("");
-    if (st != LCSM_OK) return cli_report("train", &err);
-    if (f->json) print_json(job->out, &result);
-    else {
-        bool both_ways = lcsm_model_config_number(job->model, "bidirectional") == 1;
-        print_curve(&s);
-        print_result(job->out, &result, !s.recall && !both_ways);
-    }
-    return result.stopped ? 128 + cli_signal() : EXIT_OK;
+    if (!s.silent) cli_live("");
+    if (st != LCSM_OK) return cli_report_rank("train", f->dist, &err);
+    show_results(job, f, &s, &result);
+    return result.stopped ? 128 + (cli_signal() != 0 ? cli_signal() : SIGTERM) : EXIT_OK;
 }
 
-static int run(const flags *f)
+/* What ranks cannot share, and what they can and should not. */
+static int check_ranks(const flags *f)
+{
+    char text[300];
+    bool stdin_data = false;
+    for (size_t j = 0; j < f->data.count; j++) stdin_data |= strcmp(f->data.items[j], "-") == 0;
+    if (stdin_data && lcsm_dist_size(f->dist) > 1) {
+        if (lcsm_dist_rank(f->dist) == 0)
+            fputs("lcsm train: --data - is for one process; write the text into a file that all "
+                  "ranks can read\n",
+                  stderr);
+        return EXIT_USAGE;
+    }
+    if (f->dist == NULL || lcsm_dist_rank(f->dist) > 0 || f->quiet) return EXIT_OK;
+    fprintf(stderr, "%s\n", lcsm_dist_text(f->dist));
+    if (lcsm_dist_crowded(f->dist, f->threads, text, sizeof text))
+        fprintf(stderr, "lcsm train: warning: %s\n", text);
+    return EXIT_OK;
+}
+
+/* What the processes do together, from here on. */
+static int join_ranks(flags *f)
+{
+    lcsm_error err;
+    if (lcsm_dist_open(&f->dist, f->distributed, &err) != LCSM_OK) return cli_report("train", &err);
+    int code = check_ranks(f);
+    return code == EXIT_OK ? take_stdin(f) : code;
+}
+
+static int run(flags *f)
 {
     cli_config shared = {0}, c = {0};
     int        code = shared_settings(&shared, f);
     if (code == EXIT_OK) code = all_settings(&c, &shared, f);
+    if (code == EXIT_OK) code = join_ranks(f);
     if (code == EXIT_OK) code = check_used(&c, &shared, f);
     lcsm_train_job job = {.size        = sizeof job,
                           .model       = c.model,
@@ -334,8 +385,10 @@ static int run(const flags *f)
                           .cache       = f->cache,
                           .out         = f->out,
                           .resume      = f->resume,
-                          .init        = f->init};
+                          .init        = f->init,
+                          .dist        = f->dist};
     if (code == EXIT_OK) code = train(&job, f);
+    lcsm_dist_close(f->dist, code != EXIT_OK && code < 128 ? LCSM_ERR_CONFIG : LCSM_OK);
     cli_config_free(&shared);
     cli_config_free(&c);
     return code;
@@ -345,15 +398,22 @@ int cmd_train(int argc, char **argv)
 {
     flags            f         = {.settings = {.train = true}};
     int              words     = 0;
-    const cli_option options[] = {
-        {"--help", CLI_FLAG, &f.help, 0, 0},           {"--resume", CLI_FLAG, &f.resume, 0, 0},
-        {"--quiet", CLI_FLAG, &f.quiet, 0, 0},         {"--json", CLI_FLAG, &f.json, 0, 0},
-        {"--threads", CLI_COUNT, &f.threads, 1, 1024}, {"--out", CLI_TEXT, &f.out, 0, 0},
-        {"--recipe", CLI_TEXT, &f.recipe, 0, 0},       {"--config", CLI_TEXT, &f.config, 0, 0},
-        {"--tokenizer", CLI_TEXT, &f.tokenizer, 0, 0}, {"--cache", CLI_TEXT, &f.cache, 0, 0},
-        {"--data", CLI_LIST, &f.data, 0, 0},           {"--valid", CLI_LIST, &f.valid, 0, 0},
-        {"--test", CLI_LIST, &f.test, 0, 0},           {"--init", CLI_TEXT, &f.init, 0, 0},
-        {NULL, CLI_SETTINGS, &f.settings, 0, 0}};
+    const cli_option options[] = {{"--help", CLI_FLAG, &f.help, 0, 0},
+                                  {"--resume", CLI_FLAG, &f.resume, 0, 0},
+                                  {"--quiet", CLI_FLAG, &f.quiet, 0, 0},
+                                  {"--json", CLI_FLAG, &f.json, 0, 0},
+                                  {"--threads", CLI_COUNT, &f.threads, 1, 1024},
+                                  {"--out", CLI_TEXT, &f.out, 0, 0},
+                                  {"--recipe", CLI_TEXT, &f.recipe, 0, 0},
+                                  {"--config", CLI_TEXT, &f.config, 0, 0},
+                                  {"--tokenizer", CLI_TEXT, &f.tokenizer, 0, 0},
+                                  {"--cache", CLI_TEXT, &f.cache, 0, 0},
+                                  {"--data", CLI_LIST, &f.data, 0, 0},
+                                  {"--valid", CLI_LIST, &f.valid, 0, 0},
+                                  {"--test", CLI_LIST, &f.test, 0, 0},
+                                  {"--init", CLI_TEXT, &f.init, 0, 0},
+                                  {"--distributed", CLI_TEXT, &f.distributed, 0, 0},
+                                  {NULL, CLI_SETTINGS, &f.settings, 0, 0}};
     if (!cli_parse(argc, argv, options, &words)) return EXIT_USAGE;
     if (f.help) return print_help();
     if (words != 0 || f.out == NULL) {
@@ -363,6 +423,5 @@ int cmd_train(int argc, char **argv)
                 words != 0 ? argv[1] : "");
         return EXIT_USAGE;
     }
-    int code = take_stdin(&f);
-    return code == EXIT_OK ? run(&f) : code;
+    return run(&f);
 }

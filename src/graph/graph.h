@@ -224,8 +224,10 @@ typedef struct {
 } lcsm_watch;
 
 typedef struct {
-    bool        training;   /* dropout is on, and a memory_type counts */
-    uint64_t    seed;       /* of this run's random numbers; backward gets its forward's */
+    bool      training;     /* dropout is on, and a memory_type counts */
+    uint64_t  seed;         /* of this run's random numbers; backward gets its forward's */
+    ptrdiff_t row, rows;    /* where the batch is a part of a larger one, whose random numbers it
+                               takes: its first sequence there, and how many it has; 0, 0: whole */
     lcsm_state *state;      /* carried in and out; NULL: start empty, forget the end */
     ptrdiff_t   state_row;  /* the first of its sequences, where it has more than the graph */
     bool        accumulate; /* backward adds to the parameters' gradients */

@@ -94,7 +94,8 @@ typedef struct {
     const void *kernels;  /* R_(lcsm_kernels) of the graph's number type */
     bool        training; /* dropout is on */
     uint64_t    seed;     /* of this run's random numbers: lcsm_rng(seed, node->ordinal, element) */
-    lcsm_error  error;    /* set by lcsm_call_fail; the run stops after this op */
+    ptrdiff_t   row, rows; /* as in lcsm_run_options */
+    lcsm_error  error;     /* set by lcsm_call_fail; the run stops after this op */
 } lcsm_run;
 
 /* The arguments of forward and backward. */

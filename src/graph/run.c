@@ -184,6 +184,8 @@ static void start_run(lcsm_graph *g, const lcsm_run_options *opt)
 {
     g->run.training = opt->training;
     g->run.seed     = opt->seed;
+    g->run.row      = opt->row;
+    g->run.rows     = opt->rows;
     g->run.error    = (lcsm_error){0};
 }
 

@@ -125,6 +125,8 @@ typedef struct {
     const lcsm_eval_plan *plan;
     lcsm_eval_sums       *out;
     int64_t               blocks;
+    lcsm_tally            tally;  /* of the batch under way */
+    lcsm_tally           *shares; /* of one batch of every rank */
     lcsm_task_counts      counts;
     int32_t              *tokens, *targets, *reset, *piece_tokens, *piece_targets;
 } evaluation;
@@ -140,8 +142,9 @@ static lcsm_status reserve(evaluation *v, lcsm_error *err)
     v->reset         = fits ? calloc(block, sizeof *v->reset) : NULL;
     v->piece_tokens  = fits ? calloc(piece, sizeof *v->piece_tokens) : NULL;
     v->piece_targets = fits ? calloc(piece, sizeof *v->piece_targets) : NULL;
-    if (v->tokens != NULL && v->targets != NULL && v->reset != NULL && v->piece_tokens != NULL
-        && v->piece_targets != NULL)
+    v->shares        = calloc((size_t)lcsm_dist_size(v->plan->dist), sizeof *v->shares);
+    if (v->shares != NULL && v->tokens != NULL && v->targets != NULL && v->reset != NULL
+        && v->piece_tokens != NULL && v->piece_targets != NULL)
         return LCSM_OK;
     (void)lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for batches of %td x %td tokens", B,
                     T);
@@ -217,10 +220,64 @@ static lcsm_status run_batch(evaluation *v, int64_t batch, lcsm_error *err)
     for (ptrdiff_t t = 0; t < T; t += v->e->T) {
         cut(v, t);
         LCSM_OR_RETURN(lcsm_evaluator_batch(v->e, v->piece_tokens, v->piece_targets, v->plan->what,
-                                            &v->out->tally, err));
+                                            &v->tally, err));
         add_curve(v, t);
         add_counts(v);
     }
+    return LCSM_OK;
+}
+
+/* One batch of every rank, from batch j on; the tallies are added in the order of batches. */
+static lcsm_status run_round(evaluation *v, int64_t j, int64_t batches, lcsm_error *err)
+{
+    lcsm_dist  *d    = v->plan->dist;
+    int         size = lcsm_dist_size(d);
+    int64_t     own  = j + lcsm_dist_rank(d);
+    lcsm_status st   = LCSM_OK;
+    v->tally         = (lcsm_tally){0};
+    if (own < batches) st = run_batch(v, own, err);
+    LCSM_OR_RETURN(lcsm_dist_agree(d, st, err));
+    LCSM_OR_RETURN(lcsm_dist_all_gather(d, &v->tally, sizeof v->tally, v->shares, err));
+    for (int r = 0; r < size; r++) {
+        v->out->tally.loss += v->shares[r].loss;
+        v->out->tally.count += v->shares[r].count;
+        v->out->tally.right += v->shares[r].right;
+    }
+    int64_t done   = (j + size < batches ? j + size : batches) * v->from->B;
+    v->out->blocks = done < v->blocks ? done : v->blocks;
+    return LCSM_OK;
+}
+
+/* The counts of all ranks. */
+static lcsm_status add_ranks(const evaluation *v, int64_t *counts, lcsm_error *err)
+{
+    lcsm_dist  *d    = v->plan->dist;
+    int         size = lcsm_dist_size(d);
+    size_t      n    = (size_t)v->counts.classes, all;
+    int64_t    *each = lcsm_size_mul(n + 1, (size_t)size, &all) ? calloc(all, sizeof *each) : NULL;
+    lcsm_status st   = each != NULL ? LCSM_OK
+                                    : lcsm_fail(err, LCSM_ERR_MEMORY,
+                                                "not enough memory for the counts of %d ranks", size);
+    LCSM_TRY(lcsm_dist_agree(d, st, err));
+    LCSM_TRY(lcsm_dist_all_gather(d, counts, n * sizeof *counts, each, err));
+    for (size_t c = 0; c < n; c++) {
+        counts[c] = 0;
+        for (int r = 0; r < size; r++) counts[c] += each[(size_t)r * n + c];
+    }
+cleanup:
+    free(each);
+    return st;
+}
+
+static lcsm_status score(const evaluation *v, lcsm_error *err)
+{
+    v->out->score = NAN;
+    if (v->from->data != NULL) return LCSM_OK;
+    if (lcsm_dist_size(v->plan->dist) > 1) {
+        LCSM_OR_RETURN(add_ranks(v, v->counts.asked, err));
+        LCSM_OR_RETURN(add_ranks(v, v->counts.right, err));
+    }
+    v->out->score = lcsm_task_score(v->from->task, &v->from->made, &v->counts);
     return LCSM_OK;
 }
 
@@ -229,20 +286,22 @@ lcsm_status lcsm_evaluator_run(lcsm_evaluator *e, const lcsm_batches *from,
 {
     evaluation v = {
         .e = e, .from = from, .plan = plan, .out = out, .blocks = lcsm_batches_blocks(from)};
-    lcsm_status st = LCSM_OK;
-    *out           = (lcsm_eval_sums){0};
+    lcsm_status st   = LCSM_OK;
+    int         size = lcsm_dist_size(plan->dist);
+    *out             = (lcsm_eval_sums){0};
     if (plan->blocks > 0 && plan->blocks < v.blocks) v.blocks = plan->blocks;
     int64_t batches = (v.blocks + from->B - 1) / from->B;
     LCSM_TRY(reserve(&v, err));
     if (from->data == NULL) LCSM_TRY(lcsm_task_counts_create(&v.counts, from->made.vocab, err));
-    for (int64_t j = 0; j < batches; j++) {
-        LCSM_TRY(run_batch(&v, j, err));
-        out->blocks = (j + 1) * from->B < v.blocks ? (j + 1) * from->B : v.blocks;
-        if (plan->go_on != NULL && !plan->go_on(plan->user, j + 1, batches)) break;
+    for (int64_t j = 0; j < batches; j += size) {
+        LCSM_TRY(run_round(&v, j, batches, err));
+        int64_t done = j + size < batches ? j + size : batches;
+        if (plan->go_on != NULL && !plan->go_on(plan->user, done, batches)) break;
     }
-    out->score = from->data == NULL ? lcsm_task_score(from->task, &from->made, &v.counts) : NAN;
+    st = score(&v, err);
 cleanup:
     lcsm_task_counts_free(&v.counts);
+    free(v.shares);
     free(v.tokens);
     free(v.targets);
     free(v.reset);

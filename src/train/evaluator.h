@@ -9,6 +9,7 @@
 #define LCSM_TRAIN_EVALUATOR_H
 #include <lcsm/evaluate.h>
 
+#include "dist/dist.h"
 #include "graph/graph.h"
 #include "model/model_graph.h"
 #include "model/model_weights.h"
@@ -46,7 +47,9 @@ typedef struct {
     int64_t     blocks; /* at most so many; 0: all */
     const char *what;   /* for messages, as "evaluation after step 12" */
     bool (*go_on)(void *user, int64_t done, int64_t total); /* after every batch; NULL: yes */
-    void *user;
+    void      *user;
+    lcsm_dist *dist; /* the ranks that share the batches: each takes one of every so many, go_on
+                        comes after these, and the sums are those of all, but for the curve */
 } lcsm_eval_plan;
 
 typedef struct {

@@ -33,10 +33,31 @@ void lcsm_adamw_step(const lcsm_context *ctx, lcsm_dtype dtype, const lcsm_adamw
     else lcsm_adamw_run_f32(ctx->f32, ctx->pool, &r, n, g, p, m, v);
 }
 
+static void sum_squares(const lcsm_context *ctx, lcsm_dtype dtype, size_t n, size_t part,
+                        const void *x, double *sums)
+{
+    if (dtype == LCSM_F64) lcsm_squares_run_f64(ctx->f64, ctx->pool, n, part, x, sums);
+    else lcsm_squares_run_f32(ctx->f32, ctx->pool, n, part, x, sums);
+}
+
+static double root_of(const double *sums, size_t parts)
+{
+    double sum = 0;
+    for (size_t j = 0; j < parts; j++) sum += sums[j];
+    return sqrt(sum);
+}
+
+static size_t parts_of(size_t n, size_t part)
+{
+    return (n + part - 1) / part;
+}
+
 double lcsm_norm2(const lcsm_context *ctx, lcsm_dtype dtype, size_t n, const void *x)
 {
-    return sqrt(dtype == LCSM_F64 ? lcsm_squares_run_f64(ctx->f64, ctx->pool, n, x)
-                                  : lcsm_squares_run_f32(ctx->f32, ctx->pool, n, x));
+    double sums[LCSM_ADAMW_PARTS];
+    size_t part = lcsm_adamw_part(n);
+    sum_squares(ctx, dtype, n, part, x, sums);
+    return root_of(sums, parts_of(n, part));
 }
 
 static lcsm_status check(const lcsm_adamw_config *c, lcsm_error *err)
@@ -61,8 +82,31 @@ static void *zeros(size_t bytes)
     return p;
 }
 
-lcsm_status lcsm_optimizer_create(lcsm_optimizer **out, lcsm_params *params,
-                                  const lcsm_adamw_config *cfg, lcsm_error *err)
+size_t lcsm_optimizer_first_part(const lcsm_optimizer *o, int number, int count)
+{
+    return o->parts * (size_t)number / (size_t)count;
+}
+
+size_t lcsm_optimizer_first(const lcsm_optimizer *o, int number, int count)
+{
+    size_t first = lcsm_optimizer_first_part(o, number, count) * o->part;
+    return first < o->params->block ? first : o->params->block;
+}
+
+static lcsm_status reserve(lcsm_optimizer *o, lcsm_error *err)
+{
+    size_t bytes = (o->end - o->first) * lcsm_dtype_size(o->params->dtype);
+    o->m         = zeros(bytes);
+    o->v         = zeros(bytes);
+    o->squares   = calloc(o->parts + 1, sizeof *o->squares);
+    if (o->m != NULL && o->v != NULL && o->squares != NULL) return LCSM_OK;
+    return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for moments of %zu bytes each",
+                     bytes);
+}
+
+lcsm_status lcsm_optimizer_create_slice(lcsm_optimizer **out, lcsm_params *params,
+                                        const lcsm_adamw_config *cfg, int number, int count,
+                                        lcsm_error *err)
 {
     lcsm_status     st = check(cfg, err);
     lcsm_optimizer *o  = NULL;
@@ -70,16 +114,23 @@ lcsm_status lcsm_optimizer_create(lcsm_optimizer **out, lcsm_params *params,
     if (st != LCSM_OK) return st;
     if (params->values == NULL || params->grads == NULL)
         return lcsm_fail(err, LCSM_ERR_ARGUMENT, "the parameters have no gradients yet");
-    size_t bytes = params->block * lcsm_dtype_size(params->dtype);
-    o            = malloc(sizeof *o);
-    if (o != NULL) *o = (lcsm_optimizer){*cfg, params, 0, zeros(bytes), zeros(bytes)};
-    if (o == NULL || o->m == NULL || o->v == NULL) {
-        lcsm_optimizer_free(o);
-        return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for moments of %zu bytes each",
-                         bytes);
-    }
-    *out = o;
-    return LCSM_OK;
+    o = malloc(sizeof *o);
+    if (o == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for an optimiser");
+    *o       = (lcsm_optimizer){.cfg = *cfg, .params = params};
+    o->part  = lcsm_adamw_part(params->block);
+    o->parts = parts_of(params->block, o->part);
+    o->first = lcsm_optimizer_first(o, number, count);
+    o->end   = lcsm_optimizer_first(o, number + 1, count);
+    st       = reserve(o, err);
+    if (st == LCSM_OK) *out = o;
+    else lcsm_optimizer_free(o);
+    return st;
+}
+
+lcsm_status lcsm_optimizer_create(lcsm_optimizer **out, lcsm_params *params,
+                                  const lcsm_adamw_config *cfg, lcsm_error *err)
+{
+    return lcsm_optimizer_create_slice(out, params, cfg, 0, 1, err);
 }
 
 void lcsm_optimizer_free(lcsm_optimizer *o)
@@ -87,6 +138,7 @@ void lcsm_optimizer_free(lcsm_optimizer *o)
     if (o == NULL) return;
     free(o->m);
     free(o->v);
+    free(o->squares);
     free(o);
 }
 
@@ -96,32 +148,53 @@ static bool alike(const lcsm_param *a, const lcsm_param *b)
     return a->flags == b->flags && a->lr_max == b->lr_max;
 }
 
-/* Rows first .. end - 1 of the list, which are alike. */
+/* Rows first .. end - 1 of the list, which are alike, as far as they are in the slice. */
 static void step_rows(const lcsm_optimizer *o, const lcsm_context *ctx, size_t first, size_t end,
                       double lr, double grad_scale)
 {
     const lcsm_params *ps = o->params;
     const lcsm_param  *p = &ps->list[first], *last = &ps->list[end - 1];
-    size_t             size = lcsm_dtype_size(ps->dtype), at = p->offset * size;
-    lcsm_adamw_config  cfg = o->cfg;
-    if ((p->flags & LCSM_PARAM_FROZEN) != 0) return;
+    size_t from = p->offset > o->first ? p->offset : o->first, to = last->offset + last->count;
+    size_t size = lcsm_dtype_size(ps->dtype), at = from * size, own = (from - o->first) * size;
+    lcsm_adamw_config cfg = o->cfg;
+    if (to > o->end) to = o->end;
+    if ((p->flags & LCSM_PARAM_FROZEN) != 0 || from >= to) return;
     if ((p->flags & LCSM_PARAM_NO_DECAY) != 0 && !cfg.decay_all) cfg.weight_decay = 0;
     if (p->lr_max > 0 && lr > p->lr_max) lr = p->lr_max;
-    lcsm_adamw_step(ctx, ps->dtype, &cfg, o->steps, lr, grad_scale,
-                    last->offset + last->count - p->offset, (const char *)ps->grads + at,
-                    (char *)ps->values + at, (char *)o->m + at, (char *)o->v + at);
+    lcsm_adamw_step(ctx, ps->dtype, &cfg, o->steps, lr, grad_scale, to - from,
+                    (const char *)ps->grads + at, (char *)ps->values + at, (char *)o->m + own,
+                    (char *)o->v + own);
 }
 
-double lcsm_optimizer_step(lcsm_optimizer *o, const lcsm_context *ctx, double lr, double clip)
+void lcsm_optimizer_measure(lcsm_optimizer *o, const lcsm_context *ctx)
+{
+    const lcsm_params *ps = o->params;
+    const char        *g  = (const char *)ps->grads + o->first * lcsm_dtype_size(ps->dtype);
+    sum_squares(ctx, ps->dtype, o->end - o->first, o->part, g, o->squares + o->first / o->part);
+}
+
+double lcsm_optimizer_norm(const lcsm_optimizer *o)
+{
+    return root_of(o->squares, o->parts);
+}
+
+void lcsm_optimizer_apply(lcsm_optimizer *o, const lcsm_context *ctx, double norm, double lr,
+                          double clip)
 {
     const lcsm_params *ps    = o->params;
-    double             norm  = lcsm_norm2(ctx, ps->dtype, ps->block, ps->grads);
     double             scale = clip > 0 && norm > clip ? clip / norm : 1;
-    if (!isfinite(norm)) return norm;
+    if (!isfinite(norm)) return;
     o->steps++;
     for (size_t first = 0, end; first < ps->count; first = end) {
         for (end = first + 1; end < ps->count && alike(&ps->list[first], &ps->list[end]);) end++;
         step_rows(o, ctx, first, end, lr, scale);
     }
+}
+
+double lcsm_optimizer_step(lcsm_optimizer *o, const lcsm_context *ctx, double lr, double clip)
+{
+    lcsm_optimizer_measure(o, ctx);
+    double norm = lcsm_optimizer_norm(o);
+    lcsm_optimizer_apply(o, ctx, norm, lr, clip);
     return norm;
 }

@@ -28,21 +28,42 @@ void lcsm_adamw_step(const lcsm_context *ctx, lcsm_dtype dtype, const lcsm_adamw
 /* The root of the sum of squares, summed in double. */
 double lcsm_norm2(const lcsm_context *ctx, lcsm_dtype dtype, size_t n, const void *x);
 
+/* One of several optimisers, on as many ranks, steps a slice of the block; together their steps
+ * have the bits of one that steps all of it. */
 typedef struct {
     lcsm_adamw_config cfg;
     lcsm_params      *params;
-    int64_t           steps; /* done */
-    void             *m, *v; /* moments, params->block elements each; zeros at first */
+    int64_t           steps;      /* done */
+    size_t            first, end; /* elements of the slice */
+    void             *m, *v;      /* moments of the slice; zeros at first */
+    size_t            part, parts;
+    double           *squares; /* of the gradients, by parts of the whole block */
 } lcsm_optimizer;
 
 /* The list is reserved, with gradients, and outlives the optimiser. */
 lcsm_status lcsm_optimizer_create(lcsm_optimizer **out, lcsm_params *params,
                                   const lcsm_adamw_config *cfg, lcsm_error *err);
+/* The number-th of so many. */
+lcsm_status lcsm_optimizer_create_slice(lcsm_optimizer **out, lcsm_params *params,
+                                        const lcsm_adamw_config *cfg, int number, int count,
+                                        lcsm_error *err);
 void        lcsm_optimizer_free(lcsm_optimizer *o);
+
+/* The part of squares, and the element of the block, with which slice `number` of so many begins;
+ * slice `count` begins at their end. */
+size_t lcsm_optimizer_first_part(const lcsm_optimizer *o, int number, int count);
+size_t lcsm_optimizer_first(const lcsm_optimizer *o, int number, int count);
 
 /* One update from the gradients of the list. Returns their norm; where clip > 0 and the norm is
  * larger, they count as scaled down to it. Frozen parameters stay as they are, and all of them do
  * if the norm is not finite. */
 double lcsm_optimizer_step(lcsm_optimizer *o, const lcsm_context *ctx, double lr, double clip);
+
+/* The same in pieces: the squares of the own slice; the norm, once the squares of all slices are
+ * there; and the update of the own slice, if it is finite. */
+void   lcsm_optimizer_measure(lcsm_optimizer *o, const lcsm_context *ctx);
+double lcsm_optimizer_norm(const lcsm_optimizer *o);
+void   lcsm_optimizer_apply(lcsm_optimizer *o, const lcsm_context *ctx, double norm, double lr,
+                            double clip);
 
 #endif

@@ -8,6 +8,7 @@
 #include "format/checkpoint_folder.h"
 #include "format/json_doc.h"
 #include "format/json_write.h"
+#include "train/whole.h"
 
 #define OPTIMIZER "optimizer.safetensors"
 #define PROGRESS  "progress.json"
@@ -95,26 +96,20 @@ static void add(tensors *s, const lcsm_named_tensor *like, const char *prefix, c
     s->count++;
 }
 
-static const unsigned char *memory_of(const lcsm_state *s)
-{
-    return s->data + (size_t)s->current * s->bytes;
-}
-
-static lcsm_status optimizer_tensors(tensors *out, const lcsm_trainer *t,
+static lcsm_status optimizer_tensors(tensors *out, const lcsm_params *p, const lcsm_whole *whole,
                                      const lcsm_named_tensor *values, lcsm_error *err)
 {
-    const lcsm_params *p = t->model->params;
-    size_t             n = 2 * p->count + 1;
-    *out = (tensors){calloc(n, sizeof *out->rows), calloc(n, sizeof *out->names), 0};
+    size_t n = 2 * p->count + 1;
+    *out     = (tensors){calloc(n, sizeof *out->rows), calloc(n, sizeof *out->names), 0};
     if (out->rows == NULL || out->names == NULL) goto failed;
     for (size_t j = 0; j < p->count; j++) {
-        add(out, &values[j], "m.", (const float *)t->optimizer->m + p->list[j].offset);
-        add(out, &values[j], "v.", (const float *)t->optimizer->v + p->list[j].offset);
+        add(out, &values[j], "m.", whole->m + p->list[j].offset);
+        add(out, &values[j], "v.", whole->v + p->list[j].offset);
     }
-    if (t->state != NULL) {
+    if (whole->memory != NULL) {
         lcsm_named_tensor memory = {
-            .name = MEMORY, .element = LCSM_ELEMENT_U8, .rank = 1, .shape = {t->state->bytes}};
-        add(out, &memory, "", memory_of(t->state));
+            .name = MEMORY, .element = LCSM_ELEMENT_U8, .rank = 1, .shape = {whole->memory_bytes}};
+        add(out, &memory, "", whole->memory);
     }
     for (size_t j = 0; j < out->count; j++)
         if (out->names[j] == NULL) goto failed;
@@ -125,15 +120,15 @@ failed:
                      "not enough memory for the list of a checkpoint's tensors");
 }
 
-lcsm_status lcsm_run_checkpoint_save(const char *run, const lcsm_trainer *t, const lcsm_progress *p,
-                                     size_t keep, lcsm_error *err)
+static lcsm_status write(const char *run, const lcsm_trainer *t, const lcsm_whole *whole,
+                         const lcsm_progress *p, size_t keep, lcsm_error *err)
 {
     lcsm_status        st       = LCSM_OK;
     lcsm_named_tensor *values   = NULL;
     tensors            moments  = {0};
     lcsm_json_writer   progress = lcsm_json_writer_pretty();
     LCSM_TRY(lcsm_model_tensors(&values, t->model->params, err));
-    LCSM_TRY(optimizer_tensors(&moments, t, values, err));
+    LCSM_TRY(optimizer_tensors(&moments, t->model->params, whole, values, err));
     LCSM_TRY(write_progress(&progress, p, err));
     const lcsm_run_file files[] = {
         {.name = LCSM_RUN_MODEL, .tensors = values, .count = t->model->params->count},
@@ -146,6 +141,20 @@ cleanup:
     lcsm_json_writer_free(&progress);
     tensors_free(&moments);
     free(values);
+    return st;
+}
+
+lcsm_status lcsm_run_checkpoint_save(const char *run, const lcsm_trainer *t, const lcsm_progress *p,
+                                     size_t keep, lcsm_error *err)
+{
+    lcsm_dist  *d     = t->shards.dist;
+    lcsm_whole  whole = {0};
+    lcsm_status st    = LCSM_OK;
+    LCSM_TRY(lcsm_whole_collect(&whole, t, err));
+    if (lcsm_dist_first(d)) st = write(run, t, &whole, p, keep, err);
+    st = lcsm_dist_agree(d, st, err);
+cleanup:
+    lcsm_whole_free(&whole);
     return st;
 }
 
@@ -167,36 +176,37 @@ static lcsm_status take(float *to, const lcsm_safetensors *from, const char *pre
     return st;
 }
 
-static lcsm_status take_memory(lcsm_state *s, const lcsm_safetensors *from, lcsm_error *err)
+static lcsm_status take_memory(lcsm_whole *w, const lcsm_safetensors *from, lcsm_error *err)
 {
     lcsm_named_tensor t;
-    if (s == NULL) return LCSM_OK;
+    if (w->memory == NULL) return LCSM_OK;
     if (!lcsm_safetensors_find(&t, from, MEMORY) || t.element != LCSM_ELEMENT_U8 || t.rank != 1
-        || t.shape[0] != s->bytes)
-        return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: the carried memory is not that of this model",
+        || t.shape[0] != w->memory_bytes)
+        return lcsm_fail(err, LCSM_ERR_FORMAT,
+                         "%s: the carried memory is not that of this model and its shards",
                          from->label);
-    memcpy(s->data + (size_t)s->current * s->bytes, t.data, s->bytes);
+    memcpy(w->memory, t.data, w->memory_bytes);
     return LCSM_OK;
 }
 
-static lcsm_status load_optimizer(lcsm_trainer *t, const char *path, lcsm_error *err)
+static lcsm_status load_optimizer(lcsm_whole *w, const lcsm_params *p, const char *path,
+                                  lcsm_error *err)
 {
-    const lcsm_params *p    = t->model->params;
-    lcsm_safetensors   file = {0};
-    lcsm_status        st   = LCSM_OK;
+    lcsm_safetensors file = {0};
+    lcsm_status      st   = LCSM_OK;
     LCSM_TRY(lcsm_safetensors_open(&file, path, 0, err));
     for (size_t j = 0; j < p->count; j++) {
         const lcsm_param *row = &p->list[j];
-        LCSM_TRY(take((float *)t->optimizer->m + row->offset, &file, "m.", row, err));
-        LCSM_TRY(take((float *)t->optimizer->v + row->offset, &file, "v.", row, err));
+        LCSM_TRY(take(w->m + row->offset, &file, "m.", row, err));
+        LCSM_TRY(take(w->v + row->offset, &file, "v.", row, err));
     }
-    LCSM_TRY(take_memory(t->state, &file, err));
+    LCSM_TRY(take_memory(w, &file, err));
 cleanup:
     lcsm_safetensors_close(&file);
     return st;
 }
 
-lcsm_status lcsm_run_model_take(lcsm_trainer *t, const char *folder, lcsm_error *err)
+static lcsm_status take_model(const lcsm_trainer *t, const char *folder, lcsm_error *err)
 {
     lcsm_weights weights = {0};
     lcsm_status  st      = LCSM_OK;
@@ -205,6 +215,20 @@ lcsm_status lcsm_run_model_take(lcsm_trainer *t, const char *folder, lcsm_error 
 cleanup:
     lcsm_weights_close(&weights);
     return st;
+}
+
+lcsm_status lcsm_run_values_share(const lcsm_trainer *t, lcsm_error *err)
+{
+    const lcsm_params *p = t->model->params;
+    return lcsm_dist_broadcast(t->shards.dist, p->values, p->block * sizeof(float), 0, err);
+}
+
+lcsm_status lcsm_run_model_take(lcsm_trainer *t, const char *folder, lcsm_error *err)
+{
+    lcsm_dist  *d  = t->shards.dist;
+    lcsm_status st = lcsm_dist_first(d) ? take_model(t, folder, err) : LCSM_OK;
+    LCSM_OR_RETURN(lcsm_dist_agree(d, st, err));
+    return lcsm_run_values_share(t, err);
 }
 
 typedef struct {
@@ -236,25 +260,45 @@ static lcsm_status check_none(const char *run, lcsm_error *err)
     return st;
 }
 
-lcsm_status lcsm_run_checkpoint_load(const char *run, lcsm_trainer *t, lcsm_progress *p,
-                                     bool *found, lcsm_run_checkpoint_note *note, void *user,
-                                     lcsm_error *err)
+/* What rank 0 does: the newest one into the model, the moments and the progress. */
+static lcsm_status load(const char *run, const lcsm_trainer *t, lcsm_whole *whole, lcsm_progress *p,
+                        bool *found, listener *l, lcsm_error *err)
 {
     lcsm_checkpoint c;
-    listener        l = {note, user};
     char            folder[LCSM_PATH_MAX], path[LCSM_PATH_MAX];
-    *found = false;
-    LCSM_OR_RETURN(lcsm_checkpoint_newest(&c, run, passed_over, &l, err));
+    LCSM_OR_RETURN(lcsm_checkpoint_newest(&c, run, passed_over, l, err));
     if (c.name[0] == 0) return check_none(run, err);
     LCSM_OR_RETURN(lcsm_checkpoint_path(path, run, &c, PROGRESS, err));
     LCSM_OR_RETURN(read_progress(p, path, err));
     LCSM_OR_RETURN(lcsm_checkpoint_path(path, run, &c, OPTIMIZER, err));
-    LCSM_OR_RETURN(load_optimizer(t, path, err));
+    LCSM_OR_RETURN(load_optimizer(whole, t->model->params, path, err));
     memcpy(folder, path, sizeof folder);
     *strrchr(folder, '/') = 0;
-    LCSM_OR_RETURN(lcsm_run_model_take(t, folder, err));
+    LCSM_OR_RETURN(take_model(t, folder, err));
+    *found = true;
+    return LCSM_OK;
+}
+
+lcsm_status lcsm_run_checkpoint_load(const char *run, lcsm_trainer *t, lcsm_progress *p,
+                                     bool *found, lcsm_run_checkpoint_note *note, void *user,
+                                     lcsm_error *err)
+{
+    lcsm_dist  *d     = t->shards.dist;
+    listener    l     = {note, user};
+    lcsm_whole  whole = {0};
+    lcsm_status st    = LCSM_OK;
+    *found            = false;
+    LCSM_TRY(lcsm_whole_reserve(&whole, t, err));
+    if (lcsm_dist_first(d)) st = load(run, t, &whole, p, found, &l, err);
+    LCSM_TRY(lcsm_dist_agree(d, st, err));
+    LCSM_TRY(lcsm_dist_broadcast(d, found, sizeof *found, 0, err));
+    if (!*found) goto cleanup;
+    LCSM_TRY(lcsm_dist_broadcast(d, p, sizeof *p, 0, err));
+    LCSM_TRY(lcsm_run_values_share(t, err));
+    LCSM_TRY(lcsm_whole_deal(&whole, t, err));
     t->optimizer->steps = p->step;
     t->tokens           = p->tokens;
-    *found              = true;
-    return LCSM_OK;
+cleanup:
+    lcsm_whole_free(&whole);
+    return st;
 }

@@ -2,10 +2,11 @@
  * train/run_checkpoint.h - a checkpoint of a run: all that the next step depends on.
  *
  *     model.safetensors       values
- *     optimizer.safetensors   m.NAME and v.NAME, and `memory` if it is carried
+ *     optimizer.safetensors   m.NAME and v.NAME, and `memory` if it is carried: that of each shard
  *     progress.json           where the run stands
  *
- * A run that goes on from one ends with the same bits as one that was never interrupted.
+ * A run that goes on from one ends with the same bits as one that was never interrupted. Ranks save
+ * and load together: rank 0 reads and writes, and the files do not depend on how many they are.
  */
 #ifndef LCSM_TRAIN_RUN_CHECKPOINT_H
 #define LCSM_TRAIN_RUN_CHECKPOINT_H
@@ -29,6 +30,9 @@ typedef struct {
 
 lcsm_status lcsm_run_checkpoint_save(const char *run, const lcsm_trainer *t, const lcsm_progress *p,
                                      size_t keep, lcsm_error *err);
+
+/* The values that rank 0 has, to all ranks. */
+lcsm_status lcsm_run_values_share(const lcsm_trainer *t, lcsm_error *err);
 
 /* The values of the model of a folder. */
 lcsm_status lcsm_run_model_take(lcsm_trainer *t, const char *folder, lcsm_error *err);

@@ -16,7 +16,7 @@ static const double MARGIN = 0.9;
 
 /* ---- the model ---------------------------------------------------------------------------- */
 
-lcsm_status lcsm_training_save_model(const lcsm_training *r, lcsm_error *err)
+static lcsm_status save_model(const lcsm_training *r, lcsm_error *err)
 {
     const lcsm_params *p      = r->in.model->params;
     lcsm_named_tensor *values = NULL;
@@ -27,6 +27,19 @@ lcsm_status lcsm_training_save_model(const lcsm_training *r, lcsm_error *err)
             &(lcsm_run_file){.name = LCSM_RUN_MODEL, .tensors = values, .count = p->count}, err);
     free(values);
     return st;
+}
+
+lcsm_status lcsm_training_save_model(const lcsm_training *r, lcsm_error *err)
+{
+    lcsm_status st = lcsm_dist_first(r->in.dist) ? save_model(r, err) : LCSM_OK;
+    return lcsm_dist_agree(r->in.dist, st, err);
+}
+
+lcsm_status lcsm_training_need_model(const lcsm_training *r, lcsm_error *err)
+{
+    lcsm_status st = LCSM_OK;
+    if (lcsm_dist_first(r->in.dist) && !lcsm_training_has_model(r)) st = save_model(r, err);
+    return lcsm_dist_agree(r->in.dist, st, err);
 }
 
 bool lcsm_training_has_model(const lcsm_training *r)
@@ -60,7 +73,8 @@ static lcsm_status measure(lcsm_training *r, const lcsm_batches *from, int64_t m
 {
     char           what[64];
     watch          w    = {r, until, r->at.seconds};
-    lcsm_eval_plan plan = {.blocks = most, .what = what, .go_on = go_on, .user = &w};
+    lcsm_eval_plan plan = {
+        .blocks = most, .what = what, .go_on = go_on, .user = &w, .dist = r->in.dist};
     (void)snprintf(what, sizeof what, "evaluation after step %lld", (long long)r->at.step);
     bool own = from->T != r->in.train.T;
     return lcsm_evaluator_run(own ? &r->in.tester : &r->in.trainer->e, from, &plan, sums, err);
@@ -123,7 +137,7 @@ static lcsm_status keep_evaluation(lcsm_training *r, const lcsm_eval_sums *sums,
     lcsm_train_event e = eval_event(r, "valid", &r->in.valid, sums);
     e.best             = better(r, &sums->tally);
     if (e.best) LCSM_OR_RETURN(lcsm_training_save_model(r, err));
-    LCSM_OR_RETURN(lcsm_metrics_write(&r->metrics, &e, NULL, err));
+    LCSM_OR_RETURN(lcsm_training_write(r, &e, err));
     lcsm_training_tell(r, &e);
     return LCSM_OK;
 }
@@ -179,7 +193,7 @@ static lcsm_status test(lcsm_training *r, lcsm_error *err)
     if (r->result.stopped) return LCSM_OK;
     r->result.test_loss = lcsm_tally_loss(&sums.tally);
     e                   = eval_event(r, "test", &r->in.test, &sums);
-    LCSM_OR_RETURN(lcsm_metrics_write(&r->metrics, &e, NULL, err));
+    LCSM_OR_RETURN(lcsm_training_write(r, &e, err));
     lcsm_training_tell(r, &e);
     return LCSM_OK;
 }

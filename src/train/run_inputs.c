@@ -11,6 +11,7 @@
 #include "format/json_write.h"
 #include "format/run_folder.h"
 #include "model/config.h"
+#include "train/ranks.h"
 #include "train/run_init.h"
 #include "train/settings.h"
 
@@ -29,6 +30,11 @@ static json_t *settings_json(const lcsm_model_config *model, const lcsm_train_co
     if (object != NULL && lcsm_train_config_write(train, object)) return object;
     json_decref(object);
     return NULL;
+}
+
+json_t *lcsm_run_inputs_settings(const lcsm_run_inputs *j)
+{
+    return settings_json(&j->model_cfg, &j->cfg);
 }
 
 static lcsm_status write_config(const lcsm_run_inputs *j, bool resume, lcsm_error *err)
@@ -277,14 +283,32 @@ static lcsm_status open_one(reader *r, size_t k, lcsm_error *err)
     return st;
 }
 
+static lcsm_status open_all(reader *r, lcsm_error *err)
+{
+    for (size_t k = 0; k < COUNT(PATHS); k++)
+        if (r->j->paths[k] != NULL) LCSM_OR_RETURN(open_one(r, k, err));
+    return LCSM_OK;
+}
+
+/* Where token files are kept, rank 0 makes them, and the others find them there. */
+static lcsm_status open_in_turn(reader *r, lcsm_error *err)
+{
+    lcsm_dist  *d     = r->j->dist;
+    bool        first = lcsm_dist_first(d);
+    lcsm_status st    = LCSM_OK;
+    if (r->options.cache == NULL) return open_all(r, err);
+    if (first) st = open_all(r, err);
+    LCSM_OR_RETURN(lcsm_dist_agree(d, st, err));
+    return first ? LCSM_OK : open_all(r, err);
+}
+
 static lcsm_status open_text(reader *r, lcsm_error *err)
 {
     lcsm_run_inputs *j = r->j;
     if (j->paths[DATA] == NULL)
         return lcsm_fail(err, LCSM_ERR_ARGUMENT,
                          "no training data: pass --data FILE or --data DIR");
-    for (size_t k = 0; k < COUNT(PATHS); k++)
-        if (j->paths[k] != NULL) LCSM_OR_RETURN(open_one(r, k, err));
+    LCSM_OR_RETURN(open_in_turn(r, err));
     const lcsm_dataset *train = j->texts[DATA], *valid = j->texts[VALID], *test = j->texts[TEST];
     if (valid == NULL && j->cfg.valid_fraction > 0) {
         LCSM_OR_RETURN(
@@ -348,7 +372,7 @@ static lcsm_status open_examples(lcsm_run_inputs *j, const lcsm_train_job *want,
 static lcsm_status open_tester(lcsm_run_inputs *j, lcsm_error *err)
 {
     if (j->valid.T == 0 || j->valid.T == j->train.T) return LCSM_OK;
-    ptrdiff_t B = j->train.B * j->train.T / j->valid.T;
+    ptrdiff_t B = j->valid.B * j->train.T / j->valid.T;
     j->valid.B  = B > 0 ? B : 1;
     return lcsm_evaluator_open(&j->tester, j->model, j->valid.B, j->valid.T, false, err);
 }
@@ -357,10 +381,11 @@ static lcsm_status open_trainer(lcsm_run_inputs *j, bool resume, lcsm_error *err
 {
     int64_t epoch = lcsm_batches_count(&j->train) / j->cfg.accumulate;
     if (epoch < 1) epoch = 1;
-    j->budget = lcsm_budget_of(&j->cfg, epoch, j->valid.T > 0);
+    j->valid.B = j->test.B = lcsm_shards_rows(&j->cfg, j->dist);
+    j->budget              = lcsm_budget_of(&j->cfg, epoch, j->valid.T > 0);
     LCSM_OR_RETURN(lcsm_model_create(&j->model, j->ctx, &j->model_cfg, (uint64_t)j->cfg.seed, err));
     if (j->init != NULL && !resume) LCSM_OR_RETURN(lcsm_run_init_take(j, err));
-    LCSM_OR_RETURN(lcsm_trainer_make(&j->trainer, j->model, &j->cfg,
+    LCSM_OR_RETURN(lcsm_trainer_make(&j->trainer, j->model, &j->cfg, j->dist,
                                      j->budget.steps > 0 ? j->budget.steps : INT64_MAX / 4, epoch,
                                      err));
     j->schedule = j->trainer->schedule;
@@ -405,23 +430,44 @@ static lcsm_status check_folder(const lcsm_train_job *want, lcsm_error *err)
     return lcsm_fail(err, LCSM_ERR_IO, "%s is not a run: it has no " LCSM_RUN_CONFIG, want->out);
 }
 
-lcsm_status lcsm_run_inputs_open(lcsm_run_inputs *j, const lcsm_context *ctx,
-                                 const lcsm_train_job *want, const lcsm_train_hooks *hooks,
-                                 lcsm_error *err)
+/* The folder is that of rank 0: others may see it earlier or later. */
+static lcsm_status open_folder(lcsm_run_inputs *j, const lcsm_train_job *want, lcsm_error *err)
 {
-    *j = (lcsm_run_inputs){
-        .ctx = ctx, .run = want->out, .model_cfg = *want->model, .cfg = *want->train, .lock = -1};
-    lcsm_train_wire(&j->cfg, &j->model_cfg);
+    if (!lcsm_dist_first(j->dist)) return LCSM_OK;
     LCSM_OR_RETURN(check_folder(want, err));
-    if (want->resume) LCSM_OR_RETURN(lock_folder(j, err));
+    return want->resume ? lock_folder(j, err) : LCSM_OK;
+}
+
+static lcsm_status open_inputs(lcsm_run_inputs *j, const lcsm_train_job *want,
+                               const lcsm_train_hooks *hooks, lcsm_error *err)
+{
+    lcsm_train_wire(&j->cfg, &j->model_cfg);
+    LCSM_OR_RETURN(open_folder(j, want, err));
     LCSM_OR_RETURN(lcsm_train_config_check(&j->cfg, err));
     LCSM_OR_RETURN(lcsm_model_config_check(&j->model_cfg, err));
     if (want->resume) LCSM_OR_RETURN(check_resumed(j, err));
     LCSM_OR_RETURN(lcsm_run_init_open(j, want, err));
+    LCSM_OR_RETURN(lcsm_shards_check(&j->cfg, j->dist, err));
+    j->cfg.shards = lcsm_shards_wanted(&j->cfg, j->dist);
     if (lcsm_task_reads_text(lcsm_train_task(&j->cfg)))
         LCSM_OR_RETURN(open_lm(j, want, hooks, err));
     else LCSM_OR_RETURN(open_examples(j, want, err));
     return open_trainer(j, want->resume, err);
+}
+
+lcsm_status lcsm_run_inputs_open(lcsm_run_inputs *j, const lcsm_context *ctx,
+                                 const lcsm_train_job *want, const lcsm_train_hooks *hooks,
+                                 lcsm_error *err)
+{
+    *j             = (lcsm_run_inputs){.ctx       = ctx,
+                                       .dist      = want->dist,
+                                       .run       = want->out,
+                                       .model_cfg = *want->model,
+                                       .cfg       = *want->train,
+                                       .lock      = -1};
+    lcsm_status st = open_inputs(j, want, hooks, err);
+    LCSM_OR_RETURN(lcsm_dist_agree(j->dist, st, err));
+    return lcsm_ranks_compare(j, err);
 }
 
 void lcsm_run_inputs_close(lcsm_run_inputs *j)

@@ -13,6 +13,7 @@
 
 typedef struct {
     const lcsm_context *ctx;
+    lcsm_dist          *dist;
     const char         *run;
     lcsm_model_config   model_cfg;
     lcsm_train_config   cfg;
@@ -34,13 +35,17 @@ typedef struct {
     int64_t             hash;     /* of those tokens, without its last bit; 0: no text */
 } lcsm_run_inputs;
 
-/* Opens everything and writes nothing; the folder of a run that is resumed is locked. */
+/* Opens everything and writes nothing; the folder of a run that is resumed is locked. Collective:
+ * ranks whose inputs are not the same are refused. */
 lcsm_status lcsm_run_inputs_open(lcsm_run_inputs *j, const lcsm_context *ctx,
                                  const lcsm_train_job *want, const lcsm_train_hooks *hooks,
                                  lcsm_error *err);
 void        lcsm_run_inputs_close(lcsm_run_inputs *j);
 
-/* Writes the settings; a new run gets its folder, locked, and its tokenizer too. */
+/* The keys of both tables that are read; NULL when there is no memory. */
+json_t *lcsm_run_inputs_settings(const lcsm_run_inputs *j);
+
+/* Of rank 0. Writes the settings; a new run gets its folder, locked, and its tokenizer too. */
 lcsm_status lcsm_run_inputs_store(lcsm_run_inputs *j, bool resume, lcsm_error *err);
 
 #endif

@@ -23,9 +23,28 @@ static double now(const lcsm_training *r)
     return r->clock.now(r->clock.user);
 }
 
+/* What the ranks agree on: rank 0 has the clock, and any of them may be asked to stop. */
+typedef lcsm_training_moment moment;
+
+static moment agree_on(lcsm_training *r, moment own)
+{
+    lcsm_dist *d    = r->in.dist;
+    int        size = lcsm_dist_size(d);
+    moment    *all  = r->moments;
+    if (size == 1 || r->lost) return own;
+    lcsm_error err = {0};
+    if (lcsm_dist_all_gather(d, &own, sizeof own, all, &err) != LCSM_OK) {
+        r->lost = true; /* the next transfer fails, and says why */
+        return own;
+    }
+    for (int j = 0; j < size; j++) own.stop |= all[j].stop;
+    own.seconds = all[0].seconds;
+    return own;
+}
+
 void lcsm_training_tick(lcsm_training *r)
 {
-    r->at.seconds = now(r) - r->began;
+    r->at.seconds = agree_on(r, (moment){now(r) - r->began, 0}).seconds;
 }
 
 lcsm_budget_at lcsm_training_where(const lcsm_training *r)
@@ -40,12 +59,19 @@ double lcsm_training_speed(const lcsm_training *r)
 
 bool lcsm_training_stopped(lcsm_training *r)
 {
-    if (!r->result.stopped && r->hooks.stop != NULL)
-        r->result.stopped = r->hooks.stop(r->hooks.user);
+    bool own = r->hooks.stop != NULL && !r->result.stopped && r->hooks.stop(r->hooks.user);
+    if (!r->result.stopped) r->result.stopped = agree_on(r, (moment){0, own}).stop != 0;
     return r->result.stopped;
 }
 
 /* ---- events ------------------------------------------------------------------------------- */
+
+/* The part of the time of this session's steps; what was waited in evaluations is not in it. */
+static double waiting(const lcsm_training *r)
+{
+    double seconds = r->at.step_seconds - r->stepped_before;
+    return lcsm_dist_size(r->in.dist) > 1 && seconds > 0 ? r->waited / seconds : NAN;
+}
 
 lcsm_train_event lcsm_training_event(const lcsm_training *r, lcsm_train_event_kind kind)
 {
@@ -61,12 +87,23 @@ lcsm_train_event lcsm_training_event(const lcsm_training *r, lcsm_train_event_ki
                               .seconds           = r->at.seconds,
                               .tokens_per_second = lcsm_training_speed(r),
                               .left              = f > 0 ? r->at.seconds * (1 - f) / f : NAN,
-                              .bytes             = lcsm_trainer_bytes(r->in.trainer)};
+                              .bytes             = lcsm_trainer_bytes(r->in.trainer),
+                              .waiting           = waiting(r),
+                              .slowest           = r->in.trainer->ranks.slowest};
 }
 
 void lcsm_training_tell(const lcsm_training *r, const lcsm_train_event *e)
 {
     if (r->hooks.event != NULL) r->hooks.event(r->hooks.user, e);
+}
+
+/* Of rank 0, whose outcome is that of all. */
+lcsm_status lcsm_training_write(lcsm_training *r, const lcsm_train_event *e, lcsm_error *err)
+{
+    lcsm_status              st = LCSM_OK;
+    const lcsm_train_result *of = e->kind == LCSM_TRAIN_END ? &r->result : NULL;
+    if (lcsm_dist_first(r->in.dist)) st = lcsm_metrics_write(&r->metrics, e, of, err);
+    return lcsm_dist_agree(r->in.dist, st, err);
 }
 
 static void say(const lcsm_training *r, lcsm_train_event_kind kind, const char *text)
@@ -185,12 +222,14 @@ static lcsm_status step(lcsm_training *r, lcsm_error *err)
     lcsm_training_tick(r);
     lcsm_budget_at at = lcsm_training_where(r);
     fill(r);
-    t->schedule = lcsm_budget_schedule(&r->in.budget, &at, &r->in.schedule);
+    t->schedule   = lcsm_budget_schedule(&r->in.budget, &at, &r->in.schedule);
+    double waited = lcsm_dist_waited(r->in.dist);
     LCSM_OR_RETURN(lcsm_trainer_step(t, r->tokens, r->targets, r->reset, &r->last, err));
+    r->waited += lcsm_dist_waited(r->in.dist) - waited;
     count_step(r, at.seconds);
     lcsm_train_event e = lcsm_training_event(r, LCSM_TRAIN_UPDATE);
     e.log              = r->at.step % r->in.cfg.log_every == 0 || r->at.step == 1;
-    if (e.log) LCSM_OR_RETURN(lcsm_metrics_write(&r->metrics, &e, NULL, err));
+    if (e.log) LCSM_OR_RETURN(lcsm_training_write(r, &e, err));
     lcsm_training_tell(r, &e);
     expect(r);
     return LCSM_OK;
@@ -224,7 +263,7 @@ static lcsm_status finish(lcsm_training *r, const char *why, lcsm_error *err)
     if (!r->result.stopped && r->at.step != r->at.evaluated)
         LCSM_OR_RETURN(lcsm_training_evaluate(r, err));
     LCSM_OR_RETURN(save(r, err));
-    if (!lcsm_training_has_model(r)) LCSM_OR_RETURN(lcsm_training_save_model(r, err));
+    LCSM_OR_RETURN(lcsm_training_need_model(r, err));
     if (!r->result.stopped) LCSM_OR_RETURN(lcsm_training_test(r, err));
     if (r->result.stopped) why = "signal";
     r->result.reason        = why;
@@ -232,7 +271,7 @@ static lcsm_status finish(lcsm_training *r, const char *why, lcsm_error *err)
     r->result.best_accuracy = r->at.best_accuracy;
     e                       = lcsm_training_event(r, LCSM_TRAIN_END);
     e.text                  = why;
-    LCSM_OR_RETURN(lcsm_metrics_write(&r->metrics, &e, &r->result, err));
+    LCSM_OR_RETURN(lcsm_training_write(r, &e, err));
     lcsm_training_tell(r, &e);
     return LCSM_OK;
 }
@@ -265,7 +304,8 @@ static lcsm_status reserve(lcsm_training *r, lcsm_error *err)
     r->tokens  = calloc(n, sizeof *r->tokens);
     r->targets = calloc(n, sizeof *r->targets);
     r->reset   = calloc(n, sizeof *r->reset);
-    if (r->tokens == NULL || r->targets == NULL || r->reset == NULL)
+    r->moments = calloc((size_t)lcsm_dist_size(r->in.dist), sizeof *r->moments);
+    if (r->tokens == NULL || r->targets == NULL || r->reset == NULL || r->moments == NULL)
         return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for a batch of %zu tokens", n);
     return LCSM_OK;
 }
@@ -287,7 +327,7 @@ static lcsm_status check_data(const lcsm_training *r, lcsm_error *err)
  * had a checkpoint. */
 static lcsm_status begin_again(lcsm_training *r, lcsm_error *err)
 {
-    if (lcsm_training_has_model(r) && lcsm_metrics_ended(r->in.run))
+    if (lcsm_dist_first(r->in.dist) && lcsm_training_has_model(r) && lcsm_metrics_ended(r->in.run))
         return lcsm_fail(err, LCSM_ERR_FORMAT,
                          "%s has a model, but no checkpoint to resume from; it is left unchanged: "
                          "train in another folder",
@@ -301,7 +341,8 @@ static lcsm_status go_on(lcsm_training *r, lcsm_error *err)
     bool found;
     LCSM_OR_RETURN(lcsm_run_checkpoint_load(r->in.run, r->in.trainer, &r->at, &found,
                                             lcsm_training_note, r, err));
-    LCSM_OR_RETURN(found ? check_data(r, err) : begin_again(r, err));
+    LCSM_OR_RETURN(
+        lcsm_dist_agree(r->in.dist, found ? check_data(r, err) : begin_again(r, err), err));
     r->last = (lcsm_update){
         .size = sizeof(lcsm_update), .step = r->at.step, .tokens = r->at.tokens, .loss = NAN};
     r->fresh = found && r->in.valid.T > 0; /* else the model may be older than the checkpoint */
@@ -313,35 +354,51 @@ static lcsm_status go_on(lcsm_training *r, lcsm_error *err)
  * here knows it too. */
 static lcsm_status rewind_metrics(lcsm_training *r, lcsm_error *err)
 {
-    bool               beaten;
-    lcsm_metrics_point at = {r->at.step,
-                             r->at.evaluated,
-                             lcsm_train_task(&r->in.cfg),
-                             {r->at.best_loss, r->at.best_accuracy}};
-    LCSM_OR_RETURN(lcsm_metrics_beaten(r->in.run, &at, &beaten, err));
+    bool               beaten = false;
+    lcsm_dist         *d      = r->in.dist;
+    lcsm_status        st     = LCSM_OK;
+    lcsm_metrics_point at     = {r->at.step,
+                                 r->at.evaluated,
+                                 lcsm_train_task(&r->in.cfg),
+                                 {r->at.best_loss, r->at.best_accuracy}};
+    if (lcsm_dist_first(d)) st = lcsm_metrics_beaten(r->in.run, &at, &beaten, err);
+    LCSM_OR_RETURN(lcsm_dist_agree(d, st, err));
+    LCSM_OR_RETURN(lcsm_dist_broadcast(d, &beaten, sizeof beaten, 0, err));
     if (beaten) {
         r->at.best_loss = r->at.best_accuracy = NAN;
         if (r->at.step > 0)
             LCSM_OR_RETURN(
                 lcsm_run_checkpoint_save(r->in.run, r->in.trainer, &r->at, SIZE_MAX, err));
     }
-    return lcsm_metrics_rewind(r->in.run, &at, err);
+    if (lcsm_dist_first(d)) st = lcsm_metrics_rewind(r->in.run, &at, err);
+    return lcsm_dist_agree(d, st, err);
+}
+
+/* Of rank 0, but for what all have to load: writes the folder. */
+static lcsm_status prepare_folder(lcsm_training *r, bool resume, lcsm_error *err)
+{
+    if (!lcsm_dist_first(r->in.dist)) return LCSM_OK;
+    LCSM_OR_RETURN(lcsm_run_inputs_store(&r->in, resume, err));
+    if (r->in.cfg.tensorboard)
+        LCSM_OR_RETURN(lcsm_tensorboard_open(&r->metrics.board, r->in.run, err));
+    return LCSM_OK;
 }
 
 /* Nothing of a run that is resumed changes before all of it is checked and loaded. */
 static lcsm_status start(lcsm_training *r, bool resume, lcsm_error *err)
 {
-    r->at      = (lcsm_progress){.best_loss = NAN, .best_accuracy = NAN};
-    r->metrics = (lcsm_metrics){.run = r->in.run};
-    LCSM_OR_RETURN(reserve(r, err));
+    lcsm_dist *d = r->in.dist;
+    r->at        = (lcsm_progress){.best_loss = NAN, .best_accuracy = NAN};
+    r->metrics   = (lcsm_metrics){.run = r->in.run};
+    LCSM_OR_RETURN(lcsm_dist_agree(d, reserve(r, err), err));
     if (resume) LCSM_OR_RETURN(go_on(r, err));
-    LCSM_OR_RETURN(lcsm_run_inputs_store(&r->in, resume, err));
+    LCSM_OR_RETURN(lcsm_run_values_share(r->in.trainer, err));
+    LCSM_OR_RETURN(lcsm_dist_agree(d, prepare_folder(r, resume, err), err));
     if (resume) LCSM_OR_RETURN(rewind_metrics(r, err));
-    r->at.data = r->in.data;
-    r->at.hash = r->in.hash;
-    if (r->in.cfg.tensorboard)
-        LCSM_OR_RETURN(lcsm_tensorboard_open(&r->metrics.board, r->in.run, err));
-    r->began = now(r) - r->at.seconds;
+    r->at.data        = r->in.data;
+    r->at.hash        = r->in.hash;
+    r->began          = now(r) - r->at.seconds;
+    r->stepped_before = r->at.step_seconds;
     announce(r);
     return LCSM_OK;
 }
@@ -353,7 +410,7 @@ static void broken(lcsm_training *r)
     r->result.best_loss     = r->at.best_loss;
     r->result.best_accuracy = r->at.best_accuracy;
     e.text                  = "not-finite";
-    (void)lcsm_metrics_write(&r->metrics, &e, &r->result, NULL);
+    if (lcsm_dist_first(r->in.dist)) (void)lcsm_metrics_write(&r->metrics, &e, &r->result, NULL);
 }
 
 lcsm_status lcsm_training_by_clock(const lcsm_training_clock *clock, const lcsm_context *ctx,
@@ -384,6 +441,7 @@ cleanup:
     free(r.tokens);
     free(r.targets);
     free(r.reset);
+    free(r.moments);
     lcsm_run_inputs_close(&r.in);
     return st;
 }

@@ -20,6 +20,7 @@ static const lcsm_key ROWS[] = {
     INT ("batch_size",     batch_size,     1, 1 << 20, "16",   "sequences per batch"),
     INT ("seq_len",        seq_len,        1, 1 << 24, "256",  "sequence length in tokens"),
     INT ("accumulate",     accumulate,     1, 1 << 20, "1",    "batches per step (gradient accumulation)"),
+    INT ("shards",         shards,         0, 1 << 16, "0",    "parts of a batch, summed in their order, that ranks can share; 0 = one per rank"),
     INT ("steps",          steps,          0, MANY,    "0",    "steps to train; 0 = no limit (1000 if there is no other budget)"),
     INT ("tokens",         tokens,         0, MANY,    "0",    "tokens to train on; 0 = no limit"),
     INT ("epochs",         epochs,         0, MANY,    "0",    "passes over the data; 0 = no limit"),

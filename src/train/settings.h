@@ -13,7 +13,7 @@
  * has their ranges, defaults and help. A budget of 0 is none. */
 struct lcsm_train_config {
     int       task; /* a row of LCSM_TASKS */
-    ptrdiff_t batch_size, seq_len, accumulate;
+    ptrdiff_t batch_size, seq_len, accumulate, shards;
     ptrdiff_t steps, tokens, epochs;
     double    minutes;
     ptrdiff_t seed;

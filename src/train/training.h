@@ -14,15 +14,25 @@ typedef struct {
     void *user;
 } lcsm_training_clock;
 
+/* What a rank says to the others of a moment (run_loop.c). */
 typedef struct {
-    lcsm_run_inputs     in;
-    lcsm_train_hooks    hooks;
-    lcsm_training_clock clock;
-    lcsm_metrics        metrics;
-    lcsm_progress       at;
-    lcsm_update         last;
-    int32_t            *tokens, *targets, *reset;
-    double              began; /* of this session, less the seconds of earlier ones */
+    double  seconds;
+    int64_t stop;
+} lcsm_training_moment;
+
+typedef struct {
+    lcsm_run_inputs       in;
+    lcsm_train_hooks      hooks;
+    lcsm_training_clock   clock;
+    lcsm_metrics          metrics;
+    lcsm_progress         at;
+    lcsm_update           last;
+    int32_t              *tokens, *targets, *reset;
+    lcsm_training_moment *moments;        /* one of each rank */
+    bool                  lost;           /* the other ranks */
+    double                waited;         /* seconds in steps of this session, for other ranks */
+    double                stepped_before; /* at.step_seconds of earlier sessions */
+    double                began;          /* of this session, less the seconds of earlier ones */
     struct {
         int64_t step;
         double  seconds;
@@ -38,12 +48,12 @@ lcsm_status lcsm_training_by_clock(const lcsm_training_clock *clock, const lcsm_
                                    const lcsm_train_job *job, const lcsm_train_hooks *hooks,
                                    lcsm_train_result *out, lcsm_error *err);
 
-/* Reads the clock into at.seconds. */
+/* Reads the clock, that of rank 0, into at.seconds. Collective. */
 void lcsm_training_tick(lcsm_training *r);
 
 lcsm_budget_at lcsm_training_where(const lcsm_training *r);
 
-/* Asks the hook; once it has said yes that stays. */
+/* Asks the hook, of any rank; once it has said yes that stays. Collective. */
 bool lcsm_training_stopped(lcsm_training *r);
 
 /* An event of this moment, and telling one. */
@@ -55,9 +65,13 @@ void             lcsm_training_note(void *run, const char *text);
  * before the first step. */
 double lcsm_training_speed(const lcsm_training *r);
 
+/* A line of metrics.jsonl. Collective, as all that writes: rank 0 does it. */
+lcsm_status lcsm_training_write(lcsm_training *r, const lcsm_train_event *e, lcsm_error *err);
+
 /* Writes the model into the run folder. */
 lcsm_status lcsm_training_save_model(const lcsm_training *r, lcsm_error *err);
 bool        lcsm_training_has_model(const lcsm_training *r);
+lcsm_status lcsm_training_need_model(const lcsm_training *r, lcsm_error *err); /* unless it has */
 
 /* Every so many steps, or whenever a tenth of the run has passed, as long as the run is now; not
  * while the evaluations have had a tenth of the time that they may take. */

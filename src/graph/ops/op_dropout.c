@@ -2,7 +2,8 @@
  * op_dropout.c - zero with probability rate, else times 1 / (1 - rate); the identity in evaluation.
  *
  * Whether element j is kept is a function of (seed, node, j), so backward and a second forward
- * make the same choice without a mask in memory.
+ * make the same choice without a mask in memory. A part of a batch counts its elements as the whole
+ * batch does, so cutting a batch changes nothing.
  */
 #include "graph/ops/op_pieces.h"
 
@@ -21,6 +22,7 @@ typedef struct {
     lcsm_mat         to;
     real             factor;
     uint32_t         below; /* drop where the word is below */
+    ptrdiff_t        first; /* elements of the batch before this part */
 } job;
 
 static void drop_rows(const void *arg, ptrdiff_t first, ptrdiff_t count)
@@ -32,7 +34,7 @@ static void drop_rows(const void *arg, ptrdiff_t first, ptrdiff_t count)
                            .below   = j->below,
                            .factor  = j->factor};
     for (ptrdiff_t r = first; r < first + count; r += whole ? count : 1) {
-        d.first = (uint64_t)(r * j->to.cols);
+        d.first = (uint64_t)(j->first + r * j->to.cols);
         kernels_of(j->c)->drop->run(&d, (whole ? count : 1) * j->to.cols, row_of(j->from, r),
                                     j->to.add, row_of(&j->to, r));
     }
@@ -42,8 +44,9 @@ static void run(const lcsm_call *c, const lcsm_mat *from, lcsm_mat to, bool add)
 {
     const lcsm_dropout_attr *a    = c->node->attr;
     double                   rate = c->run->training ? a->rate : 0;
-    job j    = {c, from, to, (real)(1 / (1 - rate)), (uint32_t)(rate * 4294967296.0)};
+    job j    = {c, from, to, (real)(1 / (1 - rate)), (uint32_t)(rate * 4294967296.0), 0};
     j.to.add = add;
+    if (c->run->rows > 0) j.first = c->run->row * (to.rows / c->run->rows) * to.cols;
     if (rate == 0 && !add && to.data == from->data) return;
     lcsm_parallel_rows(c->run->pool, to.rows, 4 * to.cols, drop_rows, &j);
 }

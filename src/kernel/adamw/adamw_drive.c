@@ -4,23 +4,14 @@
 #include "base/thread.h"
 #include "kernel/kernels.h"
 
-/* So many parts at most; a part of fewer elements is not worth a thread. */
-enum { PARTS = 64, PART = 1 << 15 };
-
 typedef struct {
     const R_(lcsm_adamw_kernels) *k;
     R_(lcsm_adamw)                a;
     size_t                        n, part;
     const real                   *g;
     real                         *p, *m, *v;
-    double                        squares[PARTS];
+    double                       *squares;
 } job;
-
-static size_t part_of(size_t n)
-{
-    size_t part = (n + PARTS - 1) / PARTS;
-    return part < PART ? PART : (part + 15) / 16 * 16;
-}
 
 static ptrdiff_t length(const job *j, size_t item)
 {
@@ -40,7 +31,7 @@ void R_(lcsm_adamw_run)(const void *kernels, lcsm_pool *pool, const lcsm_adamw_r
                         const void *g, void *p, void *m, void *v)
 {
     const R_(lcsm_kernels) *k = kernels;
-    job j = {.k = k->adamw, .n = n, .part = part_of(n), .g = g, .p = p, .m = m, .v = v};
+    job j = {.k = k->adamw, .n = n, .part = lcsm_adamw_part(n), .g = g, .p = p, .m = m, .v = v};
     j.a   = (R_(lcsm_adamw)){(real)r->grad_scale, (real)r->beta1, (real)r->beta2, (real)r->keep,
                              (real)r->rate,       (real)r->root,  (real)r->eps};
     lcsm_parallel_for(pool, (n + j.part - 1) / j.part, step, &j);
@@ -53,13 +44,10 @@ static void squares(void *arg, size_t item, int worker)
     j->squares[item] = j->k->squares(length(j, item), j->g + item * j->part);
 }
 
-double R_(lcsm_squares_run)(const void *kernels, lcsm_pool *pool, size_t n, const void *g)
+void R_(lcsm_squares_run)(const void *kernels, lcsm_pool *pool, size_t n, size_t part,
+                          const void *g, double *sums)
 {
-    const R_(lcsm_kernels) *k     = kernels;
-    job                     j     = {.k = k->adamw, .n = n, .part = part_of(n), .g = g};
-    size_t                  parts = (n + j.part - 1) / j.part;
-    double                  sum   = 0;
-    lcsm_parallel_for(pool, parts, squares, &j);
-    for (size_t part = 0; part < parts; part++) sum += j.squares[part];
-    return sum;
+    const R_(lcsm_kernels) *k = kernels;
+    job                     j = {.k = k->adamw, .n = n, .part = part, .g = g, .squares = sums};
+    lcsm_parallel_for(pool, (n + part - 1) / part, squares, &j);
 }
