@@ -14,6 +14,10 @@
  * again, and what was interrupted continues from its checkpoint, so an experiment may be stopped
  * and started at any moment.
  *
+ * Of several ranks (lcsm/dist.h) rank 0 hands out the runs as ranks become free, writes the folder
+ * and has the events; the result of the others is empty. The folder is the one that one process
+ * makes.
+ *
  * Ownership  Options are borrowed for the time of the call; strings of an info or an event live as
  *            long as the call that gave them, those of the catalogue as long as the program.
  * Threads    One thread runs an experiment; the rest may be called from any.
@@ -23,6 +27,7 @@
 #ifndef LCSM_EXPERIMENT_H
 #define LCSM_EXPERIMENT_H
 #include <lcsm/context.h>
+#include <lcsm/dist.h>
 #include <lcsm/export.h>
 #include <lcsm/status.h>
 #include <stdbool.h>
@@ -58,6 +63,8 @@ typedef struct {
     const char   *only;    /* variants, separated by commas; NULL: all */
     const char   *program; /* what trains; NULL: this program */
     const char   *reading; /* "described" (or NULL), "as-run" or "both": see docs/erratum.md */
+    lcsm_dist    *dist; /* ranks that share the runs, one on each at a time: jobs is not used. All
+                         * make this call, with a folder that all can write */
 } lcsm_experiment_options;
 
 typedef enum {

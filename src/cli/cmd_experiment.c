@@ -40,6 +40,8 @@ static const char HELP[] =
     "  --lr-grid A,B     learning rates instead of the scale's; the best one is used\n"
     "  --seeds N         seeds 1 to N instead of the scale's\n"
     "  --jobs N          runs at the same time (default: one per processor)\n"
+    "  --distributed X   auto, mpi or none: whether the processes that mpirun or srun started\n"
+    "                    share the runs, one on each at a time (default: auto, they do)\n"
     "  --only A,B        only these variants, by label\n"
     "  --out DIR         output folder: experiment.json and runs/NAME/\n"
     "  --dry-run         print the number of runs and their cost; write nothing\n"
@@ -55,7 +57,8 @@ static const char HELP[] =
     "  lcsm report results/tau --out tau.html\n"
     "  lcsm experiment run o-types-lm --scale small --data wiki.train.txt --valid wiki.valid.txt "
     "\\\n"
-    "       --out results/o-types\n";
+    "       --out results/o-types\n"
+    "  mpirun --hostfile hosts lcsm experiment run tau-mqar --scale small --out results/tau\n";
 
 /* ---- list ---------------------------------------------------------------------------------- */
 
@@ -199,19 +202,22 @@ static bool may_start(void *user, const lcsm_experiment_event *plan)
 static const char STOPPING[] =
     "\nstopping: the runs write checkpoints; repeat the command to continue\n";
 
-static int run(const lcsm_experiment_options *o, screen s, bool json)
+static int run_grid(const lcsm_experiment_options *o, screen s, bool json)
 {
     lcsm_experiment_hooks  hooks  = {sizeof hooks, on_event, asked_to_stop, &s, may_start};
     lcsm_experiment_result result = {.size = sizeof result};
     lcsm_context          *ctx    = NULL;
+    lcsm_context_options   opt    = {.size = sizeof opt, .threads = lcsm_dist_threads(o->dist)};
     lcsm_error             err;
-    lcsm_status            st = lcsm_context_create(&ctx, NULL, &err);
-    s.colour                  = cli_colours_of(stderr);
-    cli_catch_signals(s.quiet ? NULL : STOPPING + !cli_is_live());
+    lcsm_status            st     = lcsm_context_create(&ctx, &opt, &err);
+    bool                   silent = lcsm_dist_rank(o->dist) > 0;
+    s.colour                      = cli_colours_of(stderr);
+    cli_catch_signals(s.quiet || silent ? NULL : STOPPING + !cli_is_live());
     if (st == LCSM_OK) st = lcsm_experiment_run(ctx, o, &hooks, &result, &err);
     lcsm_context_free(ctx);
-    cli_live("");
-    if (st != LCSM_OK) return cli_report("experiment", &err);
+    if (!silent) cli_live("");
+    if (st != LCSM_OK) return cli_report_rank("experiment", o->dist, &err);
+    if (silent) return EXIT_OK;
     if (s.refused) return EXIT_USAGE;
     if (json)
         printf("{\"runs\": %zu, \"done\": %zu, \"failed\": %zu, \"stopped\": %s}\n", result.runs,
@@ -224,6 +230,21 @@ static int run(const lcsm_experiment_options *o, screen s, bool json)
     if (s.dry) return EXIT_OK;
     if (result.stopped) return cli_signal() != 0 ? 128 + cli_signal() : EXIT_FAILED;
     return result.failed > 0 ? EXIT_FAILED : EXIT_OK;
+}
+
+static int run(lcsm_experiment_options *o, const screen *s, const char *distributed, bool json)
+{
+    lcsm_error err;
+    char       text[300];
+    if (lcsm_dist_open(&o->dist, distributed, &err) != LCSM_OK)
+        return cli_report("experiment", &err);
+    bool says = o->dist != NULL && lcsm_dist_rank(o->dist) == 0 && !s->quiet;
+    if (says) fprintf(stderr, "%s, a run on each at a time\n", lcsm_dist_text(o->dist));
+    if (says && lcsm_dist_crowded(o->dist, 0, text, sizeof text))
+        fprintf(stderr, "lcsm experiment: warning: %s\n", text);
+    int code = run_grid(o, *s, json);
+    lcsm_dist_close(o->dist, LCSM_OK);
+    return code;
 }
 
 /* "a,b,c" into numbers; false after a message. */
@@ -254,7 +275,7 @@ int cmd_experiment(int argc, char **argv)
     screen                   s = {0};
     int                      words, seeds = 0;
     double                   rates[64];
-    const char              *grid = NULL;
+    const char              *grid = NULL, *distributed = NULL;
     cli_list                 data = {0}, valid = {0}, test = {0};
     lcsm_experiment_options  o         = {.size = sizeof o, .scale = "tiny"};
     const cli_option         options[] = {{"--help", CLI_FLAG, &help, 0, 0},
@@ -271,6 +292,7 @@ int cmd_experiment(int argc, char **argv)
                                           {"--only", CLI_TEXT, &o.only, 0, 0},
                                           {"--out", CLI_TEXT, &o.out, 0, 0},
                                           {"--reading", CLI_TEXT, &o.reading, 0, 0},
+                                          {"--distributed", CLI_TEXT, &distributed, 0, 0},
                                           {"--dry-run", CLI_FLAG, &s.dry, 0, 0},
                                           {"--yes", CLI_FLAG, &s.yes, 0, 0},
                                           {NULL, CLI_FLAG, NULL, 0, 0}};
@@ -297,5 +319,5 @@ int cmd_experiment(int argc, char **argv)
     o.valid_count = valid.count;
     o.test        = test.items;
     o.test_count  = test.count;
-    return run(&o, s, json);
+    return run(&o, &s, distributed, json);
 }

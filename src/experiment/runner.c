@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/sized.h"
 #include "data/source.h"
+#include "experiment/crew.h"
 #include "experiment/grid.h"
 #include "experiment/process.h"
 #include "experiment/result.h"
@@ -24,9 +25,9 @@
 enum { JOBS = 256, POLL = 30 /* milliseconds */ };
 
 typedef struct {
-    pid_t  pid;
-    size_t run;
-    double start;
+    lcsm_crew_job at;
+    size_t        run;
+    double        start;
 } job;
 
 typedef struct {
@@ -40,6 +41,7 @@ typedef struct {
     double                        *flops;
     char                           tokenizer[LCSM_PATH_MAX]; /* "" for none */
     job                            jobs[JOBS];
+    lcsm_crew                      crew;
     size_t                         running, limit, next, done, failed;
     int                            threads;
     double                         start;
@@ -105,19 +107,16 @@ static lcsm_status start_run(runner *r, size_t run, lcsm_error *err)
     const lcsm_grid_run *g       = &r->grid.runs[run];
     bool                 resumed = r->results[run].resumable;
     lcsm_command         c       = {0};
-    char                 folder[LCSM_PATH_MAX], log[LCSM_PATH_MAX], threads[16];
+    char                 folder[LCSM_PATH_MAX], log[LCSM_PATH_MAX];
     job                 *j = &r->jobs[r->running];
     LCSM_TRY(folder_of(folder, r, run, err));
     LCSM_TRY(lcsm_folder_make(folder, err));
     LCSM_TRY(lcsm_path_join(log, folder, LCSM_RESULT_LOG, err));
     LCSM_TRY(lcsm_result_clear(folder, resumed, err));
-    c = resumed ? lcsm_command_resume(folder)
-                : lcsm_command_train(g, r->o, *r->tokenizer != '\0' ? r->tokenizer : NULL, folder);
-    (void)snprintf(threads, sizeof threads, "%d", r->threads);
-    lcsm_command_add_pair(&c, "--threads", threads);
-    if (c.failed) LCSM_TRY(lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for a command"));
+    c  = resumed ? lcsm_command_resume(folder)
+                 : lcsm_command_train(g, r->o, *r->tokenizer != '\0' ? r->tokenizer : NULL, folder);
     *j = (job){.run = run, .start = lcsm_now()};
-    LCSM_TRY(lcsm_process_start(&j->pid, r->o->program, c.words, log, err));
+    LCSM_TRY(lcsm_crew_start(&r->crew, &j->at, r->o->program, &c, r->threads, log, err));
     r->running++;
     tell(r, LCSM_EXPERIMENT_START, g->name, "", resumed);
 cleanup:
@@ -185,15 +184,17 @@ static lcsm_status start_more(runner *r, lcsm_error *err)
 static lcsm_status take_ended(runner *r, lcsm_error *err)
 {
     int code;
+    LCSM_OR_RETURN(lcsm_crew_hear(&r->crew, err));
     for (size_t j = r->running; j-- > 0;)
-        if (lcsm_process_ended(r->jobs[j].pid, &code)) LCSM_OR_RETURN(end_run(r, j, code, err));
+        if (lcsm_crew_ended(&r->crew, &r->jobs[j].at, &code))
+            LCSM_OR_RETURN(end_run(r, j, code, err));
     return LCSM_OK;
 }
 
 static void stop_all(runner *r)
 {
     if (!r->stopped)
-        for (size_t j = 0; j < r->running; j++) lcsm_process_stop(r->jobs[j].pid);
+        for (size_t j = 0; j < r->running; j++) lcsm_crew_stop(&r->crew, &r->jobs[j].at);
     r->stopped = true;
 }
 
@@ -338,13 +339,17 @@ static void tell_failed(const runner *r)
             tell(r, LCSM_EXPERIMENT_END, r->grid.runs[j].name, r->results[j].message, false);
 }
 
-/* Children: one for each processor, each with one thread; a timed experiment has one with all. */
+/* Children: one for each processor, each with one thread, or one on each rank; a timed experiment
+ * has one with all. */
 static void share_processors(runner *r)
 {
     int processors = lcsm_context_threads(r->ctx);
-    int jobs       = r->grid.serial ? 1 : r->o->jobs > 0 ? r->o->jobs : processors;
-    r->limit       = (size_t)(jobs < JOBS ? jobs : JOBS);
-    r->threads     = processors / (int)r->limit > 0 ? processors / (int)r->limit : 1;
+    int ranks      = lcsm_dist_size(r->o->dist);
+    int jobs   = r->grid.serial ? 1 : ranks > 1 ? ranks : r->o->jobs > 0 ? r->o->jobs : processors;
+    r->limit   = (size_t)(jobs < JOBS ? jobs : JOBS);
+    r->threads = ranks > 1                      ? processors
+               : processors / (int)r->limit > 0 ? processors / (int)r->limit
+                                                : 1;
 }
 
 /* Whether the folder is that of one run, made by training or import. */
@@ -469,23 +474,14 @@ static void say_result(const runner *r, bool stopped, lcsm_experiment_result *ou
     if (out != NULL) lcsm_sized_fill(out, &own, sizeof own);
 }
 
-lcsm_status lcsm_experiment_run(const lcsm_context *ctx, const lcsm_experiment_options *options,
-                                const lcsm_experiment_hooks *hooks, lcsm_experiment_result *out,
-                                lcsm_error *err)
+/* Of rank 0: all but handing out. */
+static lcsm_status run_grid(runner *r, lcsm_experiment_result *out, lcsm_error *err)
 {
     lcsm_status st     = LCSM_OK;
     int         lock   = -1;
     bool        wanted = true;
-    runner     *r      = calloc(1, sizeof *r);
-    if (r == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for an experiment");
-    r->ctx = ctx;
-    LCSM_TRY(LCSM_TAKE(lcsm_experiment_options, reading, &r->own, options, err));
-    LCSM_TRY(LCSM_TAKE(lcsm_experiment_hooks, start, &r->own_hooks, hooks, err));
-    if (out != NULL) LCSM_TRY(LCSM_SIZED(lcsm_experiment_result, stopped, out, err));
-    r->o       = &r->own;
-    r->hooks   = &r->own_hooks;
-    r->start   = lcsm_now();
-    r->planned = NAN;
+    r->start           = lcsm_now();
+    r->planned         = NAN;
     LCSM_TRY(read_grid(r, err));
     LCSM_TRY(plan(r, &wanted, err));
     say_result(r, !wanted, out);
@@ -497,6 +493,30 @@ lcsm_status lcsm_experiment_run(const lcsm_context *ctx, const lcsm_experiment_o
     say_result(r, r->stopped, out);
 cleanup:
     lcsm_folder_unlock(lock);
+    return st;
+}
+
+lcsm_status lcsm_experiment_run(const lcsm_context *ctx, const lcsm_experiment_options *options,
+                                const lcsm_experiment_hooks *hooks, lcsm_experiment_result *out,
+                                lcsm_error *err)
+{
+    lcsm_status st = LCSM_OK;
+    runner     *r  = calloc(1, sizeof *r);
+    if (r == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for an experiment");
+    r->ctx = ctx;
+    LCSM_TRY(LCSM_TAKE(lcsm_experiment_options, reading, &r->own, options, err));
+    LCSM_TRY(LCSM_TAKE(lcsm_experiment_hooks, start, &r->own_hooks, hooks, err));
+    if (out != NULL) LCSM_TRY(LCSM_SIZED(lcsm_experiment_result, stopped, out, err));
+    r->o     = &r->own;
+    r->hooks = &r->own_hooks;
+    if (lcsm_dist_first(r->o->dist)) {
+        LCSM_TRY(lcsm_crew_open(&r->crew, r->o->dist, err));
+        st = run_grid(r, out, err);
+        lcsm_crew_close(&r->crew);
+    } else
+        st = lcsm_crew_serve(r->o->dist, r->o->program, r->own_hooks.stop, r->own_hooks.user, err);
+    st = lcsm_dist_agree(r->o->dist, st, err);
+cleanup:
     lcsm_grid_free(&r->grid);
     free(r->results);
     free(r->flops);
