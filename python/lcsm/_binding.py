@@ -246,6 +246,16 @@ class lcsm_dataset_order(ct.Structure):
     ]
 
 
+class lcsm_dist_speed(ct.Structure):
+    _fields_ = [
+        ("size", ct.c_size_t),
+        ("latency", ct.c_double),
+        ("bandwidth", ct.c_double),
+        ("vote", ct.c_double),
+        ("spread", ct.c_double),
+    ]
+
+
 class lcsm_method_info(ct.Structure):
     _fields_ = [
         ("size", ct.c_size_t),
@@ -356,6 +366,7 @@ class lcsm_train_job(ct.Structure):
         ("out", ct.c_char_p),
         ("resume", ct.c_bool),
         ("init", ct.c_char_p),
+        ("dist", ct.c_void_p),
     ]
 
 LCSM_TRAIN_START = 0
@@ -384,6 +395,8 @@ class lcsm_train_event(ct.Structure):
         ("log", ct.c_bool),
         ("bytes", ct.c_size_t),
         ("score", ct.c_double),
+        ("waiting", ct.c_double),
+        ("slowest", ct.c_int),
     ]
 
 
@@ -513,6 +526,7 @@ class lcsm_experiment_options(ct.Structure):
         ("only", ct.c_char_p),
         ("program", ct.c_char_p),
         ("reading", ct.c_char_p),
+        ("dist", ct.c_void_p),
     ]
 
 LCSM_EXPERIMENT_PLAN = 0
@@ -968,6 +982,15 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "lcsm_dataset_tokens": (ct.c_uint64, [ct.c_void_p]),
     "lcsm_dataset_vocab": (ct.c_size_t, [ct.c_void_p]),
     "lcsm_dataset_words": (ct.c_uint64, [ct.c_void_p]),
+    "lcsm_dist_agreed": (ct.c_bool, [ct.c_void_p]),
+    "lcsm_dist_close": (None, [ct.c_void_p, ct.c_int]),
+    "lcsm_dist_crowded": (ct.c_bool, [ct.c_void_p, ct.c_int, ct.c_void_p, ct.c_size_t]),
+    "lcsm_dist_measure": (ct.c_int, [ct.c_void_p, ct.c_size_t, ct.POINTER(lcsm_dist_speed), ct.POINTER(lcsm_error)]),
+    "lcsm_dist_open": (ct.c_int, [ct.POINTER(ct.c_void_p), ct.c_char_p, ct.POINTER(lcsm_error)]),
+    "lcsm_dist_rank": (ct.c_int, [ct.c_void_p]),
+    "lcsm_dist_size": (ct.c_int, [ct.c_void_p]),
+    "lcsm_dist_text": (ct.c_char_p, [ct.c_void_p]),
+    "lcsm_dist_threads": (ct.c_int, [ct.c_void_p]),
     "lcsm_encoder_create": (ct.c_int, [ct.POINTER(ct.c_void_p), ct.c_void_p, ct.c_uint, lcsm_ids_fn, ct.c_void_p, ct.POINTER(lcsm_error)]),
     "lcsm_encoder_feed": (ct.c_int, [ct.c_void_p, ct.c_char_p, ct.c_size_t, ct.POINTER(lcsm_error)]),
     "lcsm_encoder_finish": (ct.c_int, [ct.c_void_p, ct.POINTER(lcsm_error)]),
