@@ -58,10 +58,10 @@ LCSM_API bool lcsm_dist_crowded(const lcsm_dist *dist, int threads, char *text, 
 typedef struct {
     size_t size;      /* sizeof(lcsm_dist_speed), set by the caller */
     double latency;   /* seconds of a message of 8 bytes, one way */
-    double bandwidth; /* bytes a second of a message of `bytes`, one way */
+    double bandwidth; /* bytes per second of a message of `bytes`, one way */
     double vote;      /* seconds in which every rank gets 64 bytes of every other */
-    double spread;    /* bytes a second that each rank receives where all get a block of `bytes`, of
-                       * which each has an equal part */
+    double spread; /* bytes per second that each rank receives where all get a block of `bytes`, of
+                    * which each has an equal part */
 } lcsm_dist_speed;
 
 /* Of several ranks, all of which make the call; the result is that of rank 0. */
