@@ -318,14 +318,18 @@ def _pieces(session: "Session", tokenizer: Tokenizer, options: Any, keep: Any) -
         del keep
 
 
-def load(folder: Any, threads: Optional[int] = None, ctx: Optional[Context] = None) -> Model:
+def load(folder: Any, threads: Optional[int] = None, ctx: Optional[Context] = None,
+         weights: Optional[str] = None) -> Model:
     """Loads the model of a run folder, with its tokenizer.
 
     :param threads: of a context of its own; None: the shared one
+    :param weights: store matrices as "f32", "f16", "bf16", "q8", "q4" or "q4k"; None: as they are. With
+        another type than f32 a model takes less memory and cannot be trained
     """
     ctx = ctx or (context() if threads is None else Context(threads))
-    handle = make("lcsm_model_load", "lcsm_model_free", ctx._handle, encode(folder),
-                  needs=[ctx._handle])
+    options = sized(b.lcsm_model_load_options, weights=encode(weights) if weights else None)
+    handle = make("lcsm_model_load_with", "lcsm_model_free", ctx._handle, encode(folder),
+                  ct.byref(options), needs=[ctx._handle])
     found = os.path.join(os.fspath(folder), "tokenizer.json")
     model = Model(handle, ctx, folder, Tokenizer(folder) if os.path.exists(found) else None)
     train = Settings("train")

@@ -149,6 +149,17 @@ def test_models_are_saved_and_loaded(tmp_path):
     assert made.parameters == again.parameters and "hgrn" in repr(again) and "<table>" in again._repr_html_()
 
 
+def test_models_are_loaded_in_less_room(tmp_path):
+    made = lcsm.Model.create("gla", d_model=64, layers=1, seed=3)
+    made.save(tmp_path / "m")
+    whole = made.logits([1, 2, 3])
+    for weights, most in [("f32", 0), ("f16", 1e-3), ("q8", 0.03), ("q4", 0.3)]:
+        small = lcsm.load(tmp_path / "m", threads=1, weights=weights).logits([1, 2, 3])
+        assert np.sqrt(np.mean((small - whole) ** 2)) <= most * np.sqrt(np.mean(whole ** 2))
+    with pytest.raises(lcsm.ArgumentError, match="not a type of weights"):
+        lcsm.load(tmp_path / "m", weights="q9")
+
+
 def test_errors_are_exceptions_with_our_sentences(tmp_path):
     with pytest.raises(lcsm.FileError, match="is not a run folder") as e:
         lcsm.load(tmp_path)
