@@ -19,7 +19,7 @@ static const char HELP[] =
     "asked; macro accuracy, the mean over answers; scaled accuracy, (accuracy - chance) / (1 - "
     "chance).\n"
     "\n"
-    "  --examples N     how many examples to show (2)\n"
+    "  --examples N     how many examples to show (default: 2)\n"
     "  --KEY VALUE      settings of lcsm train, as --seq-len 32 or --vocab 64 (default: short "
     "ones)\n"
     "  --json           [{\"name\", \"asks\", \"metric\", \"chance\", \"reference\", ...}]; of "

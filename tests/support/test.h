@@ -1,14 +1,14 @@
 /*
  * test.h - cmocka with less to write.
  *
- *     TEST(arena_piece_that_does_not_fit_is_refused)
+ *     TEST(strbuf_failure_is_sticky)
  *     {
  *         assert_null(...);
  *     }
  *
  * That is all: a test registers itself, and main() is in test_main.c. Names say what must be
  * true: <unit>_<condition>_<expectation>. A test program takes a pattern that picks tests by
- * name, as in build/tests/test_arena 'arena_piece*'.
+ * name, as in build/tests/test_strbuf 'strbuf_*'.
  */
 #ifndef LCSM_TEST_H
 #define LCSM_TEST_H

@@ -73,9 +73,22 @@ listed = set(re.findall(r"^\| `(\w+)` \|", (root / "docs/add-a-method.md").read_
 for op in sorted(ops ^ listed):
     problems.append(f"docs/add-a-method.md: the op {op} is " + ("not listed" if op in ops else "not in LCSM_OP_LIST"))
 
+# ---- the methods of the README ----
+
+readme = (root / "README.md").read_text()
+family = readme.split("## The models")[1].split("\n## ")[0]
+methods = re.findall(r'^    \{"([\w-]+)",', (root / "src/eos/method.c").read_text().split("LCSM_METHODS[]")[1].split("};")[0], re.M)
+methods = [m for m in methods if m not in ("code", "custom")]
+for method in methods:
+    if not re.search(rf"(?<![\w-]){method}(?![\w-])", family):
+        problems.append(f"README.md: the table of models has no {method}")
+if f"**{len(methods) - 1} methods from" not in readme:
+    problems.append(f"README.md: there are {len(methods) - 1} methods beside softmax attention")
+
 # ---- comments of headers ----
 
-for header in sorted(root.glob("src/**/*.h")) + sorted(root.glob("include/**/*.h")):
+HEADERS = [h for folder in ("src", "include", "tests") for h in sorted(root.glob(folder + "/**/*.h"))]
+for header in HEADERS:
     comments = " ".join(re.findall(r"/\*.*?\*/", header.read_text(), re.S))
     name = header.relative_to(root)
     for path in re.findall(rf"\b((?:{FOLDERS})/[\w./-]+\.(?:[ch]|md|sh|json))\b", comments):
@@ -87,6 +100,9 @@ for header in sorted(root.glob("src/**/*.h")) + sorted(root.glob("include/**/*.h
     for public in re.findall(r"\blcsm_\w+", comments):
         if public not in words and not any(w.startswith(public) for w in words):
             problems.append(f"{name}: {public} is not in the code")
+    for test in re.findall(r"tests/(test_\w+)", comments):
+        if not list(root.glob(f"tests/*/{test}.c")):
+            problems.append(f"{name}: {test} is not a test")
 
 print("\n".join(problems) or f"{rows} rows, {len(pages)} pages: every name is there")
 sys.exit(1 if problems or rows < 30 else 0)
