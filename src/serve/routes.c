@@ -9,6 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "serve/memory_view.h"
 #include "serve/metrics_text.h"
 #include "serve/page.h"
 #include "serve/server.h"
@@ -95,6 +96,27 @@ static void get_model(lcsm_server *s, lcsm_exchange *x, const char *id)
             return;
         }
     refuse(x, 404, "model", "model_not_found", "there is no such model; /v1/models lists them");
+}
+
+/* Made once; while that takes its time, others are told to come back. */
+static void get_memory(lcsm_server *s, lcsm_exchange *x, const char *id)
+{
+    lcsm_fault fault = {0};
+    lcsm_host *h     = NULL;
+    json_t    *view  = NULL;
+    for (size_t j = 0; j < s->o.model_count; j++)
+        if (strcmp(s->o.models[j].name, id) == 0) h = &s->hosts[j];
+    if (h == NULL) {
+        refuse(x, 404, "model", "model_not_found", "there is no such model; /v1/models lists them");
+    } else if (pthread_mutex_trylock(&s->looking) != 0) {
+        refuse(x, 503, NULL, "busy", "a model is being looked into: try again in a moment");
+    } else {
+        if (h->view == NULL) h->view = lcsm_memory_view(h->m, &fault);
+        view = json_deep_copy(h->view);
+        (void)pthread_mutex_unlock(&s->looking);
+        if (fault.http != 0) lcsm_answer_fault(x, &fault);
+        else lcsm_answer_json(x, 200, view);
+    }
 }
 
 /* ---- text ------------------------------------------------------------------------------- */
@@ -371,6 +393,7 @@ static const route ROUTES[] = {
     {"GET", "/metrics", get_metrics, false},
     {"GET", "/v1/models", get_models, false},
     {"GET", "/v1/models/*", get_model, false},
+    {"GET", "/v1/models/*/memory", get_memory, false},
     {"POST", "/v1/completions", post_completions, false},
     {"POST", "/tokenize", post_tokenize, false},
     {"POST", "/detokenize", post_detokenize, false},

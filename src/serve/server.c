@@ -27,6 +27,7 @@ static void close_host(lcsm_host *h)
     free(h->scratch);
     free(h->all);
     free(h->mark);
+    json_decref(h->view);
 }
 
 /* Logits behind a chunk of a prompt take room; a vocabulary that is too large for that cannot echo
@@ -165,6 +166,7 @@ lcsm_status lcsm_serve(const lcsm_serve_options *options, lcsm_error *err)
     lcsm_server s  = {.o = *options, .started = lcsm_wall_time()};
     (void)pthread_mutex_init(&s.lock, NULL);
     (void)pthread_cond_init(&s.work, NULL);
+    (void)pthread_mutex_init(&s.looking, NULL);
     s.hosts = calloc(s.o.model_count, sizeof *s.hosts);
     if (s.hosts == NULL) LCSM_TRY(lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory to serve"));
     for (size_t j = 0; j < s.o.model_count; j++)
@@ -179,6 +181,7 @@ cleanup:
     for (size_t j = 0; s.hosts != NULL && j < s.o.model_count; j++) close_host(&s.hosts[j]);
     free(s.hosts);
     lcsm_state_store_close(s.states);
+    (void)pthread_mutex_destroy(&s.looking);
     (void)pthread_cond_destroy(&s.work);
     (void)pthread_mutex_destroy(&s.lock);
     return st;

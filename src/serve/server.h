@@ -78,6 +78,7 @@ typedef struct lcsm_host {
     float                  *all;     /* (all_rows, V) */
     size_t                  all_rows;
     uint8_t                *mark; /* (V), zero between uses */
+    json_t                 *view; /* of its memory, when it has been asked for; under `looking` */
 } lcsm_host;
 
 typedef struct lcsm_job {
@@ -108,6 +109,7 @@ typedef struct lcsm_server {
     lcsm_serve_options o;
     pthread_mutex_t    lock;
     pthread_cond_t     work;
+    pthread_mutex_t    looking; /* one inspection at a time */
     lcsm_http         *http;
     lcsm_host         *hosts; /* as o.models */
     lcsm_state_store  *states;

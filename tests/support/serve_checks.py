@@ -109,6 +109,9 @@ def endpoints(s):
     status, models, _ = s.ask("GET", "/v1/models")
     check([m["id"] for m in models["data"]] == [NAME, NAME2], "the list of models", models)
     check(s.ask("GET", f"/v1/models/{NAME2}")[1]["id"] == NAME2, "one model")
+    layers = s.ask("GET", f"/v1/models/{NAME}/memory")[1]["layers"]
+    check(len(layers) == 1 and set(layers[0]) == {"layer", "op", "low", "median", "high"}, "what the memory holds", layers)
+    check(s.ask("GET", "/v1/models/other/memory")[0] == 404, "of no other model")
     status, page, headers = s.ask("GET", "/")
     check(status == 200 and page.startswith(b"<!doctype html>"), "the page")
     check("default-src 'none'; script-src 'sha256-" in headers["Content-Security-Policy"], "the policy of the page")
