@@ -330,13 +330,15 @@ def budget():
 # ---- limits ----
 
 
-LONG = {"prompt": "the", "max_tokens": 60000, "ignore_eos": True}
+# More than a server can write while a test waits, on any machine.
+LONG = {"prompt": "the", "max_tokens": 5000000, "ignore_eos": True}
+MANY = ("--max-tokens", "5000000")
 
 
 def limits():
     pathlib.Path("key").write_text("secret-key\n")
     with Server("--api-key-file", "key", "--streams", "1", "--queue", "1", "--max-body", "2000", "--max-prompt", "100", "--request-timeout",
-                "1", "--timeout", "5", key="secret-key") as s:
+                "1", *MANY, key="secret-key") as s:
         for wrong in ("", "Bearer", "Bearer ", "Bearer secret-ke", "Bearer secret-keyx", "Bearer xecret-key", "Basic secret-key"):
             status, answer, headers = s.ask("GET", "/v1/models", headers={"Authorization": wrong})
             check(status == 401 and headers["WWW-Authenticate"] == "Bearer", f"the key '{wrong}' is refused", status)
@@ -365,9 +367,9 @@ def limits():
         silent.close()
         check(until(lambda: s.metric("lcsm_requests_cancelled_total") == 2 and s.metric("lcsm_streams_running") == 0), "goes too")
         slowloris(s)
-        begin = time.monotonic()
-        status, answer, _ = s.ask("POST", "/v1/completions", {**LONG, "max_tokens": 65536, "n": 16})
-        check(status == 504 and time.monotonic() - begin < 20, "a request that takes too long", status)
+    with Server(*MANY, "--timeout", "0.5") as s:
+        check(s.ask("POST", "/v1/completions", LONG)[0] == 504, "a request that takes too long")
+        check(s.text(prompt="a", max_tokens=1) != "", "makes room for others")
 
 
 def slowloris(s):
@@ -407,7 +409,7 @@ def stopping():
             code, errors = s.stop(signal.SIGINT)
             check(len(last.result(timeout=30)) > 0 and code == 130, "a request under way is finished first", code, errors)
             check(errors == "", "nothing is said", errors)
-    with Server("--grace", "0") as s:
+    with Server(*MANY, "--grace", "0") as s:
         c, r = s.open("POST", "/v1/completions", {**LONG, "stream": True})
         code, errors = s.stop()
         check(code == 143 and b"the server is stopping" in r.read(), "or told that it is not", code, errors)
