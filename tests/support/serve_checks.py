@@ -402,13 +402,15 @@ def slowloris(s):
 
 
 def stopping():
-    with Server("--grace", "20") as s:
-        with concurrent.futures.ThreadPoolExecutor(1) as pool:
-            last = pool.submit(s.streamed, prompt="the", max_tokens=3000, ignore_eos=True)
-            check(until(lambda: s.metric("lcsm_streams_running") == 1), "a stream runs")
-            code, errors = s.stop(signal.SIGINT)
-            check(len(last.result(timeout=30)) > 0 and code == 130, "a request under way is finished first", code, errors)
-            check(errors == "", "nothing is said", errors)
+    with Server("--grace", "60") as s:
+        c, r = s.open("POST", "/v1/completions", {"prompt": "the", "max_tokens": 20000, "ignore_eos": True, "stream": True})
+        first = r.readline()
+        s.process.send_signal(signal.SIGINT)
+        rest = r.read()
+        _, errors = s.process.communicate(timeout=60)
+        check(first.startswith(b"data: ") and rest.endswith(b"data: [DONE]\n\n") and b'"length"' in rest, "a request under way is finished", rest[-200:])
+        check(s.process.returncode == 130 and errors == "", "then the server ends", s.process.returncode, errors)
+        c.close()
     with Server(*MANY, "--grace", "0") as s:
         c, r = s.open("POST", "/v1/completions", {**LONG, "stream": True})
         code, errors = s.stop()
