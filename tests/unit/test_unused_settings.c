@@ -166,6 +166,18 @@ TEST(sizes_that_a_block_has_not_are_not_read_and_not_refused)
     assert_int_equal(lcsm_model_config_unused(&cfg, NULL, NULL), LCSM_ERR_CONFIG);
 }
 
+TEST(settings_of_experts_are_read_only_where_there_are_experts)
+{
+    lcsm_model_config cfg = config_of("gla", "");
+    assert_true(lcsm_model_config_reads(&cfg, "experts"));
+    assert_false(lcsm_model_config_reads(&cfg, "experts.hidden"));
+    cfg.experts_used = 2;
+    assert_int_equal(lcsm_model_config_unused(&cfg, NULL, NULL), LCSM_ERR_CONFIG);
+    cfg.experts = 4;
+    assert_true(lcsm_model_config_reads(&cfg, "experts.hidden"));
+    assert_int_equal(lcsm_model_config_unused(&cfg, NULL, NULL), LCSM_OK);
+}
+
 TEST(settings_of_a_recipe_are_refused_only_for_the_model_that_it_names)
 {
     lcsm_model_config recipe = config_of("mamba", ""), cfg = recipe;
