@@ -85,13 +85,9 @@ static double eos_decay(const source *s, const ptrdiff_t at[4])
     return log_o;
 }
 
-/* ---- ops with a memory --------------------------------------------------------------------- */
-
-/* The log decay of a row and a column at step t. A row is one of the K of a head; where K is 1,
- * and in ops of channels, it is a channel. */
-typedef double decay_fn(const source *s, ptrdiff_t t, ptrdiff_t row, ptrdiff_t column);
-
-static double eos_at(const source *s, ptrdiff_t t, ptrdiff_t row, ptrdiff_t column)
+/* The log decay of a row and a column at step t. A row is one of the K of a head; where K is 1, it
+ * is a channel. */
+static double decay_at(const source *s, ptrdiff_t t, ptrdiff_t row, ptrdiff_t column)
 {
     const lcsm_eos_plan *p = &s->plan;
     if (p->K == 1) return eos_decay(s, (ptrdiff_t[4]){t, row / p->D, 0, row % p->D});
@@ -104,7 +100,8 @@ enum {
                | LCSM_BIT(EOS_w)
 };
 
-static void eos_size(memory *m, const source *s)
+/* Rows stay 0 where o_t is a matrix. */
+static void size_of(memory *m, const source *s)
 {
     const lcsm_eos_plan *p    = &s->plan;
     unsigned             axes = 0;
@@ -117,24 +114,6 @@ static void eos_size(memory *m, const source *s)
     m->moves   = (axes & LCSM_AXIS_T) != 0;
 }
 
-/* keep: a mask of the inputs that the decay is made of. size leaves rows 0 where o_t is a matrix.
- */
-static const struct {
-    lcsm_op_id op;
-    unsigned   keep;
-    void (*size)(memory *m, const source *s);
-    decay_fn *decay;
-} KINDS[] = {
-    {LCSM_OP_eos, EOS_DECAYS, eos_size, eos_at},
-};
-
-static size_t kind_of(const lcsm_node *n)
-{
-    size_t j = 0;
-    while (j < COUNT(KINDS) && n->op != lcsm_op_row(KINDS[j].op, LCSM_F32)) j++;
-    return j;
-}
-
 /* ---- building ------------------------------------------------------------------------------ */
 
 static lcsm_status no_room(lcsm_error *err)
@@ -144,7 +123,7 @@ static lcsm_status no_room(lcsm_error *err)
 }
 
 /* The first op with a memory in a layer; a second one, as of a denominator, decays alike. */
-static void take_node(piece *p, size_t layers, lcsm_node *n, size_t kind)
+static void take_node(piece *p, size_t layers, lcsm_node *n)
 {
     int layer = -1;
     if (sscanf(n->scope, "layers.%d", &layer) != 1 || layer < 0 || (size_t)layer >= layers
@@ -152,7 +131,7 @@ static void take_node(piece *p, size_t layers, lcsm_node *n, size_t kind)
         return;
     p->sources[layer].node = n;
     for (int j = 0; j < n->n_in; j++)
-        if ((KINDS[kind].keep & LCSM_BIT(j)) != 0 && n->in[j] != NULL) lcsm_keep(p->g, n->in[j]);
+        if ((EOS_DECAYS & LCSM_BIT(j)) != 0 && n->in[j] != NULL) lcsm_keep(p->g, n->in[j]);
 }
 
 static lcsm_status open_piece(piece *p, const lcsm_model *model, size_t layers, size_t steps,
@@ -169,13 +148,12 @@ static lcsm_status open_piece(piece *p, const lcsm_model *model, size_t layers, 
         return LCSM_ERR_INTERNAL;
     }
     for (int j = 0; j < p->g->node_list.count; j++) {
-        lcsm_node *n    = lcsm_node_at(p->g, j);
-        size_t     kind = kind_of(n);
-        if (kind < COUNT(KINDS)) take_node(p, layers, n, kind);
+        lcsm_node *n = lcsm_node_at(p->g, j);
+        if (n->op == lcsm_op_row(LCSM_OP_eos, LCSM_F32)) take_node(p, layers, n);
     }
     LCSM_OR_RETURN(lcsm_graph_plan(p->g, &(lcsm_plan_options){0}, err));
     for (size_t j = 0; j < layers; j++)
-        if (p->sources[j].node != NULL && KINDS[kind_of(p->sources[j].node)].op == LCSM_OP_eos)
+        if (p->sources[j].node != NULL)
             LCSM_OR_RETURN(lcsm_eos_node_plan(p->sources[j].node, &p->sources[j].plan, err));
     return LCSM_OK;
 }
@@ -183,7 +161,7 @@ static lcsm_status open_piece(piece *p, const lcsm_model *model, size_t layers, 
 static lcsm_status open_memory(memory *m, const source *s, size_t pieces, size_t tokens,
                                lcsm_error *err)
 {
-    KINDS[kind_of(s->node)].size(m, s);
+    size_of(m, s);
     m->stride      = m->moves && m->columns > CHANNELS ? (m->columns + CHANNELS - 1) / CHANNELS : 1;
     m->columns     = (m->columns + m->stride - 1) / m->stride;
     size_t entries = (size_t)m->rows * (size_t)m->columns;
@@ -246,13 +224,12 @@ static bool is_sample(memory *m)
 /* Decays that do not move are looked at once. */
 static void sum_decays(memory *m, const source *s, size_t steps)
 {
-    decay_fn *decay = KINDS[kind_of(s->node)].decay;
     if (!m->moves) steps = m->steps == 0 ? 1 : 0;
     for (size_t t = 0; t < steps; t++) {
         double *sum = m->log_sum;
         for (ptrdiff_t row = 0; row < m->rows; row++) {
             for (ptrdiff_t c = 0; c < m->columns; c++) {
-                double log_o = fmax(decay(s, (ptrdiff_t)t, row, c * m->stride), LEAST);
+                double log_o = fmax(decay_at(s, (ptrdiff_t)t, row, c * m->stride), LEAST);
                 *sum++ += log_o;
                 if (is_sample(m)) m->gates[m->samples++] = (float)exp(log_o);
             }
