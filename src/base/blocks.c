@@ -1,6 +1,7 @@
 /* blocks.c - numbers in blocks: the tensor types of GGUF files, and those of weights. */
 #include "base/blocks.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -207,12 +208,18 @@ static float between(float x, float low, float high)
     return x < low ? low : (x > high ? high : x);
 }
 
+/* The nearest whole number from -8 to 63. */
+static float whole(float x)
+{
+    return (float)((int)(x + 8.5f) - 8);
+}
+
 /* Levels -8 .. 7 of x / d, and the scale that fits them best: sum(x q) / sum(q q). */
 static float fit_levels(float q[32], const float *x, float d)
 {
     float xq = 0, qq = 0;
     for (int j = 0; j < 32; j++) {
-        q[j] = between(roundf(x[j] / d), -8, 7);
+        q[j] = whole(between(x[j] / d, -8, 7));
         xq += x[j] * q[j];
         qq += q[j] * q[j];
     }
@@ -256,7 +263,7 @@ typedef struct {
 
 static float level_of(float x, affine a)
 {
-    return a.scale > 0 ? between(roundf((x + a.low) / a.scale), 0, 15) : 0;
+    return a.scale > 0 ? whole(between((x + a.low) / a.scale, 0, 15)) : 0;
 }
 
 static float affine_miss(const float *x, affine a)
@@ -313,7 +320,7 @@ static void put_scales(unsigned char *s, int j, int scale, int low)
 
 static int sixth(float x, float d)
 {
-    return d > 0 ? (int)between(roundf(x / d), 0, 63) : 0;
+    return d > 0 ? (int)whole(between(x / d, 0, 63)) : 0;
 }
 
 static void encode_q4_k(unsigned char *out, const float *x)
@@ -430,12 +437,14 @@ bool lcsm_weight_pack(lcsm_weight_type type, unsigned char *out, const float *x,
 {
     enum { MOST = 256 };
     const lcsm_block_type *b = lcsm_weight_blocks(type);
-    float                  back[MOST];
+    float                  back[MOST], largest = type >= LCSM_WEIGHT_Q4 ? 65504 : FLT_MAX;
     for (size_t j = 0; j < cols; j += b->values, out += b->bytes) {
+        for (size_t k = 0; k < b->values; k++)
+            if (!(fabsf(x[j + k]) <= largest)) return false; /* a NaN neither */
         b->encode(out, x + j);
         b->decode(back, out);
         for (size_t k = 0; k < b->values; k++)
-            if (!isfinite(back[k]) || !isfinite(x[j + k])) return false;
+            if (!isfinite(back[k])) return false;
     }
     return true;
 }

@@ -133,7 +133,9 @@ TEST(weights_that_do_not_fit_are_refused)
         {65520, LCSM_WEIGHT_BF16, true},    {NAN, LCSM_WEIGHT_Q8, false},
         {-INFINITY, LCSM_WEIGHT_Q4, false}, {8e6f, LCSM_WEIGHT_Q8, true},
         {9e6f, LCSM_WEIGHT_Q8, false},      {NAN, LCSM_WEIGHT_Q4K, false},
-        {3.4e38f, LCSM_WEIGHT_BF16, false}, {0x1p-149f, LCSM_WEIGHT_Q8, true},
+        {65504, LCSM_WEIGHT_Q4, true},      {70000, LCSM_WEIGHT_Q4, false},
+        {1e30f, LCSM_WEIGHT_Q4K, false},    {3.4e38f, LCSM_WEIGHT_BF16, false},
+        {0x1p-149f, LCSM_WEIGHT_Q8, true},
     };
     for (size_t j = 0; j < COUNT(CASES); j++) {
         float         x[256] = {[77] = CASES[j].x};

@@ -13,7 +13,8 @@
 
 typedef R_(lcsm_gemm) gemm;
 
-enum { DOTS = 4, BLOCK = 32 };
+/* LINE: numbers of 16 bits in a cache line. */
+enum { DOTS = 4, BLOCK = 32, LINE = 32 };
 
 #if defined(__AVX2__) && !LCSM_REAL_IS_DOUBLE
 #define LEVELS 1
@@ -92,14 +93,25 @@ VEC_INLINE vec load_bf16(const unsigned char *p)
     VEC_INLINE void rows_##type(int count, ptrdiff_t K, const real *a, const unsigned char *b,     \
                                 ptrdiff_t ldb, real *out)                                          \
     {                                                                                              \
-        vec       s[DOTS];                                                                         \
+        vec       s[DOTS], t[DOTS];                                                                \
         ptrdiff_t k = 0;                                                                           \
-        for (int j = 0; j < count; j++) s[j] = vzero();                                            \
+        for (int j = 0; j < count; j++) s[j] = t[j] = vzero();                                     \
+        for (; k + LINE <= K; k += LINE) {                                                         \
+            for (int j = 0; j < count; j++) __builtin_prefetch(b + (count + j) * ldb + 2 * k);     \
+            VEC_UNROLL                                                                             \
+            for (int l = 0; l < LINE; l += 2 * VW) {                                               \
+                vec v = vload(a + k + l), w = vload(a + k + l + VW);                               \
+                for (int j = 0; j < count; j++) {                                                  \
+                    s[j] += v * load_##type(b + j * ldb + 2 * (k + l));                            \
+                    t[j] += w * load_##type(b + j * ldb + 2 * (k + l + VW));                       \
+                }                                                                                  \
+            }                                                                                      \
+        }                                                                                          \
         for (; k + VW <= K; k += VW) {                                                             \
             vec v = vload(a + k);                                                                  \
             for (int j = 0; j < count; j++) s[j] += v * load_##type(b + j * ldb + 2 * k);          \
         }                                                                                          \
-        for (int j = 0; j < count; j++) out[j] = vsum(s[j]);                                       \
+        for (int j = 0; j < count; j++) out[j] = vsum(s[j] + t[j]);                                \
         for (; k < K; k++)                                                                         \
             for (int j = 0; j < count; j++) out[j] += a[k] * type##_at(b + j * ldb + 2 * k);       \
     }                                                                                              \
@@ -280,6 +292,7 @@ VEC_INLINE void rows_q8(int count, ptrdiff_t K, level_row a, const unsigned char
         for (int j = 0; j < count; j++) {
             const unsigned char *p = b + j * ldb;
             __m256i              w = load_32(p + 2);
+            __builtin_prefetch(p + count * ldb);
             __m256i pairs = _mm256_maddubs_epi16(_mm256_abs_epi8(w), _mm256_sign_epi8(v, w));
             s[j] += _mm256_set1_ps(scale_at(p) * a.d[k]) * pairs_to_reals(pairs);
         }
@@ -297,9 +310,10 @@ VEC_INLINE void rows_q4(int count, ptrdiff_t K, level_row a, const unsigned char
     for (ptrdiff_t k = 0; k < K / BLOCK; k++, b += 18) {
         __m256i v = load_32(a.q + k * BLOCK);
         for (int j = 0; j < count; j++) {
-            const unsigned char *p     = b + j * ldb;
-            float                d     = scale_at(p);
-            __m256i              pairs = _mm256_maddubs_epi16(load_nibbles(p + 2), v);
+            const unsigned char *p = b + j * ldb;
+            float                d = scale_at(p);
+            if (k % 2 == 0) __builtin_prefetch(p + count * ldb);
+            __m256i pairs = _mm256_maddubs_epi16(load_nibbles(p + 2), v);
             s[j] += _mm256_set1_ps(d * a.d[k]) * pairs_to_reals(pairs);
             less[j] += d * a.s[k];
         }
