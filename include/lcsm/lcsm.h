@@ -17,6 +17,7 @@
  */
 #ifndef LCSM_LCSM_H
 #define LCSM_LCSM_H
+#include <lcsm/chat.h>
 #include <lcsm/config.h>
 #include <lcsm/context.h>
 #include <lcsm/dataset.h>

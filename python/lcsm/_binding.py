@@ -583,6 +583,21 @@ class lcsm_inspect_options(ct.Structure):
         ("save", ct.c_bool),
     ]
 
+
+class lcsm_chat_message(ct.Structure):
+    _fields_ = [
+        ("role", ct.c_char_p),
+        ("content", ct.c_char_p),
+    ]
+
+
+class lcsm_chat_options(ct.Structure):
+    _fields_ = [
+        ("size", ct.c_size_t),
+        ("variables", ct.c_char_p),
+        ("no_reply", ct.c_bool),
+    ]
+
 LCSM_AXIS_T = 1
 LCSM_AXIS_K = 2
 LCSM_AXIS_D = 4
@@ -957,6 +972,11 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "lcsm_bench_methods": (ct.c_int, [ct.POINTER(lcsm_bench_options), ct.c_char_p, lcsm_method_speed_fn, ct.POINTER(lcsm_bench_sink), ct.POINTER(lcsm_error)]),
     "lcsm_bench_train": (ct.c_int, [ct.POINTER(lcsm_bench_update), ct.POINTER(lcsm_bench_options), ct.c_void_p, ct.c_void_p, ct.POINTER(lcsm_error)]),
     "lcsm_bench_train_settings": (None, [ct.c_void_p, ct.c_void_p]),
+    "lcsm_chat_create": (ct.c_int, [ct.POINTER(ct.c_void_p), ct.c_char_p, ct.c_size_t, ct.c_char_p, ct.POINTER(lcsm_error)]),
+    "lcsm_chat_end": (ct.c_char_p, [ct.c_void_p]),
+    "lcsm_chat_free": (None, [ct.c_void_p]),
+    "lcsm_chat_load": (ct.c_int, [ct.POINTER(ct.c_void_p), ct.c_char_p, ct.POINTER(lcsm_error)]),
+    "lcsm_chat_render": (ct.c_int, [ct.c_void_p, ct.POINTER(lcsm_chat_message), ct.c_size_t, ct.POINTER(lcsm_chat_options), ct.POINTER(ct.c_void_p), ct.c_void_p, ct.POINTER(lcsm_error)]),
     "lcsm_check_eos": (ct.c_int, [ct.c_void_p, ct.POINTER(lcsm_check_options), lcsm_check_sink, ct.c_void_p, ct.POINTER(lcsm_error)]),
     "lcsm_check_logits": (ct.c_int, [ct.c_void_p, ct.c_char_p, ct.c_void_p, ct.c_size_t, ct.c_double, lcsm_check_sink, ct.c_void_p, ct.POINTER(lcsm_error)]),
     "lcsm_check_models": (ct.c_int, [ct.c_void_p, ct.c_char_p, ct.POINTER(lcsm_check_options), lcsm_check_sink, ct.c_void_p, ct.POINTER(lcsm_error)]),

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "cli_chat.h"
 #include "progress.h"
 
 static const char HELP[] =
@@ -31,6 +32,11 @@ static const char HELP[] =
     "when\n"
     "                      all are done, after a line with its number (default: 1)\n"
     "  --interactive       read prompts from stdin, one per line; the memory is kept between them\n"
+    "  --chat              the prompt is a message to a model that was trained to talk: it is put\n"
+    "                      into the model's chat template (chat_template.jinja or\n"
+    "                      tokenizer_config.json), and what is generated is the reply. With\n"
+    "                      --interactive each line is the next message of one conversation\n"
+    "  --system TEXT       with --chat, the system message\n"
     "  --echo              print the prompt too\n"
     "  --load-state FILE   continue from a saved state; the prompt may then be empty\n"
     "  --save-state FILE   save the state (the recurrent memory) at the end\n"
@@ -44,6 +50,7 @@ static const char HELP[] =
     "...}\n"
     "\n"
     "  lcsm generate runs/book --prompt 'It was a dark night'\n"
+    "  lcsm generate runs/talks --chat --interactive --system 'Answer briefly.'\n"
     "  lcsm generate runs/book --prompt - --n 0 < chapter1.txt | head -c 100000\n"
     "  lcsm generate runs/book --prompt 'Once' --n 50 --save-state s && \\\n"
     "      lcsm generate runs/book --load-state s --n 50\n";
@@ -55,8 +62,10 @@ typedef struct {
 } text;
 
 typedef struct {
-    const char           *prompt, *load, *save, *weights;
-    bool                  json, quiet, interactive, echo;
+    const char           *prompt, *load, *save, *weights, *system;
+    bool                  json, quiet, interactive, echo, chatting;
+    cli_chat              chat;
+    text                  reply; /* what the model says to a message */
     lcsm_generate_options generate;
     lcsm_sample_options   sample;
     text                  all;
@@ -101,7 +110,8 @@ static bool put(void *user, const char *more, size_t size)
 {
     task *t = user;
     bool  ok;
-    if (t->json) ok = keep(&t->all, more, size);
+    if (t->chatting && !keep(&t->reply, more, size)) ok = false;
+    else if (t->json) ok = keep(&t->all, more, size);
     else ok = fwrite(more, 1, size, stdout) == size && fflush(stdout) == 0;
     if (!ok) t->broken = t->json || !cli_write_interrupted();
     return ok && cli_signal() == 0;
@@ -188,6 +198,30 @@ static lcsm_status run_prompt(lcsm_session *s, const lcsm_tokenizer *tok, task *
     return st;
 }
 
+/* A message, and the reply to it. The model reads what is new of the conversation, or all of it
+ * where the template changes what it read before. */
+static lcsm_status run_message(lcsm_session *s, const lcsm_tokenizer *tok, task *t,
+                               const char *message, size_t size, lcsm_error *err)
+{
+    const char *more;
+    bool        again;
+    lcsm_status st = cli_chat_ask(&t->chat, message, size, &more, &again, err);
+    if (st != LCSM_OK) return st;
+    if (again) lcsm_session_reset(s);
+    t->reply.size = 0;
+    st            = run_prompt(s, tok, t, more, strlen(more), err);
+    if (st != LCSM_OK || t->branches > 1) return st;
+    bool ended = t->reason == LCSM_END_OF_TEXT || t->reason == LCSM_END_STOP;
+    return cli_chat_reply(&t->chat, t->reply.bytes, t->reply.size, ended, err);
+}
+
+static lcsm_status run_any(lcsm_session *s, const lcsm_tokenizer *tok, task *t, const char *prompt,
+                           size_t size, lcsm_error *err)
+{
+    return t->chatting ? run_message(s, tok, t, prompt, size, err)
+                       : run_prompt(s, tok, t, prompt, size, err);
+}
+
 static lcsm_status run_lines(lcsm_session *s, const lcsm_tokenizer *tok, task *t, lcsm_error *err)
 {
     char       *line     = NULL;
@@ -198,7 +232,8 @@ static lcsm_status run_lines(lcsm_session *s, const lcsm_tokenizer *tok, task *t
         if (terminal) fputs("> ", stderr);
         ssize_t size = getline(&line, &capacity, stdin);
         if (size < 0) break;
-        st = run_prompt(s, tok, t, line, (size_t)size, err);
+        if (t->chatting && size > 0 && line[size - 1] == '\n') size--;
+        st = run_any(s, tok, t, line, (size_t)size, err);
         if (!t->json) putchar('\n');
     }
     free(line);
@@ -209,13 +244,13 @@ static lcsm_status run_text(lcsm_session *s, const lcsm_tokenizer *tok, task *t,
 {
     size_t size = t->prompt != NULL ? strlen(t->prompt) : 0;
     if (t->prompt == NULL || strcmp(t->prompt, "-") != 0)
-        return run_prompt(s, tok, t, t->prompt != NULL ? t->prompt : "", size, err);
+        return run_any(s, tok, t, t->prompt != NULL ? t->prompt : "", size, err);
     char *prompt = read_stdin(&size);
     if (prompt == NULL) {
         *err = (lcsm_error){LCSM_ERR_MEMORY, "not enough memory for the prompt"};
         return err->status;
     }
-    lcsm_status st = run_prompt(s, tok, t, prompt, size, err);
+    lcsm_status st = run_any(s, tok, t, prompt, size, err);
     free(prompt);
     return st;
 }
@@ -296,6 +331,21 @@ static int report(const task *t)
     return EXIT_OK;
 }
 
+/* The template, and the text of the token that ends a reply as one more stop. */
+static lcsm_status open_chat(const char *folder, task *t, lcsm_error *err)
+{
+    static cli_list stop;
+    lcsm_status     st = cli_chat_open(&t->chat, folder, t->system, err);
+    if (st != LCSM_OK || *lcsm_chat_end(t->chat.chat) == '\0') return st;
+    for (size_t j = 0; j < t->generate.stop_count && j + 1 < sizeof stop.items / sizeof *stop.items;
+         j++)
+        stop.items[stop.count++] = t->generate.stop[j];
+    stop.items[stop.count++] = lcsm_chat_end(t->chat.chat);
+    t->generate.stop         = stop.items;
+    t->generate.stop_count   = stop.count;
+    return LCSM_OK;
+}
+
 static int generate(const char *folder, int threads, task *t)
 {
     cli_run    r;
@@ -303,9 +353,10 @@ static int generate(const char *folder, int threads, task *t)
     if (t->save != NULL && !cli_may_write("generate", t->save, false)) return EXIT_INPUT;
     int code = cli_run_open_as(&r, "generate", folder, t->weights, threads, true);
     if (code != EXIT_OK) return code;
-    t->generate.lines = r.lines;
+    t->generate.lines = r.lines && !t->chatting;
+    lcsm_status st    = t->chatting ? open_chat(folder, t, &err) : LCSM_OK;
     cli_catch_signals(NULL);
-    lcsm_status st = run(&r, t, &err);
+    if (st == LCSM_OK) st = run(&r, t, &err);
     if (st != LCSM_OK) code = cli_report("generate", &err);
     else if (t->broken) code = EXIT_ROOM; /* main() says so of stdout */
     else code = report(t);
@@ -313,6 +364,8 @@ static int generate(const char *folder, int threads, task *t)
     free(t->branch);
     free(t->ends);
     free(t->all.bytes);
+    free(t->reply.bytes);
+    cli_chat_close(&t->chat);
     cli_run_close(&r);
     if (code == EXIT_OK && cli_signal() != 0) code = 128 + cli_signal();
     return code;
@@ -323,6 +376,9 @@ static const char *usage(const task *t, int count)
 {
     if (count != 1) return "expected one run folder: lcsm generate RUN --prompt TEXT";
     if (t->interactive && t->prompt != NULL) return "--interactive reads its prompts from stdin";
+    if (t->system != NULL && !t->chatting) return "--system is for --chat";
+    if (t->chatting && t->load != NULL)
+        return "--chat begins a conversation: use it without --load-state";
     if (t->branches == 1) return NULL;
     if (t->interactive || t->save != NULL)
         return "--branch makes several texts: use it without --interactive and --save-state";
@@ -355,6 +411,8 @@ int cmd_generate(int argc, char **argv)
             {"--seed", CLI_COUNT, &seed, 0, 2147483647},
             {"--branch", CLI_COUNT, &t.branches, 1, 65536},
             {"--interactive", CLI_FLAG, &t.interactive, 0, 0},
+            {"--chat", CLI_FLAG, &t.chatting, 0, 0},
+            {"--system", CLI_TEXT, &t.system, 0, 0},
             {"--echo", CLI_FLAG, &t.echo, 0, 0},
             {"--load-state", CLI_TEXT, &t.load, 0, 0},
             {"--save-state", CLI_TEXT, &t.save, 0, 0},

@@ -237,17 +237,24 @@ static bool is_folder(const char *path)
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
+/* Files that go into the run folder as they are. */
+enum { TOKENIZER, TOKENIZER_CONFIG, CHAT_TEMPLATE, TEXT_FILES };
+static const char *const TEXT_NAMES[TEXT_FILES] = {LCSM_RUN_TOKENIZER, "tokenizer_config.json",
+                                                   "chat_template.jinja"};
+
 /* Writes the run folder. */
 static lcsm_status store(const char *to, const char *kind, const lcsm_import_plan *plan,
-                         const lcsm_params *params, const lcsm_file *tokenizer, lcsm_error *err)
+                         const lcsm_params *params, const lcsm_file texts[TEXT_FILES],
+                         lcsm_error *err)
 {
-    lcsm_status   st;
-    json_t       *config = lcsm_model_config_json(&plan->cfg);
-    lcsm_run_file file   = {
-          .name = LCSM_RUN_TOKENIZER, .bytes = tokenizer->data, .size = tokenizer->size};
+    lcsm_status st;
+    json_t     *config = lcsm_model_config_json(&plan->cfg);
     if (config != NULL) (void)json_object_set_new(config, "imported_from", json_string(kind));
     LCSM_TRY(lcsm_model_store(to, config, params, err));
-    if (tokenizer->data != NULL) LCSM_TRY(lcsm_run_store(to, &file, err));
+    for (size_t j = 0; j < TEXT_FILES; j++) {
+        lcsm_run_file file = {.name = TEXT_NAMES[j], .bytes = texts[j].data, .size = texts[j].size};
+        if (texts[j].data != NULL) LCSM_TRY(lcsm_run_store(to, &file, err));
+    }
 cleanup:
     json_decref(config);
     return st;
@@ -266,7 +273,8 @@ static lcsm_status pack(lcsm_params *params, const lcsm_import_source *src,
 }
 
 static lcsm_status run(lcsm_import_source *src, const lcsm_release *release, const char *to,
-                       const lcsm_file *tokenizer, lcsm_import_result *result, lcsm_error *err)
+                       const lcsm_file texts[TEXT_FILES], lcsm_import_result *result,
+                       lcsm_error *err)
 {
     lcsm_status      st     = LCSM_OK;
     lcsm_import_plan plan   = {0};
@@ -279,12 +287,12 @@ static lcsm_status run(lcsm_import_source *src, const lcsm_release *release, con
     keep_end(&plan.cfg, src);
     LCSM_TRY(lcsm_import_tensors(&params, src, &plan, release, err));
     LCSM_TRY(pack(params, src, &plan, err));
-    LCSM_TRY(store(to, release->kind, &plan, params, tokenizer, err));
+    LCSM_TRY(store(to, release->kind, &plan, params, texts, err));
     if (result != NULL) {
         lcsm_import_result r = {.size       = sizeof r,
                                 .tensors    = src->count,
                                 .parameters = lcsm_params_total(params),
-                                .tokenizer  = tokenizer->data != NULL};
+                                .tokenizer  = texts[TOKENIZER].data != NULL};
         (void)snprintf(r.kind, sizeof r.kind, "%s", release->kind);
         lcsm_sized_fill(result, &r, sizeof r);
     }
@@ -293,25 +301,26 @@ cleanup:
     return st;
 }
 
-/* The bytes of tokenizer.json, if there is one. */
-static lcsm_status read_tokenizer(lcsm_file *out, const char *folder, lcsm_error *err)
+/* Those that are there. */
+static lcsm_status read_texts(lcsm_file out[TEXT_FILES], const char *folder, lcsm_error *err)
 {
-    char        path[LCSM_PATH_MAX];
-    lcsm_status st = LCSM_OK;
-    LCSM_OR_RETURN(lcsm_path_join(path, folder, LCSM_RUN_TOKENIZER, err));
-    if (lcsm_path_exists(path))
-        LCSM_OR_RETURN(lcsm_file_read(out, path, LCSM_JSON_LARGE_SIZE, err));
-    return st;
+    char path[LCSM_PATH_MAX];
+    for (size_t j = 0; j < TEXT_FILES; j++) {
+        LCSM_OR_RETURN(lcsm_path_join(path, folder, TEXT_NAMES[j], err));
+        if (lcsm_path_exists(path))
+            LCSM_OR_RETURN(lcsm_file_read(&out[j], path, LCSM_JSON_LARGE_SIZE, err));
+    }
+    return LCSM_OK;
 }
 
 static lcsm_status import_folder(lcsm_import_source *src, const char *from, const char *to,
                                  lcsm_import_result *result, lcsm_error *err)
 {
     lcsm_status         st;
-    lcsm_weights        weights   = {0};
-    lcsm_json_doc       doc       = {0};
-    lcsm_file           tokenizer = {0};
-    const lcsm_release *release   = NULL;
+    lcsm_weights        weights           = {0};
+    lcsm_json_doc       doc               = {0};
+    lcsm_file           texts[TEXT_FILES] = {0};
+    const lcsm_release *release           = NULL;
     char                path[LCSM_PATH_MAX];
     LCSM_TRY(lcsm_import_check_folder(from, err));
     LCSM_TRY(lcsm_path_join(path, from, LCSM_RUN_CONFIG, err));
@@ -323,16 +332,16 @@ static lcsm_status import_folder(lcsm_import_source *src, const char *from, cons
     LCSM_TRY(choose(&release, src, err));
     LCSM_TRY(check_refused(src, err));
     LCSM_TRY(lcsm_weights_open(&weights, from, 0, err));
-    LCSM_TRY(read_tokenizer(&tokenizer, from, err));
+    LCSM_TRY(read_texts(texts, from, err));
     if (weights.warning.status != LCSM_OK)
         lcsm_log(&src->ctx->log, LCSM_LOG_WARNING, "%s", weights.warning.text);
     LCSM_TRY(reserve(src, weights.count, err));
     for (size_t j = 0; j < weights.count; j++) src->list[j] = lcsm_weights_at(&weights, j);
-    LCSM_TRY(run(src, release, to, &tokenizer, result, err));
+    LCSM_TRY(run(src, release, to, texts, result, err));
 cleanup:
     src->place  = NULL;
     src->config = NULL;
-    lcsm_file_close(&tokenizer);
+    for (size_t j = 0; j < TEXT_FILES; j++) lcsm_file_close(&texts[j]);
     lcsm_weights_close(&weights);
     lcsm_json_doc_free(&doc);
     return st;
@@ -350,7 +359,7 @@ static lcsm_status import_bin(lcsm_import_source *src, const char *from, const c
                             (json_int_t)bin.embed, "num_hidden_layers", (json_int_t)bin.layers);
     LCSM_TRY(reserve(src, bin.count, err));
     for (size_t j = 0; j < bin.count; j++) src->list[j] = lcsm_rwkv_bin_at(&bin, j);
-    LCSM_TRY(run(src, &LCSM_RELEASE_RWKV_BIN, to, &(lcsm_file){0}, result, err));
+    LCSM_TRY(run(src, &LCSM_RELEASE_RWKV_BIN, to, (lcsm_file[TEXT_FILES]){0}, result, err));
 cleanup:
     json_decref(src->config);
     src->config = NULL;
@@ -370,7 +379,7 @@ static lcsm_status import_gguf(lcsm_import_source *src, const char *from, const 
     LCSM_TRY(lcsm_import_gguf_config(&release, &src->config, gguf.keys, from, err));
     LCSM_TRY(reserve(src, gguf.count, err));
     LCSM_TRY(lcsm_gguf_tensors(src->list, &gguf, err));
-    LCSM_TRY(run(src, release, to, &(lcsm_file){0}, result, err));
+    LCSM_TRY(run(src, release, to, (lcsm_file[TEXT_FILES]){0}, result, err));
 cleanup:
     json_decref(src->config);
     src->config = NULL;
