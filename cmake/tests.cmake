@@ -83,7 +83,7 @@ foreach(source ${targets})
     while(drivers)
         list(POP_FRONT drivers target driver)
         add_executable(${target} ${source} tests/fuzz/${driver}.c tests/fuzz/broken.c)
-        target_include_directories(${target} PRIVATE tests/fuzz include src)
+        target_include_directories(${target} PRIVATE tests/fuzz tests/support include src)
         target_link_libraries(${target} PRIVATE lcsm_flags ${fuzzed} lcsm_deps)
         set_target_properties(${target} PROPERTIES
                               RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)

@@ -11,7 +11,8 @@ enum { WINDOW = 8 << 20 };
 static const char *const TEXTS[LCSM_FILE_KIND_COUNT] = {
     [LCSM_FILE_UNKNOWN]     = "a file of unknown format",
     [LCSM_FILE_RWKV_CPP]    = "a rwkv.cpp file",
-    [LCSM_FILE_PICKLE]      = "a PyTorch pickle",
+    [LCSM_FILE_TORCH]       = "a PyTorch file",
+    [LCSM_FILE_PICKLE]      = "a pickle, as PyTorch wrote before 1.6",
     [LCSM_FILE_ZIP]         = "a zip archive",
     [LCSM_FILE_GGUF]        = "a GGUF file",
     [LCSM_FILE_SAFETENSORS] = "a safetensors file",
@@ -31,7 +32,7 @@ static const struct {
     MAGIC(RWKV_CPP, "fmgg"),
     MAGIC(GGUF, "GGUF"),
     MAGIC(ZIP, "PK\003\004"),
-    MAGIC(PICKLE, "\200\002"), /* PyTorch before 1.6 */
+    MAGIC(PICKLE, "\200\002"),
     MAGIC(LFS_POINTER, "version https://git-lfs"),
 };
 
@@ -103,7 +104,7 @@ static lcsm_file_kind kind_of(const unsigned char *data, size_t size)
     for (size_t j = 0; j < COUNT(MAGICS); j++)
         if (size >= MAGICS[j].size && memcmp(data, MAGICS[j].bytes, MAGICS[j].size) == 0)
             return MAGICS[j].kind == LCSM_FILE_ZIP && find(data, size, "/data.pkl") != NULL
-                     ? LCSM_FILE_PICKLE
+                     ? LCSM_FILE_TORCH
                      : MAGICS[j].kind;
     if (is_safetensors(data, size)) return LCSM_FILE_SAFETENSORS;
     return first_sign(data, size) == '{' ? LCSM_FILE_JSON : LCSM_FILE_UNKNOWN;
@@ -133,7 +134,8 @@ lcsm_file_look lcsm_file_look_at(const unsigned char *data, size_t size)
 {
     lcsm_file_look out = {.kind = kind_of(data, size)};
     if (out.kind == LCSM_FILE_GGUF) gguf_model(&out, data, size);
-    else if (out.kind == LCSM_FILE_PICKLE || out.kind == LCSM_FILE_SAFETENSORS)
+    else if (out.kind == LCSM_FILE_PICKLE || out.kind == LCSM_FILE_TORCH
+             || out.kind == LCSM_FILE_SAFETENSORS)
         for (size_t j = 0; j < COUNT(FAMILIES) && out.model[0] == '\0'; j++)
             if (find(data, size, FAMILIES[j].part) != NULL)
                 (void)snprintf(out.model, sizeof out.model, "%s", FAMILIES[j].family);

@@ -10,7 +10,8 @@
 typedef enum {
     LCSM_FILE_UNKNOWN,
     LCSM_FILE_RWKV_CPP,
-    LCSM_FILE_PICKLE, /* PyTorch's .pth, .pt and .bin */
+    LCSM_FILE_TORCH,  /* PyTorch's .pth, .pt and .bin */
+    LCSM_FILE_PICKLE, /* the same of before PyTorch 1.6, and pickles of others */
     LCSM_FILE_ZIP,
     LCSM_FILE_GGUF,
     LCSM_FILE_SAFETENSORS,

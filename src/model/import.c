@@ -12,6 +12,7 @@
 #include "format/gguf.h"
 #include "format/run_folder.h"
 #include "format/rwkv_bin.h"
+#include "format/torch_file.h"
 #include "format/weights.h"
 #include "model/model_weights.h"
 
@@ -90,7 +91,11 @@ static lcsm_status choose(const lcsm_release **out, const lcsm_import_source *sr
     if (model_type != NULL && (type = json_string_value(model_type)) == NULL)
         return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: model_type is not a string", src->place);
     if (architecture == NULL && type == NULL) {
-        if (is_original_mamba(src->config)) return LCSM_OK;
+        if (is_original_mamba(src->config)) {
+            if (strcmp(lcsm_import_mamba_layer(src->config), "Mamba2") == 0)
+                *out = &LCSM_RELEASE_MAMBA2_ORIGINAL;
+            return LCSM_OK;
+        }
         return lcsm_import_unsupported(src->place, NULL, NULL, err);
     }
     *out = find_release(src, architecture, type);
@@ -272,6 +277,16 @@ static lcsm_status pack(lcsm_params *params, const lcsm_import_source *src,
     return lcsm_params_pack(params, type, src->ctx->pool, err);
 }
 
+static lcsm_status sort_list(lcsm_import_source *src, lcsm_error *err)
+{
+    qsort(src->list, src->count, sizeof *src->list, by_name);
+    for (size_t j = 1; j < src->count; j++)
+        if (by_name(&src->list[j - 1], &src->list[j]) == 0)
+            return lcsm_fail(err, LCSM_ERR_FORMAT, "%.120s: two tensors have the name %.80s",
+                             src->label, src->list[j].name);
+    return LCSM_OK;
+}
+
 static lcsm_status run(lcsm_import_source *src, const lcsm_release *release, const char *to,
                        const lcsm_file texts[TEXT_FILES], lcsm_import_result *result,
                        lcsm_error *err)
@@ -279,7 +294,7 @@ static lcsm_status run(lcsm_import_source *src, const lcsm_release *release, con
     lcsm_status      st     = LCSM_OK;
     lcsm_import_plan plan   = {0};
     lcsm_params     *params = NULL;
-    qsort(src->list, src->count, sizeof *src->list, by_name);
+    LCSM_TRY(sort_list(src, err));
     lcsm_model_config_defaults(&plan.cfg);
     LCSM_TRY(lcsm_import_settings(&plan, src, release, err));
     if (release->finish != NULL) LCSM_TRY(release->finish(&plan, src, err));
@@ -313,16 +328,52 @@ static lcsm_status read_texts(lcsm_file out[TEXT_FILES], const char *folder, lcs
     return LCSM_OK;
 }
 
+/* The weights of a folder, in either of the two formats. */
+typedef struct {
+    lcsm_weights      safetensors;
+    lcsm_torch_folder torch;
+} folder_weights;
+
+static void close_weights(folder_weights *w)
+{
+    lcsm_weights_close(&w->safetensors);
+    lcsm_torch_folder_close(&w->torch);
+}
+
+static bool holds(const char *folder, const char *name)
+{
+    char path[LCSM_PATH_MAX];
+    return lcsm_path_join(path, folder, name, NULL) == LCSM_OK && lcsm_path_exists(path);
+}
+
+static lcsm_status open_weights(folder_weights *w, lcsm_import_source *src, const char *folder,
+                                lcsm_error *err)
+{
+    bool torch = lcsm_torch_folder_is(folder) && !holds(folder, LCSM_RUN_MODEL)
+              && !holds(folder, LCSM_RUN_MODEL ".index.json");
+    if (torch) {
+        LCSM_OR_RETURN(lcsm_torch_folder_open(&w->torch, folder, err));
+        LCSM_OR_RETURN(reserve(src, w->torch.count, err));
+        for (size_t j = 0; j < src->count; j++) src->list[j] = lcsm_torch_folder_at(&w->torch, j);
+        return LCSM_OK;
+    }
+    LCSM_OR_RETURN(lcsm_weights_open(&w->safetensors, folder, 0, err));
+    if (w->safetensors.warning.status != LCSM_OK)
+        lcsm_log(&src->ctx->log, LCSM_LOG_WARNING, "%s", w->safetensors.warning.text);
+    LCSM_OR_RETURN(reserve(src, w->safetensors.count, err));
+    for (size_t j = 0; j < src->count; j++) src->list[j] = lcsm_weights_at(&w->safetensors, j);
+    return LCSM_OK;
+}
+
 static lcsm_status import_folder(lcsm_import_source *src, const char *from, const char *to,
                                  lcsm_import_result *result, lcsm_error *err)
 {
     lcsm_status         st;
-    lcsm_weights        weights           = {0};
+    folder_weights      weights           = {0};
     lcsm_json_doc       doc               = {0};
     lcsm_file           texts[TEXT_FILES] = {0};
     const lcsm_release *release           = NULL;
     char                path[LCSM_PATH_MAX];
-    LCSM_TRY(lcsm_import_check_folder(from, err));
     LCSM_TRY(lcsm_path_join(path, from, LCSM_RUN_CONFIG, err));
     LCSM_TRY(read_config(&doc, path, err));
     src->label  = from;
@@ -331,18 +382,14 @@ static lcsm_status import_folder(lcsm_import_source *src, const char *from, cons
     drop_absent(src->config);
     LCSM_TRY(choose(&release, src, err));
     LCSM_TRY(check_refused(src, err));
-    LCSM_TRY(lcsm_weights_open(&weights, from, 0, err));
+    LCSM_TRY(open_weights(&weights, src, from, err));
     LCSM_TRY(read_texts(texts, from, err));
-    if (weights.warning.status != LCSM_OK)
-        lcsm_log(&src->ctx->log, LCSM_LOG_WARNING, "%s", weights.warning.text);
-    LCSM_TRY(reserve(src, weights.count, err));
-    for (size_t j = 0; j < weights.count; j++) src->list[j] = lcsm_weights_at(&weights, j);
     LCSM_TRY(run(src, release, to, texts, result, err));
 cleanup:
     src->place  = NULL;
     src->config = NULL;
     for (size_t j = 0; j < TEXT_FILES; j++) lcsm_file_close(&texts[j]);
-    lcsm_weights_close(&weights);
+    close_weights(&weights);
     lcsm_json_doc_free(&doc);
     return st;
 }
@@ -387,14 +434,57 @@ cleanup:
     return st;
 }
 
+/* One file of tensors whose names say what model it is. texts: of its folder, or none. */
+static lcsm_status import_named(lcsm_import_source *src, const char *from, lcsm_file_kind kind,
+                                const char *to, const lcsm_file texts[TEXT_FILES],
+                                lcsm_import_result *result, lcsm_error *err)
+{
+    lcsm_status         st;
+    lcsm_torch_file     torch = {0};
+    lcsm_safetensors    safe  = {0};
+    const lcsm_release *release;
+    src->label = from;
+    src->place = from;
+    if (kind == LCSM_FILE_TORCH) LCSM_TRY(lcsm_torch_file_open(&torch, from, err));
+    else LCSM_TRY(lcsm_safetensors_open(&safe, from, 0, err));
+    LCSM_TRY(reserve(src, torch.count + safe.count, err));
+    for (size_t j = 0; j < src->count; j++)
+        src->list[j] = kind == LCSM_FILE_TORCH ? torch.list[j] : lcsm_safetensors_at(&safe, j);
+    LCSM_TRY(lcsm_import_by_names(&release, &src->config, src, err));
+    LCSM_TRY(run(src, release, to, texts, result, err));
+cleanup:
+    json_decref(src->config);
+    src->config = NULL;
+    lcsm_torch_file_close(&torch);
+    lcsm_safetensors_close(&safe);
+    return st;
+}
+
 static lcsm_status import_file(lcsm_import_source *src, const char *from, const char *to,
-                               lcsm_import_result *result, lcsm_error *err)
+                               const lcsm_file texts[TEXT_FILES], lcsm_import_result *result,
+                               lcsm_error *err)
 {
     lcsm_file_kind kind;
-    lcsm_status    st = lcsm_import_check_file(&kind, from, err);
-    if (st != LCSM_OK) return st;
-    return kind == LCSM_FILE_GGUF ? import_gguf(src, from, to, result, err)
-                                  : import_bin(src, from, to, result, err);
+    LCSM_OR_RETURN(lcsm_import_check_file(&kind, from, err));
+    if (kind == LCSM_FILE_GGUF) return import_gguf(src, from, to, result, err);
+    if (kind == LCSM_FILE_RWKV_CPP) return import_bin(src, from, to, result, err);
+    return import_named(src, from, kind, to, texts, result, err);
+}
+
+/* A folder with a config, or with a file that needs none. */
+static lcsm_status import_any(lcsm_import_source *src, const char *from, const char *to,
+                              lcsm_import_result *result, lcsm_error *err)
+{
+    char        file[LCSM_PATH_MAX];
+    lcsm_file   texts[TEXT_FILES] = {0};
+    lcsm_status st;
+    if (!is_folder(from)) return import_file(src, from, to, texts, result, err);
+    LCSM_OR_RETURN(lcsm_import_check_folder(file, from, err));
+    if (file[0] == '\0') return import_folder(src, from, to, result, err);
+    st = read_texts(texts, from, err);
+    if (st == LCSM_OK) st = import_file(src, file, to, texts, result, err);
+    for (size_t j = 0; j < TEXT_FILES; j++) lcsm_file_close(&texts[j]);
+    return st;
 }
 
 lcsm_status lcsm_import(const lcsm_context *ctx, const char *from, const char *to,
@@ -409,8 +499,7 @@ lcsm_status lcsm_import(const lcsm_context *ctx, const char *from, const char *t
     LCSM_TRY(lcsm_path_join(path, to, LCSM_RUN_CONFIG, err));
     if (lcsm_path_exists(path))
         LCSM_TRY(lcsm_fail(err, LCSM_ERR_IO, "%s already exists: use another folder", path));
-    st = is_folder(from) ? import_folder(&src, from, to, result, err)
-                         : import_file(&src, from, to, result, err);
+    LCSM_TRY(import_any(&src, from, to, result, err));
 cleanup:
     free(src.list);
     free(src.used);

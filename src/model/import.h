@@ -90,7 +90,7 @@ typedef struct {
     ptrdiff_t groups, stride, first;
 } lcsm_import_part;
 
-enum { LCSM_IMPORT_PARTS = 16, LCSM_IMPORT_LISTS = 4 };
+enum { LCSM_IMPORT_PARTS = 16, LCSM_IMPORT_LISTS = 4, LCSM_IMPORT_LAYERS = 4096 };
 
 /* ---- a conversion ---- */
 
@@ -130,7 +130,10 @@ extern const lcsm_release LCSM_RELEASES[];
 extern const size_t       LCSM_RELEASE_COUNT;
 
 /* Rows without a config of their own. */
-extern const lcsm_release LCSM_RELEASE_MAMBA_ORIGINAL, LCSM_RELEASE_RWKV_BIN;
+extern const lcsm_release LCSM_RELEASE_MAMBA_ORIGINAL, LCSM_RELEASE_MAMBA2_ORIGINAL,
+    LCSM_RELEASE_RWKV_BIN;
+/* "Mamba1" or "Mamba2", by a config of the original package. */
+const char *lcsm_import_mamba_layer(const json_t *config);
 
 /* Lists and functions that the table names, and that several rows share. */
 extern const lcsm_import_key LCSM_MAMBA_HF_KEYS[], LCSM_MAMBA_FLA_KEYS[], LCSM_MAMBA_KEYS[],
@@ -138,20 +141,20 @@ extern const lcsm_import_key LCSM_MAMBA_HF_KEYS[], LCSM_MAMBA_FLA_KEYS[], LCSM_M
     LCSM_GLA_KEYS[], LCSM_RETNET_KEYS[], LCSM_HGRN2_KEYS[], LCSM_LINEAR_ATTN_KEYS[],
     LCSM_DELTA_KEYS[], LCSM_GATED_DELTANET_KEYS[], LCSM_DELTAPRODUCT_KEYS[], LCSM_KDA_KEYS[],
     LCSM_GSA_KEYS[], LCSM_FLA_RWKV_KEYS[], LCSM_JAMBA_KEYS[], LCSM_KIMI_KEYS[], LCSM_MINIMAX_KEYS[],
-    LCSM_XLSTM_KEYS[], LCSM_GEMMA_KEYS[], LCSM_QWEN_KEYS[], LCSM_BAMBA_KEYS[];
+    LCSM_XLSTM_KEYS[], LCSM_GEMMA_KEYS[], LCSM_QWEN_KEYS[], LCSM_BAMBA_KEYS[], LCSM_RWKV_HF_KEYS[];
 extern const lcsm_import_rule LCSM_MAMBA_RULES[], LCSM_MAMBA2_RULES[], LCSM_RWKV4_RULES[],
     LCSM_FLA_RULES[], LCSM_GLA_RULES[], LCSM_GSA_RULES[], LCSM_HGRN2_RULES[],
     LCSM_LINEAR_ATTN_RULES[], LCSM_RETNET_RULES[], LCSM_DELTA_RULES[], LCSM_FLA_RWKV_RULES[],
     LCSM_FLA_RWKV6_RULES[], LCSM_FLA_RWKV7_RULES[], LCSM_GGUF_RWKV6_RULES[],
     LCSM_GGUF_RWKV7_RULES[], LCSM_QWEN_EXPERT_RULES[], LCSM_JAMBA_RULES[], LCSM_KIMI_RULES[],
     LCSM_MINIMAX_RULES[], LCSM_XLSTM_RULES[], LCSM_GEMMA_RULES[], LCSM_QWEN_RULES[],
-    LCSM_BAMBA_RULES[];
+    LCSM_BAMBA_RULES[], LCSM_RWKV5_HF_RULES[], LCSM_RWKV6_HF_RULES[];
 lcsm_import_fn lcsm_import_mamba, lcsm_import_mamba2, lcsm_import_rwkv4, lcsm_import_gla,
     lcsm_import_retnet, lcsm_import_hgrn2, lcsm_import_linear_attn, lcsm_import_gsa,
     lcsm_import_deltanet, lcsm_import_gated_deltanet, lcsm_import_deltaproduct, lcsm_import_kda,
     lcsm_import_fla_rwkv6, lcsm_import_fla_rwkv7, lcsm_import_gguf_rwkv6, lcsm_import_gguf_rwkv7,
     lcsm_import_jamba, lcsm_import_kimi, lcsm_import_minimax, lcsm_import_xlstm, lcsm_import_gemma,
-    lcsm_import_qwen, lcsm_import_bamba;
+    lcsm_import_qwen, lcsm_import_bamba, lcsm_import_rwkv_hf;
 
 /* The mixers of Mamba and Mamba-2, whose tensors have names of one prefix. */
 /* clang-format off */
@@ -179,6 +182,11 @@ lcsm_import_fn lcsm_import_mamba, lcsm_import_mamba2, lcsm_import_rwkv4, lcsm_im
 /* The row and the config of a GGUF file from its metadata; *config is the caller's. */
 lcsm_status lcsm_import_gguf_config(const lcsm_release **out, json_t **config, const json_t *keys,
                                     const char *place, lcsm_error *err);
+
+/* The row of a file without a config from the names and shapes of its tensors; *config is the
+ * caller's. */
+lcsm_status lcsm_import_by_names(const lcsm_release **out, json_t **config,
+                                 const lcsm_import_source *src, lcsm_error *err);
 
 /* ---- parts ---- */
 
@@ -233,10 +241,12 @@ void lcsm_import_fused_rows(lcsm_import_plan *out, ptrdiff_t count);
 const char *lcsm_release_name(const lcsm_release *release, const char *ours);
 
 /* Files and folders that are not imported: an error that says what they are and what to do. _file
- * passes files of rwkv.cpp and GGUF files, _folder those with a config, _rwkv4 tensors that no
- * later RWKV has. _unsupported always fails; value NULL: the config does not name its model. */
+ * passes files of rwkv.cpp, of PyTorch, safetensors and GGUF; _folder those with a config, and
+ * gives the file of those that have none but weights that say what they are, or ""; _rwkv4 tensors
+ * that no later RWKV has. _unsupported always fails; value NULL: the config does not name its
+ * model. */
 lcsm_status lcsm_import_check_file(lcsm_file_kind *kind, const char *path, lcsm_error *err);
-lcsm_status lcsm_import_check_folder(const char *folder, lcsm_error *err);
+lcsm_status lcsm_import_check_folder(char file[LCSM_PATH_MAX], const char *folder, lcsm_error *err);
 lcsm_status lcsm_import_check_rwkv4(const lcsm_import_source *src, lcsm_error *err);
 lcsm_status lcsm_import_unsupported(const char *place, const char *key, const char *value,
                                     lcsm_error *err);

@@ -18,6 +18,7 @@
 
 const lcsm_import_rule LCSM_MAMBA_RULES[]  = {ENDS("backbone.embeddings.weight"), LCSM_MAMBA1_MIXER("backbone.layers.{i}.mixer."), LCSM_END};
 const lcsm_import_rule LCSM_MAMBA2_RULES[] = {ENDS("backbone.embeddings.weight"), LCSM_MAMBA2_MIXER("backbone.layers.{i}.mixer."), LCSM_END};
+static const lcsm_import_rule ORIGINAL2_RULES[] = {ENDS("backbone.embedding.weight"), LCSM_MAMBA2_MIXER("backbone.layers.{i}.mixer."), LCSM_END};
 static const lcsm_import_rule ORIGINAL_RULES[] = {ENDS("backbone.embedding.weight"), LCSM_MAMBA1_MIXER("backbone.layers.{i}.mixer."), LCSM_END};
 
 const lcsm_import_key LCSM_MAMBA_HF_KEYS[] = {
@@ -80,6 +81,17 @@ static const lcsm_import_key SSM_KEYS[] = {
     LCSM_SETS("dt_rank",   "rank",        "0"),
     LCSM_SETS("bias",      "proj_bias",   "false"),
     LCSM_SETS("conv_bias", "conv_bias",   "true"),
+    LCSM_END,
+};
+static const lcsm_import_key SSM2_KEYS[] = {
+    LCSM_SETS("d_state",   "state_size",  "128"),
+    LCSM_SETS("d_conv",    "conv_width",  "4"),
+    LCSM_SETS("expand",    "inner_ratio", "2"),
+    LCSM_SETS("ngroups",   "groups",      "1"),
+    LCSM_SETS("bias",      "proj_bias",   "false"),
+    LCSM_SETS("conv_bias", "conv_bias",   "true"),
+    LCSM_ONLY("rmsnorm", "true"), LCSM_ONLY("norm_before_gate", "false"), LCSM_ONLY("D_has_hdim", "false"),
+    LCSM_ONLY("d_ssm", ""), LCSM_ONLY("dt_limit", ""),
     LCSM_END,
 };
 /* clang-format on */
@@ -166,26 +178,56 @@ static lcsm_status check_original(const lcsm_import_source *src, lcsm_error *err
 }
 
 /* The vocabulary is padded; eps is fixed. */
-static lcsm_status finish_original(lcsm_import_plan *out, lcsm_import_source *src, lcsm_error *err)
+static lcsm_status finish_ends(lcsm_model_config *c, const lcsm_import_source *src,
+                               const lcsm_import_key *keys, lcsm_error *err)
 {
-    lcsm_model_config *c     = &out->cfg;
-    json_t            *ssm   = json_object_get(src->config, "ssm_cfg");
-    const char        *layer = json_string_value(json_object_get(ssm, "layer"));
-    ptrdiff_t          pad   = (ptrdiff_t)lcsm_import_number(src, "pad_vocab_size_multiple", 8);
-    lcsm_status        st    = LCSM_OK;
+    json_t   *ssm = json_object_get(src->config, "ssm_cfg");
+    ptrdiff_t pad = (ptrdiff_t)lcsm_import_number(src, "pad_vocab_size_multiple", 8);
     LCSM_OR_RETURN(check_original(src, err));
     if (ssm != NULL && !json_is_object(ssm))
         return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: ssm_cfg is not an object", src->place);
-    if (layer != NULL && strcmp(layer, "Mamba1") != 0)
-        return lcsm_fail(
-            err, LCSM_ERR_FORMAT,
-            "%s: ssm_cfg.layer is \"%.40s\", which is not supported; expected \"Mamba1\"",
-            src->place, layer);
-    LCSM_OR_RETURN(lcsm_import_keys(c, src, ssm, SSM_KEYS, err));
+    LCSM_OR_RETURN(lcsm_import_keys(c, src, ssm, keys, err));
     c->norm_eps = 1e-5;
     if (pad > 0) c->vocab = (c->vocab + pad - 1) / pad * pad;
-    finish_sizes(c, lcsm_import_flag(src, "rms_norm", true));
-    return st;
+    return LCSM_OK;
+}
+
+static lcsm_status finish_original(lcsm_import_plan *out, lcsm_import_source *src, lcsm_error *err)
+{
+    const char *layer = lcsm_import_mamba_layer(src->config);
+    LCSM_OR_RETURN(finish_ends(&out->cfg, src, SSM_KEYS, err));
+    if (strcmp(layer, "Mamba1") != 0)
+        return lcsm_fail(
+            err, LCSM_ERR_FORMAT,
+            "%s: ssm_cfg.layer is \"%.40s\", which is not supported; expected \"Mamba1\" or "
+            "\"Mamba2\"",
+            src->place, layer);
+    finish_sizes(&out->cfg, lcsm_import_flag(src, "rms_norm", true));
+    return LCSM_OK;
+}
+
+/* Heads of headdim channels. */
+static lcsm_status finish_original2(lcsm_import_plan *out, lcsm_import_source *src, lcsm_error *err)
+{
+    lcsm_model_config *c = &out->cfg;
+    LCSM_OR_RETURN(finish_ends(c, src, SSM2_KEYS, err));
+    json_t   *size = json_object_get(json_object_get(src->config, "ssm_cfg"), "headdim");
+    ptrdiff_t P    = json_is_integer(size) ? (ptrdiff_t)json_integer_value(size) : 64;
+    if (P < 1 || inner(c) % P != 0)
+        return lcsm_fail(err, LCSM_ERR_FORMAT,
+                         "%s: ssm_cfg.headdim is %td; expected a divisor of the inner width %td",
+                         src->place, P, inner(c));
+    c->heads     = inner(c) / P;
+    c->mixer_eps = 1e-5;
+    if (!lcsm_import_flag(src, "rms_norm", true)) c->norm = LCSM_BLOCK_NORM_LAYER;
+    return LCSM_OK;
+}
+
+const char *lcsm_import_mamba_layer(const json_t *config)
+{
+    const char *layer =
+        json_string_value(json_object_get(json_object_get(config, "ssm_cfg"), "layer"));
+    return layer != NULL ? layer : "Mamba1";
 }
 
 const lcsm_release LCSM_RELEASE_MAMBA_ORIGINAL = {
@@ -195,4 +237,12 @@ const lcsm_release LCSM_RELEASE_MAMBA_ORIGINAL = {
     .keys   = {ORIGINAL_KEYS},
     .rules  = {ORIGINAL_RULES},
     .finish = finish_original,
+};
+const lcsm_release LCSM_RELEASE_MAMBA2_ORIGINAL = {
+    .kind   = "Mamba-2 (original)",
+    .method = "mamba2",
+    .norm   = LCSM_BLOCK_NORM_RMS,
+    .keys   = {ORIGINAL_KEYS},
+    .rules  = {ORIGINAL2_RULES},
+    .finish = finish_original2,
 };

@@ -27,9 +27,8 @@ static short_path shorten(const char *path)
 
 static const char *const ADVICE[LCSM_FILE_KIND_COUNT] = {
     [LCSM_FILE_UNKNOWN]     = ". " SUPPORTED,
-    [LCSM_FILE_PICKLE]      = ", which is not read; lcsm import --help shows how to convert it",
+    [LCSM_FILE_PICKLE]      = ", which is not read; load and save it with a newer PyTorch",
     [LCSM_FILE_ZIP]         = "; unpack it first. " SUPPORTED,
-    [LCSM_FILE_SAFETENSORS] = "; pass the folder that holds it and its config.json",
     [LCSM_FILE_JSON]        = "; pass the folder with config.json and model.safetensors",
     [LCSM_FILE_LFS_POINTER] = ", not the file itself; fetch that with git lfs pull",
 };
@@ -44,12 +43,13 @@ lcsm_status lcsm_import_check_file(lcsm_file_kind *kind, const char *path, lcsm_
     lcsm_file_look look;
     lcsm_status    st = lcsm_file_look_read(&look, path, err);
     *kind             = look.kind;
-    if (st != LCSM_OK || look.kind == LCSM_FILE_RWKV_CPP || look.kind == LCSM_FILE_GGUF) return st;
+    if (st != LCSM_OK || look.kind == LCSM_FILE_RWKV_CPP || look.kind == LCSM_FILE_GGUF
+        || look.kind == LCSM_FILE_TORCH || look.kind == LCSM_FILE_SAFETENSORS)
+        return st;
     bool of = look.model[0] != '\0';
     return lcsm_fail(err, LCSM_ERR_FORMAT, "%s is %s%s%s%s%s", shorten(path).text,
                      lcsm_file_kind_text(look.kind), of ? " (" : "", look.model, of ? ")" : "",
-                     is_other_rwkv(look.model) ? ", which is not supported. " SUPPORTED
-                                               : ADVICE[look.kind]);
+                     ADVICE[look.kind]);
 }
 
 /* ---- folders ---------------------------------------------------------------------------- */
@@ -73,14 +73,16 @@ static void find_weights(char path[LCSM_PATH_MAX], lcsm_file_kind *kind, const c
     lcsm_folder_list_free(&list);
 }
 
-lcsm_status lcsm_import_check_folder(const char *folder, lcsm_error *err)
+lcsm_status lcsm_import_check_folder(char file[LCSM_PATH_MAX], const char *folder, lcsm_error *err)
 {
-    char           path[LCSM_PATH_MAX], found[LCSM_PATH_MAX];
+    char           path[LCSM_PATH_MAX];
     lcsm_file_kind kind = LCSM_FILE_UNKNOWN;
     lcsm_status    st   = lcsm_path_join(path, folder, "config.json", err);
+    file[0]             = '\0';
     if (st != LCSM_OK || lcsm_path_exists(path)) return st;
-    find_weights(found, &kind, folder);
-    if (found[0] == '\0' || kind == LCSM_FILE_SAFETENSORS)
+    find_weights(file, &kind, folder);
+    if (kind == LCSM_FILE_TORCH || kind == LCSM_FILE_SAFETENSORS) return LCSM_OK;
+    if (file[0] == '\0')
         return lcsm_fail(err, LCSM_ERR_IO,
                          "%s has no config.json, which says what model it is; pass the whole "
                          "folder of a release. " SUPPORTED,
@@ -88,7 +90,7 @@ lcsm_status lcsm_import_check_folder(const char *folder, lcsm_error *err)
     if (kind == LCSM_FILE_RWKV_CPP || kind == LCSM_FILE_GGUF)
         return lcsm_fail(err, LCSM_ERR_IO, "%s has no config.json; pass the %s file in it",
                          shorten(folder).text, kind == LCSM_FILE_GGUF ? "GGUF" : "rwkv.cpp");
-    return lcsm_import_check_file(&kind, found, err);
+    return lcsm_import_check_file(&kind, file, err);
 }
 
 /* ---- models ----------------------------------------------------------------------------- */

@@ -23,6 +23,8 @@ const lcsm_release LCSM_RELEASES[] = {
     {"KDAForCausalLM", "kda", "KDA (fla)",                                NULL, "kda", RMS, {LCSM_FLA_KEYS, LCSM_DELTA_KEYS, LCSM_KDA_KEYS}, {LCSM_DELTA_RULES, LCSM_FLA_RULES}, lcsm_import_kda},
     {"RWKV6ForCausalLM", "rwkv6", "RWKV-6 (fla)",                         NULL, "rwkv6", LAYER, {LCSM_FLA_RWKV_KEYS}, {LCSM_FLA_RWKV6_RULES, LCSM_FLA_RWKV_RULES}, lcsm_import_fla_rwkv6},
     {"RWKV7ForCausalLM", "rwkv7", "RWKV-7 (fla)",                         NULL, "rwkv7", LAYER, {LCSM_FLA_RWKV_KEYS}, {LCSM_FLA_RWKV7_RULES, LCSM_FLA_RWKV_RULES}, lcsm_import_fla_rwkv7},
+    {"Rwkv5ForCausalLM", "rwkv5", "RWKV-5 (Hugging Face)",                NULL, "rwkv5", LAYER, {LCSM_RWKV_HF_KEYS}, {LCSM_RWKV5_HF_RULES}, lcsm_import_rwkv_hf},
+    {"Rwkv6ForCausalLM", "rwkv6", "RWKV-6 (Hugging Face)",                NULL, "rwkv6", LAYER, {LCSM_RWKV_HF_KEYS}, {LCSM_RWKV6_HF_RULES}, lcsm_import_rwkv_hf},
     {"RecurrentGemmaForCausalLM", "recurrent_gemma", "RecurrentGemma (Hugging Face)", NULL, NULL, RMS, {LCSM_GEMMA_KEYS}, {LCSM_GEMMA_RULES}, lcsm_import_gemma},
     {"Qwen3NextForCausalLM", "qwen3_next", "Qwen3-Next (Hugging Face)",   NULL, NULL, RMS, {LCSM_QWEN_KEYS}, {LCSM_QWEN_RULES, LCSM_QWEN_EXPERT_RULES}, lcsm_import_qwen},
     {"JambaForCausalLM", "jamba", "Jamba (Hugging Face)",                 NULL, NULL, RMS, {LCSM_JAMBA_KEYS}, {LCSM_JAMBA_RULES}, lcsm_import_jamba},
