@@ -38,6 +38,8 @@ struct lcsm_encoder {
     uint64_t              skipped;        /* bytes without a token, of all texts */
     const char           *part, *stretch; /* what is encoded, and the source of its words */
     size_t                stretch_size;
+    const char           *first; /* the text that begins the whole one, or NULL */
+    lcsm_strbuf           marked;
 };
 
 void lcsm_encoder_free(lcsm_encoder *enc)
@@ -46,6 +48,7 @@ void lcsm_encoder_free(lcsm_encoder *enc)
     lcsm_strbuf_free(&enc->window);
     lcsm_strbuf_free(&enc->normal);
     lcsm_strbuf_free(&enc->spare);
+    lcsm_strbuf_free(&enc->marked);
     lcsm_split_room_free(&enc->split);
     lcsm_bpe_room_free(&enc->bpe);
     lcsm_word_cache_free(&enc->cache);
@@ -106,6 +109,54 @@ static lcsm_status spell(lcsm_encoder *enc, const char *word, size_t size, size_
     return LCSM_OK;
 }
 
+/* The tokens of characters; one without a token becomes its bytes, all of them, or the unknown
+ * token. */
+static lcsm_status spell_characters(lcsm_encoder *enc, const char *word, size_t size, size_t *count,
+                                    lcsm_error *err)
+{
+    const lcsm_tokenizer *tok = enc->tok;
+    size_t                n;
+    *count = 0;
+    for (size_t at = 0; at < size; at += n) {
+        lcsm_utf8_n c = lcsm_utf8_next((const unsigned char *)word + at, size - at);
+        n             = c.size > 0 ? c.size : 1;
+        int32_t id    = c.code == 0x2581 && c.size > 0
+                          ? lcsm_vocab_find_mapped(&tok->vocab, " ", 1)
+                          : lcsm_vocab_find_mapped(&tok->vocab, word + at, n);
+        bool    bytes = id < 0;
+        for (size_t j = 0; j < n; j++)
+            bytes = bytes && tok->byte_id[(unsigned char)word[at + j]] >= 0;
+        if (id >= 0) enc->word[(*count)++] = id;
+        else if (bytes) {
+            for (size_t j = 0; j < n; j++)
+                enc->word[(*count)++] = tok->byte_id[(unsigned char)word[at + j]];
+        } else if (tok->unknown < 0) LCSM_OR_RETURN(lacks(enc, word[at], err));
+        else if (!tok->fuse_unknown || *count == 0 || enc->word[*count - 1] != tok->unknown)
+            enc->word[(*count)++] = tok->unknown;
+    }
+    return LCSM_OK;
+}
+
+/* The longest token that fits, again and again. */
+static lcsm_status spell_longest(lcsm_encoder *enc, const char *word, size_t size, size_t *count,
+                                 lcsm_error *err)
+{
+    const lcsm_tokenizer *tok = enc->tok;
+    *count                    = 0;
+    for (size_t at = 0, n; at < size; at += n) {
+        const unsigned char *p  = (const unsigned char *)word + at;
+        int32_t              id = -1;
+        n                       = size - at > 1 ? tok->reach[p[0] << 8 | p[1]] : 1;
+        if (n > size - at) n = size - at;
+        for (; n > 1 && id < 0; n -= id < 0) id = lcsm_vocab_find_mapped(&tok->vocab, word + at, n);
+        if (id < 0) n = 1;
+        if (id < 0) id = tok->byte_id[p[0]];
+        if (id < 0) LCSM_OR_RETURN(lacks(enc, word[at], err));
+        else enc->word[(*count)++] = id;
+    }
+    return LCSM_OK;
+}
+
 static lcsm_status merge(lcsm_encoder *enc, const char *word, size_t size, size_t *count,
                          lcsm_error *err)
 {
@@ -124,7 +175,9 @@ static lcsm_status merge(lcsm_encoder *enc, const char *word, size_t size, size_
         enc->word[0] = whole;
         return LCSM_OK;
     }
-    lcsm_status st = spell(enc, word, size, count, err);
+    if (enc->tok->world) return spell_longest(enc, word, size, count, err);
+    lcsm_status st = enc->tok->chars ? spell_characters(enc, word, size, count, err)
+                                     : spell(enc, word, size, count, err);
     return st != LCSM_OK ? st : lcsm_bpe(&enc->tok->merges, &enc->bpe, enc->word, count, err);
 }
 
@@ -170,9 +223,37 @@ static lcsm_status around(lcsm_encoder *enc, const lcsm_added *added, const char
     return LCSM_OK;
 }
 
+/* The mark of a space begins here. */
+static bool mark_at(const char *text, size_t left)
+{
+    return left >= 3 && memcmp(text, "\xE2\x96\x81", 3) == 0;
+}
+
+/* Spaces become marks, one is put in front where the scheme says so, and each may begin a word. */
+static lcsm_status mark_stretch(lcsm_encoder *enc, const char *text, size_t size, lcsm_error *err)
+{
+    lcsm_strbuf          *m   = &enc->marked;
+    const lcsm_tokenizer *tok = enc->tok;
+    bool front                = tok->marks && (tok->marks_all || text == enc->first) && *text != ' '
+              && !mark_at(text, size);
+    m->size = 0;
+    if (front) lcsm_strbuf_add(m, "\xE2\x96\x81");
+    for (size_t j = 0; j < size; j++)
+        if (text[j] == ' ') lcsm_strbuf_add(m, "\xE2\x96\x81");
+        else lcsm_strbuf_bytes(m, &text[j], 1);
+    if (m->failed) return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for a piece of text");
+    for (size_t at = 0, end; at < m->size; at = end) {
+        for (end = at + 1; end < m->size; end++)
+            if (tok->marks_split && mark_at(m->text + end, m->size - end)) break;
+        LCSM_OR_RETURN(enc->on_word(enc->word_user, m->text + at, end - at, err));
+    }
+    return LCSM_OK;
+}
+
 static lcsm_status split_stretch(lcsm_encoder *enc, const char *text, size_t size, bool goes_on,
                                  lcsm_error *err)
 {
+    if (enc->tok->marks || enc->tok->marks_split) return mark_stretch(enc, text, size, err);
     return lcsm_split(&enc->tok->splitter, &enc->split, text, size, goes_on, enc->on_word,
                       enc->word_user, err);
 }
@@ -180,14 +261,18 @@ static lcsm_status split_stretch(lcsm_encoder *enc, const char *text, size_t siz
 static lcsm_status utf8_stretch(lcsm_encoder *enc, const char *text, size_t size, bool goes_on,
                                 lcsm_error *err)
 {
-    const lcsm_tokenizer *tok = enc->tok;
+    const lcsm_tokenizer *tok   = enc->tok;
+    bool                  first = enc->first == text;
     if (lcsm_normalizer_changes(&tok->normalizer, text, size)) {
         LCSM_OR_RETURN(
             lcsm_normalize(&tok->normalizer, text, size, &enc->normal, &enc->spare, err));
         text = lcsm_strbuf_text(&enc->normal);
         size = enc->normal.size;
     }
-    return around(enc, &tok->normalized, text, size, goes_on, split_stretch, err);
+    enc->first     = first ? text : NULL;
+    lcsm_status st = around(enc, &tok->normalized, text, size, goes_on, split_stretch, err);
+    enc->first     = NULL;
+    return st;
 }
 
 /* Where bytes that are no UTF-8 end. */
@@ -244,6 +329,7 @@ static bool only_bytes(const lcsm_encoder *enc)
 static lcsm_status encode_part(lcsm_encoder *enc, const char *text, size_t size, lcsm_error *err)
 {
     bool goes_on   = enc->goes_on;
+    enc->first     = goes_on ? NULL : text;
     enc->goes_on   = true;
     enc->part      = text;
     lcsm_status st = around(enc, &enc->tok->raw, text, size, goes_on, raw_stretch, err);

@@ -18,6 +18,7 @@ void lcsm_tokenizer_free(lcsm_tokenizer *tok)
     lcsm_splitter_free(&tok->splitter);
     free(tok->prefix.ids);
     free(tok->suffix.ids);
+    free(tok->reach);
     free(tok->json);
     free(tok);
 }
@@ -40,7 +41,10 @@ lcsm_status lcsm_tokenizer_describe(const lcsm_tokenizer *tok, lcsm_tokenizer_in
     lcsm_status         st   = LCSM_SIZED(lcsm_tokenizer_info, pre_tokenizer, out, err);
     lcsm_tokenizer_info info = {
         .size          = sizeof info,
-        .kind          = tok->bytes ? "bytes" : "byte-level BPE",
+        .kind          = tok->bytes ? "bytes"
+                       : tok->world ? "RWKV World"
+                       : tok->chars ? "BPE with byte fallback"
+                                    : "byte-level BPE",
         .vocab         = tok->vocab.count,
         .tokens        = tok->vocab.tokens,
         .merges        = tok->merge_count,
@@ -48,7 +52,7 @@ lcsm_status lcsm_tokenizer_describe(const lcsm_tokenizer *tok, lcsm_tokenizer_in
         .special       = count_special(&tok->raw) + count_special(&tok->normalized),
         .longest       = tok->vocab.longest,
         .normalizer    = tok->normalizer_name[0] == '\0' ? "none" : tok->normalizer_name,
-        .pre_tokenizer = tok->splitter_name,
+        .pre_tokenizer = tok->splitter_name[0] == '\0' ? "none" : tok->splitter_name,
     };
     if (st == LCSM_OK) lcsm_sized_fill(out, &info, sizeof info);
     return st;
@@ -107,7 +111,8 @@ lcsm_status lcsm_tokenizer_decode(const lcsm_tokenizer *tok, const int32_t *ids,
                              "id %ld is unused in this vocabulary; expected 0 to %zu", (long)ids[j],
                              tok->vocab.count - 1);
         }
-        lcsm_strbuf_bytes(&out, bytes, length);
+        bool drop = tok->strips && j == 0 && length > 0 && bytes[0] == ' ';
+        lcsm_strbuf_bytes(&out, bytes + drop, length - drop);
     }
     if (out.failed) {
         lcsm_strbuf_free(&out);

@@ -21,6 +21,12 @@ struct lcsm_tokenizer {
     size_t          json_size;
     uint64_t        hash;
     bool            bytes; /* ids are bytes, and nothing else happens */
+    bool            chars; /* BPE over characters, as of SentencePiece; a space is a space here */
+    bool            world; /* the longest token that fits, byte by byte, as of RWKV World */
+    bool            marks; /* a Metaspace pre-tokenizer: begins a text with a space, and ... */
+    bool            marks_all, marks_split; /* ... every stretch; cuts before each space */
+    bool            strips;                 /* decoding drops a space in front */
+    unsigned char  *reach; /* of world: the longest token that begins with two bytes, or NULL */
     bool            whole; /* a text cannot be encoded in pieces */
     lcsm_vocab      vocab;
     lcsm_merges     merges;

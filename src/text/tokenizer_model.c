@@ -1,4 +1,5 @@
 /* tokenizer_model.c - the vocabulary, the merges and the added tokens of a tokenizer.json. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "text/byte_map.h"
@@ -20,15 +21,14 @@ static lcsm_status no_memory(lcsm_error *err)
 
 static lcsm_status check_model(reading *r, lcsm_error *err)
 {
-    static const char *const EMPTY[]  = {"continuing_subword_prefix", "end_of_word_suffix"};
-    static const char *const TYPES[]  = {"BPE"};
-    size_t                   kind     = 0;
-    double                   dropout  = 0;
-    bool                     fallback = false;
+    static const char *const EMPTY[] = {"continuing_subword_prefix", "end_of_word_suffix"};
+    static const char *const TYPES[] = {"BPE", "World"};
+    size_t                   kind    = 0;
+    double                   dropout = 0;
     LCSM_OR_RETURN(lcsm_json_get_object(&r->model, lcsm_json_need(&r->root, "model"), err));
     if (lcsm_json_has(&r->model, "type"))
-        LCSM_OR_RETURN(
-            lcsm_json_get_choice(&kind, lcsm_json_need(&r->model, "type"), TYPES, 1, err));
+        LCSM_OR_RETURN(lcsm_json_get_choice(&kind, lcsm_json_need(&r->model, "type"), TYPES,
+                                            COUNT(TYPES), err));
     if (lcsm_json_has(&r->model, "dropout"))
         LCSM_OR_RETURN(
             lcsm_json_get_real(&dropout, lcsm_json_need(&r->model, "dropout"), 0, 0, err));
@@ -39,20 +39,46 @@ static lcsm_status check_model(reading *r, lcsm_error *err)
         LCSM_OR_RETURN(lcsm_json_get_text(&text, v, err));
         if (*text != '\0') return lcsm_json_fail(&v, err, "nothing, as in byte-level BPE");
     }
-    LCSM_OR_RETURN(lcsm_tokenizer_get_flag(&fallback, &r->model, "byte_fallback", err));
-    if (fallback) {
-        lcsm_json v = lcsm_json_need(&r->model, "byte_fallback");
-        return lcsm_json_fail(&v, err, "false, as in byte-level BPE");
-    }
     LCSM_OR_RETURN(lcsm_tokenizer_get_flag(&r->tok->fuse_unknown, &r->model, "fuse_unk", err));
-    return lcsm_tokenizer_get_flag(&r->tok->ignore_merges, &r->model, "ignore_merges", err);
+    LCSM_OR_RETURN(
+        lcsm_tokenizer_get_flag(&r->tok->ignore_merges, &r->model, "ignore_merges", err));
+    if (!r->tok->ignore_merges || !r->tok->chars) return LCSM_OK;
+    lcsm_json v = lcsm_json_need(&r->model, "ignore_merges");
+    return lcsm_json_fail(&v, err, "false where byte_fallback is true");
+}
+
+/* "<0x0A>": two upper-case digits. -1: not the token of a byte. */
+static int byte_of(const char *text, size_t size)
+{
+    static const char DIGITS[] = "0123456789ABCDEF";
+    if (size != 6 || memcmp(text, "<0x", 3) != 0 || text[5] != '>') return -1;
+    const char *a = text[3] != '\0' ? strchr(DIGITS, text[3]) : NULL;
+    const char *b = text[4] != '\0' ? strchr(DIGITS, text[4]) : NULL;
+    return a == NULL || b == NULL ? -1 : (int)((a - DIGITS) * 16 + (b - DIGITS));
+}
+
+/* The bytes that a token stands for, into the room. Of characters, U+2581 is a space, and the token
+ * of a byte is that byte, which merges cannot make. */
+static size_t bytes_of(const reading *r, const char *text, size_t size, bool *mapped)
+{
+    if (!r->tok->chars) return lcsm_byte_map_read(r->room, text, size, mapped);
+    int    byte = byte_of(text, size);
+    size_t used = 0;
+    *mapped     = byte < 0;
+    if (byte >= 0) r->room[used++] = (char)byte;
+    for (size_t j = 0; j < size && byte < 0; j++) {
+        bool mark       = size - j >= 3 && memcmp(text + j, "\xE2\x96\x81", 3) == 0;
+        r->room[used++] = mark ? ' ' : text[j];
+        j += mark ? 2 : 0;
+    }
+    return used;
 }
 
 static lcsm_status put_token(reading *r, const lcsm_json *v, const char *text, size_t size,
                              int32_t id, lcsm_error *err)
 {
     bool        mapped;
-    size_t      length = lcsm_byte_map_read(r->room, text, size, &mapped);
+    size_t      length = bytes_of(r, text, size, &mapped);
     size_t      there_size;
     const char *there = lcsm_vocab_bytes(&r->tok->vocab, id, &there_size);
     if (there != NULL && there_size == length && memcmp(there, r->room, length) == 0)
@@ -81,12 +107,33 @@ static lcsm_status count_ids(reading *r, const lcsm_json *vocab, const lcsm_json
     return st;
 }
 
+/* In a vocabulary of characters the tokens of bytes were noted as they were put. */
 static void find_bytes(lcsm_tokenizer *tok)
 {
-    for (int j = 0; j < 256; j++) {
+    for (int j = 0; j < 256 && !tok->chars; j++) {
         char c          = (char)j;
         tok->byte_id[j] = lcsm_vocab_find_mapped(&tok->vocab, &c, 1);
     }
+}
+
+/* For World: how long the tokens are that begin with two bytes. */
+static lcsm_status measure_reach(lcsm_tokenizer *tok, lcsm_error *err)
+{
+    enum { PAIRS = 1 << 16, LONGEST = 255 };
+    tok->reach = calloc(PAIRS, 1);
+    if (tok->reach == NULL) return no_memory(err);
+    for (size_t j = 0; j < tok->vocab.count; j++) {
+        size_t               size;
+        const unsigned char *p =
+            (const unsigned char *)lcsm_vocab_bytes(&tok->vocab, (int32_t)j, &size);
+        if (p == NULL || size < 2 || !tok->vocab.entries[j].mapped) continue;
+        unsigned char *reach = &tok->reach[p[0] << 8 | p[1]];
+        if (size > LONGEST)
+            return lcsm_fail(err, LCSM_ERR_FORMAT, "token %zu has %zu bytes; expected at most %d",
+                             j, size, LONGEST);
+        if (size > *reach) *reach = (unsigned char)size;
+    }
+    return LCSM_OK;
 }
 
 /* Tokens that merges can make come first, so that their bytes find them. */
@@ -96,10 +143,12 @@ static lcsm_status read_vocab(reading *r, const lcsm_json *vocab, lcsm_error *er
         for (lcsm_json m = lcsm_json_first(vocab); m.value != NULL; m = lcsm_json_next(&m)) {
             bool    mapped;
             int32_t id;
-            (void)lcsm_byte_map_read(r->room, m.key, strlen(m.key), &mapped);
+            (void)bytes_of(r, m.key, strlen(m.key), &mapped);
             if (mapped != (pass == 0)) continue;
             LCSM_OR_RETURN(lcsm_tokenizer_get_id(&id, r, m, err));
             LCSM_OR_RETURN(put_token(r, &m, m.key, strlen(m.key), id, err));
+            int byte = r->tok->chars ? byte_of(m.key, strlen(m.key)) : -1;
+            if (byte >= 0) r->tok->byte_id[byte] = id;
         }
     }
     find_bytes(r->tok);
@@ -110,7 +159,7 @@ static lcsm_status read_vocab(reading *r, const lcsm_json *vocab, lcsm_error *er
 static int32_t id_of(const reading *r, const char *text, size_t size)
 {
     bool    mapped;
-    size_t  length = lcsm_byte_map_read(r->room, text, size, &mapped);
+    size_t  length = bytes_of(r, text, size, &mapped);
     int32_t id     = lcsm_vocab_find(&r->tok->vocab, r->room, length);
     return id >= 0 && r->tok->vocab.entries[id].mapped == mapped ? id : -1;
 }
@@ -163,11 +212,14 @@ lcsm_status lcsm_tokenizer_read_model(reading *r, const lcsm_json *added, lcsm_e
     lcsm_json   vocab, merges;
     LCSM_OR_RETURN(check_model(r, err));
     LCSM_OR_RETURN(lcsm_json_get_object(&vocab, lcsm_json_need(&r->model, "vocab"), err));
-    LCSM_OR_RETURN(
-        lcsm_json_get_array(&merges, lcsm_json_need(&r->model, "merges"), 0, INT32_MAX, err));
+    bool world = r->tok->world;
+    LCSM_OR_RETURN(lcsm_json_get_array(&merges, lcsm_json_need(&r->model, "merges"), 0,
+                                       world ? 0 : INT32_MAX, err));
     LCSM_OR_RETURN(count_ids(r, &vocab, added, &count, err));
     LCSM_OR_RETURN(lcsm_vocab_create(&r->tok->vocab, count, err));
+    for (int j = 0; j < 256; j++) r->tok->byte_id[j] = -1;
     LCSM_OR_RETURN(read_vocab(r, &vocab, err));
+    if (world) LCSM_OR_RETURN(measure_reach(r->tok, err));
     LCSM_OR_RETURN(lcsm_merges_create(&r->tok->merges, lcsm_json_count(&merges), err));
     for (size_t j = 0; j < lcsm_json_count(&merges); j++) {
         lcsm_json item = lcsm_json_item(&merges, j);

@@ -1,5 +1,6 @@
 /*
- * tokenizer_read.c - tokenizer.json of the byte-level family.
+ * tokenizer_read.c - tokenizer.json: of the byte-level family, of SentencePiece-style BPE, and of
+ * RWKV World as lcsm writes it.
  *
  * What the file asks for is done or refused: an unknown kind of normalizer, pre-tokenizer, model,
  * post-processor or decoder is an error that names it.
@@ -136,16 +137,54 @@ static lcsm_status read_digits(reading *r, const lcsm_json *v, lcsm_error *err)
     return st != LCSM_OK ? st : lcsm_splitter_put(&r->tok->splitter, stage, "\\p{N}", err);
 }
 
+#define MARK "\xE2\x96\x81" /* U+2581, which stands for a space */
+
+/* A member that must be the mark, if it is there. */
+static lcsm_status check_mark(const lcsm_json *v, const char *key, lcsm_error *err)
+{
+    const char *text = MARK;
+    if (!lcsm_json_has(v, key)) return LCSM_OK;
+    lcsm_json member = lcsm_json_need(v, key);
+    LCSM_OR_RETURN(lcsm_json_get_text(&text, member, err));
+    return strcmp(text, MARK) == 0 ? LCSM_OK : lcsm_json_fail(&member, err, "U+2581");
+}
+
+/* Whether and where a space is put in front: prepend_scheme, or in older files add_prefix_space. */
+static lcsm_status get_scheme(size_t *scheme, const lcsm_json *v, lcsm_error *err)
+{
+    static const char *const SCHEMES[] = {"never", "first", "always"};
+    bool                     prefix    = true;
+    LCSM_OR_RETURN(check_mark(v, "replacement", err));
+    LCSM_OR_RETURN(lcsm_tokenizer_get_flag(&prefix, v, "add_prefix_space", err));
+    *scheme = prefix ? 2 : 0;
+    if (!lcsm_json_has(v, "prepend_scheme")) return LCSM_OK;
+    return lcsm_json_get_choice(scheme, lcsm_json_need(v, "prepend_scheme"), SCHEMES,
+                                COUNT(SCHEMES), err);
+}
+
+static lcsm_status read_metaspace(reading *r, const lcsm_json *v, lcsm_error *err)
+{
+    size_t scheme = 2;
+    if (r->tok->splitter.count > 0 || !r->tok->chars)
+        return lcsm_json_fail(v, err, "Metaspace alone, and a BPE model with byte_fallback");
+    LCSM_OR_RETURN(get_scheme(&scheme, v, err));
+    r->tok->marks       = scheme > 0;
+    r->tok->marks_all   = scheme == 2;
+    r->tok->marks_split = true;
+    r->byte_level       = true;
+    return lcsm_tokenizer_get_flag(&r->tok->marks_split, v, "split", err);
+}
+
 static lcsm_status read_pre_tokenizer(reading *r, const lcsm_json *v, const char *type,
                                       lcsm_error *err)
 {
-    static const char *const NAMES[] = {"ByteLevel", "Split", "Digits"};
+    static const char *const NAMES[] = {"ByteLevel", "Split", "Digits", "Metaspace"};
     static lcsm_status (*const READERS[])(reading *, const lcsm_json *, lcsm_error *) = {
-        read_byte_level, read_split, read_digits};
+        read_byte_level, read_split, read_digits, read_metaspace};
     size_t kind = 0;
     LCSM_OR_RETURN(
         lcsm_json_get_choice(&kind, lcsm_json_need(v, "type"), NAMES, COUNT(NAMES), err));
-    if (r->byte_level) return lcsm_json_fail(v, err, "nothing after ByteLevel");
+    if (r->byte_level) return lcsm_json_fail(v, err, "nothing after ByteLevel or Metaspace");
     add_name(r->tok->splitter_name, sizeof r->tok->splitter_name, type);
     return READERS[kind](r, v, err);
 }
@@ -220,11 +259,34 @@ static lcsm_status read_post_processor(reading *r, const lcsm_json *v, const cha
 
 static lcsm_status read_decoder(reading *r, const lcsm_json *v, const char *type, lcsm_error *err)
 {
-    static const char *const NAMES[] = {"ByteLevel"};
-    size_t                   kind    = 0;
-    (void)r;
+    static const char *const NAMES[] = {"ByteLevel", "Replace", "ByteFallback",
+                                        "Fuse",      "Strip",   "Metaspace"};
+    size_t                   kind    = 0, scheme;
+    int64_t                  start   = 0;
     (void)type;
-    return lcsm_json_get_choice(&kind, lcsm_json_need(v, "type"), NAMES, COUNT(NAMES), err);
+    LCSM_OR_RETURN(lcsm_json_get_choice(&kind, lcsm_json_need(v, "type"), NAMES,
+                                        r->tok->chars ? COUNT(NAMES) : 1, err));
+    if (kind == 4) {
+        LCSM_OR_RETURN(lcsm_json_get_int(&start, lcsm_json_need(v, "start"), 0, 1, err));
+        r->tok->strips = start == 1;
+    }
+    if (kind == 5) {
+        LCSM_OR_RETURN(get_scheme(&scheme, v, err));
+        r->tok->strips = scheme > 0;
+    }
+    return LCSM_OK;
+}
+
+/* What the model says of the kind of the whole: characters with byte_fallback, or World. */
+static lcsm_status read_kind(reading *r, lcsm_error *err)
+{
+    lcsm_json   model;
+    const char *type = "BPE";
+    LCSM_OR_RETURN(lcsm_json_get_object(&model, lcsm_json_need(&r->root, "model"), err));
+    if (lcsm_json_has(&model, "type"))
+        LCSM_OR_RETURN(lcsm_json_get_text(&type, lcsm_json_need(&model, "type"), err));
+    r->tok->world = strcmp(type, "World") == 0;
+    return lcsm_tokenizer_get_flag(&r->tok->chars, &model, "byte_fallback", err);
 }
 
 /* ---- the whole -------------------------------------------------------------------------- */
@@ -241,13 +303,14 @@ static lcsm_status read_parts(reading *r, lcsm_error *err)
         {"decoder", "decoders", read_decoder},
     };
     lcsm_json added = lcsm_json_may(&r->root, "added_tokens");
+    LCSM_OR_RETURN(read_kind(r, err));
     if (lcsm_json_has(&r->root, "added_tokens"))
         LCSM_OR_RETURN(lcsm_json_get_array(&added, added, 0, INT32_MAX, err));
     for (size_t j = 0; j < COUNT(PARTS); j++) {
         lcsm_json v = lcsm_json_may(&r->root, PARTS[j].key);
         LCSM_OR_RETURN(each_part(r, &v, PARTS[j].list, 0, PARTS[j].one, err));
     }
-    if (!r->byte_level) {
+    if (!r->byte_level && !r->tok->chars && !r->tok->world) {
         lcsm_json v = lcsm_json_need(&r->root, "pre_tokenizer");
         return lcsm_json_fail(&v, err, "ByteLevel, or a Sequence that ends with it");
     }
@@ -314,7 +377,7 @@ static bool needs_whole(const lcsm_tokenizer *tok)
         whole = whole || tok->normalizer.steps[j].kind >= LCSM_NORMALIZE_PREPEND;
     for (size_t j = 0; j < tok->splitter.count; j++)
         cuts = cuts || tok->splitter.stages[j].code != NULL;
-    return whole || !cuts;
+    return whole || !cuts || tok->chars || tok->world;
 }
 
 static lcsm_status check_template(const lcsm_id_list *list, const lcsm_tokenizer *tok,
