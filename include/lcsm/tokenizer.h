@@ -2,7 +2,8 @@
  * lcsm/tokenizer.h - text to token ids and back: bytes, and byte-level BPE.
  *
  * A tokenizer is a Hugging Face tokenizer.json of the byte-level family (GPT-2, GPT-NeoX, RWKV
- * "20B", Llama 3): added tokens, normalizer, pre-tokenizer, BPE, template. The byte tokenizer,
+ * "20B", Llama 3) or of Llama 2's (characters with byte fallback): added tokens, normalizer,
+ * pre-tokenizer, BPE, template. RWKV World's takes the longest token that fits. The byte tokenizer,
  * which needs no file, is one too: 256 entries, no merges. Invalid UTF-8 is encoded byte by byte
  * and round-trips unchanged. A vocabulary may lack some bytes (GPT-NeoX: C0, C1, F5 to FF) and have
  * no unknown token: encoding a text that holds one fails, unless LCSM_ENCODE_SKIP is given.
@@ -39,7 +40,8 @@ LCSM_BEGIN_DECLS
 /* 256 tokens, the id of each being its byte; no end-of-text token. */
 LCSM_API lcsm_status lcsm_tokenizer_bytes(lcsm_tokenizer **out, lcsm_error *err);
 
-/* From a tokenizer.json, or from the folder that holds one. */
+/* From a tokenizer.json, a tokenizer.model of SentencePiece (BPE), the vocabulary file of RWKV
+ * World, or the folder that holds one of these (tokenizer.json first). */
 LCSM_API lcsm_status lcsm_tokenizer_load(lcsm_tokenizer **out, const char *path, lcsm_error *err);
 
 /* From the two files of GPT-2: encoder.json (token to id) and vocab.bpe (merges in order). */
@@ -67,7 +69,7 @@ LCSM_API int32_t lcsm_tokenizer_find(const lcsm_tokenizer *tok, const char *text
 
 typedef struct {
     size_t      size;   /* sizeof(lcsm_tokenizer_info), set by the caller */
-    const char *kind;   /* "bytes" or "byte-level BPE" */
+    const char *kind;   /* "byte-level BPE", "BPE with byte fallback", ... */
     size_t      vocab;  /* as lcsm_tokenizer_vocab */
     size_t      tokens; /* ids that stand for something */
     size_t      merges;

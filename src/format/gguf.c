@@ -136,7 +136,42 @@ static bool skip_array(reader *r, int depth)
     return !r->failed;
 }
 
-/* One key and its value into the object; values that are lists, NaN or infinite are left out. */
+/* A list of texts or numbers as an array; real numbers that are not finite become 0. */
+static json_t *read_list(reader *r)
+{
+    uint32_t type  = u32_of(r);
+    uint64_t count = u64_of(r);
+    json_t  *list  = json_array();
+    if (!r->failed && (type >= TYPES || type == ARRAY || list == NULL))
+        (void)fail(r, "a list of the tokenizer has values of another type");
+    for (uint64_t j = 0; j < count && !r->failed; j++) {
+        size_t  size;
+        json_t *value = NULL;
+        if (type == STRING) {
+            const char *text = text_of(r, &size);
+            if (text != NULL) value = json_stringn_nocheck(text, size);
+        } else {
+            const unsigned char *p = take(r, WIDTHS[type]);
+            if (p != NULL) value = number(type, p);
+            if (p != NULL && value == NULL) value = json_integer(0);
+        }
+        if (!r->failed && json_array_append_new(list, value) != 0)
+            (void)fail(r, "there is not enough memory for a list of the tokenizer");
+    }
+    if (!r->failed) return list;
+    json_decref(list);
+    return NULL;
+}
+
+/* Lists that are kept. */
+static bool is_tokenizer(const char *name, size_t size)
+{
+    static const char PREFIX[] = "tokenizer.ggml.";
+    return size >= sizeof PREFIX && memcmp(name, PREFIX, sizeof PREFIX - 1) == 0;
+}
+
+/* One key and its value into the object; values that are NaN, infinite or lists of others than the
+ * tokenizer's are left out. */
 static bool read_key(reader *r, json_t *keys)
 {
     size_t      size, letters;
@@ -145,8 +180,9 @@ static bool read_key(reader *r, json_t *keys)
     json_t     *value = NULL;
     if (r->failed) return false;
     if (type >= TYPES) return fail(r, "a key has a value of an unknown type");
-    if (type == ARRAY) return skip_array(r, DEPTH);
-    if (type == STRING) {
+    if (type == ARRAY && !is_tokenizer(name, size)) return skip_array(r, DEPTH);
+    if (type == ARRAY) value = read_list(r);
+    else if (type == STRING) {
         text = text_of(r, &letters);
         if (text != NULL) value = json_stringn_nocheck(text, letters);
     } else {

@@ -5,7 +5,8 @@
  *
  * docs/formats.md has the layout. A file is checked whole before anything of it is used: lengths
  * against the bytes that are there, names, alignment, types, and that tensors neither overlap nor
- * leave the file. What the reader allocates is less than three times the size of the file.
+ * leave the file. What the reader allocates is less than three times the size of the file, and for
+ * the lists of a tokenizer a hundred bytes for each token.
  */
 #ifndef LCSM_FORMAT_GGUF_H
 #define LCSM_FORMAT_GGUF_H
@@ -30,7 +31,7 @@ typedef struct {
 typedef struct {
     lcsm_file      file; /* the mapping; empty if the bytes are the caller's */
     char          *label;
-    json_t        *keys; /* an object of numbers, truths and texts; lists are left out */
+    json_t        *keys; /* numbers, truths and texts, and the lists of tokenizer.ggml */
     lcsm_gguf_row *rows; /* sorted by name */
     size_t         count;
     float         *decoded; /* the numbers of quantised tensors, once lcsm_gguf_tensors asked */

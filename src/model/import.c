@@ -15,6 +15,8 @@
 #include "format/torch_file.h"
 #include "format/weights.h"
 #include "model/model_weights.h"
+#include "text/tokenizer.h"
+#include "text/tokenizer_convert.h"
 
 /* ---- which release ----------------------------------------------------------------------- */
 
@@ -316,8 +318,48 @@ cleanup:
     return st;
 }
 
+static void free_texts(lcsm_file texts[TEXT_FILES])
+{
+    for (size_t j = 0; j < TEXT_FILES; j++) lcsm_file_close(&texts[j]);
+}
+
+/* The bytes become those of a file that was read. */
+static lcsm_status keep_text(lcsm_file *out, const char *text, size_t size, lcsm_error *err)
+{
+    unsigned char *own = malloc(size + 1);
+    if (own == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for a text");
+    memcpy(own, text, size);
+    own[size] = 0;
+    *out      = (lcsm_file){.data = own, .size = size};
+    return LCSM_OK;
+}
+
+/* tokenizer.model or the vocabulary of RWKV World, where there is no tokenizer.json. One that is
+ * not supported is a warning: the model runs on tokens. */
+static lcsm_status convert_tokenizer(lcsm_file *out, const lcsm_import_source *src,
+                                     const char *folder, lcsm_error *err)
+{
+    static const char *const NAMES[] = {"tokenizer.model", "rwkv_vocab_v20230424.txt"};
+    char                     path[LCSM_PATH_MAX];
+    for (size_t j = 0; j < COUNT(NAMES) && out->data == NULL; j++) {
+        lcsm_tokenizer *tok = NULL;
+        lcsm_error      why = {0};
+        LCSM_OR_RETURN(lcsm_path_join(path, folder, NAMES[j], err));
+        if (!lcsm_path_exists(path)) continue;
+        if (lcsm_tokenizer_load(&tok, path, &why) != LCSM_OK) {
+            lcsm_log(&src->ctx->log, LCSM_LOG_WARNING, "without its tokenizer: %s", why.text);
+            continue;
+        }
+        lcsm_status st = keep_text(out, tok->json, tok->json_size, err);
+        lcsm_tokenizer_free(tok);
+        LCSM_OR_RETURN(st);
+    }
+    return LCSM_OK;
+}
+
 /* Those that are there. */
-static lcsm_status read_texts(lcsm_file out[TEXT_FILES], const char *folder, lcsm_error *err)
+static lcsm_status read_texts(lcsm_file out[TEXT_FILES], const lcsm_import_source *src,
+                              const char *folder, lcsm_error *err)
 {
     char path[LCSM_PATH_MAX];
     for (size_t j = 0; j < TEXT_FILES; j++) {
@@ -325,7 +367,8 @@ static lcsm_status read_texts(lcsm_file out[TEXT_FILES], const char *folder, lcs
         if (lcsm_path_exists(path))
             LCSM_OR_RETURN(lcsm_file_read(&out[j], path, LCSM_JSON_LARGE_SIZE, err));
     }
-    return LCSM_OK;
+    return out[TOKENIZER].data != NULL ? LCSM_OK
+                                       : convert_tokenizer(&out[TOKENIZER], src, folder, err);
 }
 
 /* The weights of a folder, in either of the two formats. */
@@ -383,12 +426,12 @@ static lcsm_status import_folder(lcsm_import_source *src, const char *from, cons
     LCSM_TRY(choose(&release, src, err));
     LCSM_TRY(check_refused(src, err));
     LCSM_TRY(open_weights(&weights, src, from, err));
-    LCSM_TRY(read_texts(texts, from, err));
+    LCSM_TRY(read_texts(texts, src, from, err));
     LCSM_TRY(run(src, release, to, texts, result, err));
 cleanup:
     src->place  = NULL;
     src->config = NULL;
-    for (size_t j = 0; j < TEXT_FILES; j++) lcsm_file_close(&texts[j]);
+    free_texts(texts);
     close_weights(&weights);
     lcsm_json_doc_free(&doc);
     return st;
@@ -414,11 +457,56 @@ cleanup:
     return st;
 }
 
+/* The text of a special token, as templates name it. */
+static void put_token(json_t *to, const json_t *keys, const char *name, const char *key)
+{
+    const json_t *tokens = json_object_get(keys, "tokenizer.ggml.tokens");
+    const json_t *id     = json_object_get(keys, key);
+    json_t       *text   = json_is_integer(id) && json_integer_value(id) >= 0
+                             ? json_array_get(tokens, (size_t)json_integer_value(id))
+                             : NULL;
+    if (json_is_string(text)) (void)json_object_set(to, name, text);
+}
+
+/* tokenizer.json, and the chat template with its tokens, out of the metadata. */
+static lcsm_status gguf_texts(lcsm_file texts[TEXT_FILES], const lcsm_import_source *src,
+                              const json_t *keys, lcsm_error *err)
+{
+    static const char EOS[] = "tokenizer.ggml.eos_token_id";
+    const json_t     *chat  = json_object_get(keys, "tokenizer.chat_template");
+    lcsm_error        why   = {0};
+    lcsm_tokenizer   *tok   = NULL;
+    char             *json  = NULL;
+    size_t            size  = 0;
+    lcsm_status       st    = lcsm_tokenizer_from_gguf(&json, &size, src->label, keys, &why);
+    if (st == LCSM_OK && json != NULL)
+        st = lcsm_tokenizer_parse(&tok, src->label, json, size, &why);
+    if (st != LCSM_OK)
+        lcsm_log(&src->ctx->log, LCSM_LOG_WARNING, "without its tokenizer: %s", why.text);
+    else if (json != NULL) st = keep_text(&texts[TOKENIZER], json, size, err);
+    lcsm_tokenizer_free(tok);
+    free(json);
+    if (json_object_get(keys, EOS) != NULL)
+        (void)json_object_set(src->config, "eos_token_id", json_object_get(keys, EOS));
+    if (!json_is_string(chat)) return LCSM_OK;
+    json_t *config = json_object();
+    put_token(config, keys, "bos_token", "tokenizer.ggml.bos_token_id");
+    put_token(config, keys, "eos_token", EOS);
+    json = json_dumps(config, JSON_INDENT(2));
+    json_decref(config);
+    if (json == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for a text");
+    st = keep_text(&texts[TOKENIZER_CONFIG], json, strlen(json), err);
+    free(json);
+    if (st != LCSM_OK) return st;
+    return keep_text(&texts[CHAT_TEMPLATE], json_string_value(chat), json_string_length(chat), err);
+}
+
 static lcsm_status import_gguf(lcsm_import_source *src, const char *from, const char *to,
                                lcsm_import_result *result, lcsm_error *err)
 {
     lcsm_status         st;
-    lcsm_gguf           gguf = {0};
+    lcsm_gguf           gguf              = {0};
+    lcsm_file           texts[TEXT_FILES] = {0};
     const lcsm_release *release;
     LCSM_TRY(lcsm_gguf_open(&gguf, from, err));
     src->label = from;
@@ -426,8 +514,10 @@ static lcsm_status import_gguf(lcsm_import_source *src, const char *from, const 
     LCSM_TRY(lcsm_import_gguf_config(&release, &src->config, gguf.keys, from, err));
     LCSM_TRY(reserve(src, gguf.count, err));
     LCSM_TRY(lcsm_gguf_tensors(src->list, &gguf, err));
-    LCSM_TRY(run(src, release, to, (lcsm_file[TEXT_FILES]){0}, result, err));
+    LCSM_TRY(gguf_texts(texts, src, gguf.keys, err));
+    LCSM_TRY(run(src, release, to, texts, result, err));
 cleanup:
+    free_texts(texts);
     json_decref(src->config);
     src->config = NULL;
     lcsm_gguf_close(&gguf);
@@ -481,9 +571,9 @@ static lcsm_status import_any(lcsm_import_source *src, const char *from, const c
     if (!is_folder(from)) return import_file(src, from, to, texts, result, err);
     LCSM_OR_RETURN(lcsm_import_check_folder(file, from, err));
     if (file[0] == '\0') return import_folder(src, from, to, result, err);
-    st = read_texts(texts, from, err);
+    st = read_texts(texts, src, from, err);
     if (st == LCSM_OK) st = import_file(src, file, to, texts, result, err);
-    for (size_t j = 0; j < TEXT_FILES; j++) lcsm_file_close(&texts[j]);
+    free_texts(texts);
     return st;
 }
 

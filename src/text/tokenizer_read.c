@@ -13,6 +13,7 @@
 #include <xxhash.h>
 
 #include "base/file.h"
+#include "text/tokenizer_convert.h"
 
 enum {
     LEAST_IDS = 1 << 16, /* that any file may have; larger ids need a larger file */
@@ -101,6 +102,7 @@ static lcsm_status read_byte_level(reading *r, const lcsm_json *v, lcsm_error *e
 {
     bool             regex = true;
     lcsm_split_stage stage = {.prefix_space = true, .behavior = LCSM_SPLIT_ISOLATED};
+    if (r->tok->chars) return lcsm_json_fail(v, err, "another one where byte_fallback is true");
     LCSM_OR_RETURN(lcsm_tokenizer_get_flag(&stage.prefix_space, v, "add_prefix_space", err));
     LCSM_OR_RETURN(lcsm_tokenizer_get_flag(&regex, v, "use_regex", err));
     r->byte_level = true;
@@ -282,7 +284,8 @@ static lcsm_status read_kind(reading *r, lcsm_error *err)
 {
     lcsm_json   model;
     const char *type = "BPE";
-    LCSM_OR_RETURN(lcsm_json_get_object(&model, lcsm_json_need(&r->root, "model"), err));
+    model            = lcsm_json_may(&r->root, "model");
+    if (!json_is_object(model.value)) return LCSM_OK;
     if (lcsm_json_has(&model, "type"))
         LCSM_OR_RETURN(lcsm_json_get_text(&type, lcsm_json_need(&model, "type"), err));
     r->tok->world = strcmp(type, "World") == 0;
@@ -435,6 +438,36 @@ cleanup:
     return lcsm_file_fault(st, err);
 }
 
+/* JSON begins with a brace, World with a number, and SentencePiece with the tag of a piece. */
+static lcsm_status parse_any(lcsm_tokenizer **out, const char *label, const lcsm_file *file,
+                             lcsm_error *err)
+{
+    char       *json  = NULL;
+    size_t      size  = 0;
+    const char *text  = (const char *)file->data;
+    bool        world = file->size > 0 && text[0] >= '0' && text[0] <= '9';
+    bool        piece = file->size > 2 && text[0] == '\n' && text[2] == '\n';
+    lcsm_status st    = LCSM_OK;
+    if (!world && !piece) return lcsm_tokenizer_parse(out, label, text, file->size, err);
+    if (world) st = lcsm_tokenizer_from_world(&json, &size, label, text, file->size, err);
+    else st = lcsm_tokenizer_from_sentencepiece(&json, &size, label, file->data, file->size, err);
+    if (st == LCSM_OK) st = lcsm_tokenizer_parse(out, label, json, size, err);
+    free(json);
+    return st;
+}
+
+/* The first of these that a folder has; the last if it has none. */
+static lcsm_status find_file(char path[LCSM_PATH_MAX], const char *folder, lcsm_error *err)
+{
+    static const char *const NAMES[] = {"tokenizer.json", "tokenizer.model",
+                                        "rwkv_vocab_v20230424.txt"};
+    for (size_t j = 0; j < COUNT(NAMES); j++) {
+        LCSM_OR_RETURN(lcsm_path_join(path, folder, NAMES[j], err));
+        if (lcsm_path_exists(path)) return LCSM_OK;
+    }
+    return lcsm_path_join(path, folder, NAMES[0], err);
+}
+
 lcsm_status lcsm_tokenizer_load(lcsm_tokenizer **out, const char *path, lcsm_error *err)
 {
     lcsm_status st   = LCSM_OK;
@@ -443,11 +476,11 @@ lcsm_status lcsm_tokenizer_load(lcsm_tokenizer **out, const char *path, lcsm_err
     char        inner[LCSM_PATH_MAX];
     *out = NULL;
     if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) {
-        LCSM_TRY(lcsm_path_join(inner, path, "tokenizer.json", err));
+        LCSM_TRY(find_file(inner, path, err));
         path = inner;
     }
     LCSM_TRY(lcsm_file_read(&file, path, LCSM_JSON_LARGE_SIZE, err));
-    LCSM_TRY(lcsm_tokenizer_parse(out, path, (const char *)file.data, file.size, err));
+    LCSM_TRY(parse_any(out, path, &file, err));
 cleanup:
     lcsm_file_close(&file);
     return st;

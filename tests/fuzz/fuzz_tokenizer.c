@@ -54,6 +54,12 @@ static const char *const SEEDS[] = {
     "\"A\"}}],\"special_tokens\":{\"s\":{\"ids\":[1]}}},\"decoder\":{\"type\":\"ByteLevel\"},"
     "\"model\":{\"type\":\"BPE\",\"unk_token\":\"a\",\"fuse_unk\":true,\"ignore_merges\":true,"
     "\"vocab\":{\"a\":0,\"b\":1,\"ab\":2},\"merges\":[[\"a\",\"b\"]]}}",
+    "{\"pre_tokenizer\":{\"type\":\"Metaspace\",\"prepend_scheme\":\"first\",\"split\":true},"
+    "\"decoder\":{\"type\":\"Strip\",\"start\":1},\"model\":{\"byte_fallback\":true,\"unk_token\":"
+    "\"u\",\"vocab\":{\"u\":0,\"\xE2\x96\x81\":1,\"a\":2,\"b\":3,\"ab\":4,\"<0x0A>\":5},\"merges\":"
+    "[\"a b\"]}}",
+    "{\"added_tokens\":[{\"id\":0,\"content\":\"<e>\",\"special\":true}],\"model\":{\"type\":"
+    "\"World\",\"vocab\":{\"a\":1,\"b\":2,\"ab\":3,\"\xC4\xA0\":4},\"merges\":[]}}",
 };
 
 size_t fuzz_seed(size_t n, unsigned char *out, size_t capacity)

@@ -21,12 +21,13 @@ static const struct {
     {"{" PRE "}", "model is missing"},
     {"{" MODEL "}", "pre_tokenizer is missing"},
     {"{\"pre_tokenizer\": null, " MODEL "}", "expected ByteLevel"},
-    {"{\"pre_tokenizer\": {\"type\": \"Metaspace\"}, " MODEL "}", "pre_tokenizer.type"},
+    {"{\"pre_tokenizer\": {\"type\": \"Metaspace\"}, " MODEL "}", "Metaspace alone"},
+    {"{\"pre_tokenizer\": {\"type\": \"Whitespace\"}, " MODEL "}", "pre_tokenizer.type"},
     {"{\"pre_tokenizer\": {}, " MODEL "}", "pre_tokenizer.type is missing"},
     {"{\"pre_tokenizer\": {\"type\": \"ByteLevel\", \"use_regex\": 1}, " MODEL "}", "use_regex"},
     {"{\"pre_tokenizer\": {\"type\": \"Sequence\", \"pretokenizers\": [{\"type\": \"ByteLevel\"},"
      "{\"type\": \"Digits\"}]}, " MODEL "}",
-     "nothing after ByteLevel"},
+     "nothing after ByteLevel or Metaspace"},
     {"{\"pre_tokenizer\": {\"type\": \"Sequence\", \"pretokenizers\": [{\"type\": \"Split\","
      "\"pattern\": {\"Regex\": \"(\"}, \"behavior\": \"Isolated\"}]}, " MODEL "}",
      "pattern"},
