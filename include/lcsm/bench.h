@@ -107,6 +107,22 @@ struct lcsm_model;
 LCSM_API lcsm_status lcsm_bench_decode_model(const struct lcsm_model *model, double seconds,
                                              lcsm_bench_decode *out, lcsm_error *err);
 
+/* How fast a model decodes several sequences side by side (lcsm/slots.h), a token of each at a
+ * time. Rates are the best of several repetitions in turn. */
+typedef struct {
+    size_t size; /* sizeof(lcsm_bench_slots), set by the caller */
+    int    threads;
+    size_t slots;
+    double rate;     /* tokens per second of all slots together */
+    double one_rate; /* of one of them by itself */
+    double bound; /* what reading the weights once for all slots, each slot's memory, and the peak
+                     of multiply-adds allow, in tokens per second */
+} lcsm_bench_slots;
+
+/* Takes about `seconds` (0: 2), with the threads of the model's context. */
+LCSM_API lcsm_status lcsm_bench_slots_model(const struct lcsm_model *model, size_t slots,
+                                            double seconds, lcsm_bench_slots *out, lcsm_error *err);
+
 /* A model of one method: what it is and how fast. NAN: not measured. */
 typedef struct {
     size_t      size;        /* set by the library */

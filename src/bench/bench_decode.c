@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/sized.h"
+#include "bench/bench_decode.h"
 #include "bench/frame.h"
 #include "infer/session.h"
 #include "model/model_weights.h"
@@ -19,7 +20,7 @@
 enum { DECODE_STEPS = 16, PREFILL = 1024, MIN_REPS = 3 };
 
 /* A table that is only looked up costs one row. */
-static size_t weight_bytes(const lcsm_model *model)
+size_t lcsm_bench_weight_bytes(const lcsm_model *model)
 {
     const lcsm_params *p     = model->params;
     size_t             total = lcsm_params_bytes(p);
@@ -84,7 +85,7 @@ lcsm_status lcsm_bench_decode_model(const lcsm_model *model, double seconds, lcs
     lcsm_bench_decode r = {.size         = sizeof r,
                            .threads      = lcsm_context_threads(model->ctx),
                            .parameters   = lcsm_params_total(model->params),
-                           .weight_bytes = weight_bytes(model),
+                           .weight_bytes = lcsm_bench_weight_bytes(model),
                            .prompt       = PREFILL};
     if ((size_t)model->cfg.max_length < r.prompt) r.prompt = (size_t)model->cfg.max_length;
     LCSM_TRY(lcsm_session_create(&s, model, NULL, err));

@@ -3,12 +3,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli.h"
+#include "cli_slots.h"
 
 static const char HELP[] =
     "lcsm bench decode - decoding speed, beside the limit set by memory bandwidth\n"
     "\n"
-    "usage: lcsm bench decode RUN [--weights TYPE] [--threads N] [--seconds S] [--json]\n"
+    "usage: lcsm bench decode RUN [--weights TYPE] [--slots N,N] [--threads N] [--seconds S]\n"
+    "                              [--json]\n"
     "       lcsm bench decode --method NAME [--KEY VALUE...] ...\n"
     "\n"
     "Decoding a single token reads every weight once, so the limit is the memory bandwidth, "
@@ -19,13 +20,20 @@ static const char HELP[] =
     "\n"
     "  --weights TYPE  store matrices as f32, f16, bf16, q8, q4 or q4k (default: as in the run\n"
     "                folder, or f32)\n"
+    "  --slots N,N   also decode so many sequences side by side, beside one by itself\n"
     "  --threads N   number of threads (default: 1 and 2, one after the other)\n"
     "  --seconds S   duration of each measurement (default: 2)\n"
     "  --json        {\"results\": [{\"case\", \"threads\", \"seconds\", \"tokens_per_second\",\n"
     "                \"bound_tokens_per_second\", \"fraction_of_bound\", ...}]}\n"
     "\n"
+    "With --slots the limit is that of reading the weights once for all of them and their "
+    "memories, or\n"
+    "of arithmetic. In --json, \"slots\" is a list of {\"slots\", \"tokens_per_second\",\n"
+    "\"one_tokens_per_second\", \"times_one\", \"bound_tokens_per_second\"}.\n"
+    "\n"
     "  lcsm bench decode runs/book\n"
-    "  lcsm bench decode --method mamba --d-model 768 --layers 12 --vocab 50280\n";
+    "  lcsm bench decode --method mamba --d-model 768 --layers 12 --vocab 50280\n"
+    "  lcsm bench decode runs/book --slots 2,8,32\n";
 
 static json_t *to_json(const char *name, const lcsm_bench_decode *r)
 {
@@ -62,38 +70,66 @@ static lcsm_status open_model(lcsm_model **out, const lcsm_context *ctx, const c
     return st == LCSM_OK && weights != NULL ? lcsm_model_pack(*out, weights, err) : st;
 }
 
-static lcsm_status measure(const char *folder, const lcsm_model_config *cfg, const char *weights,
-                           int threads, double seconds, lcsm_bench_decode *out, lcsm_error *err)
+/* What is measured: a run folder, or NULL and settings. */
+typedef struct {
+    const char              *folder;
+    const lcsm_model_config *cfg;
+    const char              *weights, *slots; /* NULL: as they are; none */
+    double                   seconds;
+    bool                     json;
+} bench_case;
+
+static lcsm_status measure(const bench_case *b, int threads, lcsm_bench_decode *out,
+                           lcsm_error *err)
 {
     lcsm_context_options o     = {.size = sizeof o, .threads = threads};
     lcsm_context        *ctx   = NULL;
     lcsm_model          *model = NULL;
     lcsm_status          st    = lcsm_context_create(&ctx, &o, err);
-    if (st == LCSM_OK) st = open_model(&model, ctx, folder, cfg, weights, err);
-    if (st == LCSM_OK) st = lcsm_bench_decode_model(model, seconds, out, err);
+    if (st == LCSM_OK) st = open_model(&model, ctx, b->folder, b->cfg, b->weights, err);
+    if (st == LCSM_OK) st = lcsm_bench_decode_model(model, b->seconds, out, err);
     lcsm_model_free(model);
     lcsm_context_free(ctx);
     return st;
 }
 
-static int bench(const char *folder, const lcsm_model_config *cfg, const char *weights, int threads,
-                 double seconds, bool json)
+/* The numbers of sequences in the list, with so many threads: rows, or a member of a json object.
+ */
+static lcsm_status measure_slots(const bench_case *b, int threads, bool first, json_t *row,
+                                 lcsm_error *err)
+{
+    lcsm_context_options o     = {.size = sizeof o, .threads = threads};
+    lcsm_context        *ctx   = NULL;
+    lcsm_model          *model = NULL;
+    json_t              *list  = row != NULL ? json_array() : NULL;
+    lcsm_status          st    = lcsm_context_create(&ctx, &o, err);
+    if (st == LCSM_OK) st = open_model(&model, ctx, b->folder, b->cfg, b->weights, err);
+    if (st == LCSM_OK) st = cli_slots_bench(model, b->slots, b->seconds, first, list, err);
+    if (list != NULL) json_object_set_new(row, "slots", list);
+    lcsm_model_free(model);
+    lcsm_context_free(ctx);
+    return st;
+}
+
+static int bench(const bench_case *b, int threads)
 {
     int         from = threads > 0 ? threads : 1, to = threads > 0 ? threads : 2;
     char        text[64];
-    const char *name    = folder != NULL ? folder : cli_model_name(cfg, text);
+    const char *name    = b->folder != NULL ? b->folder : cli_model_name(b->cfg, text);
     json_t     *results = json_array();
     lcsm_error  err;
     lcsm_status st = LCSM_OK;
     if (threads == 0 && sysconf(_SC_NPROCESSORS_ONLN) < 2) to = 1;
     for (int n = from; n <= to && st == LCSM_OK; n++) {
         lcsm_bench_decode r = {.size = sizeof r};
-        st                  = measure(folder, cfg, weights, n, seconds, &r, &err);
+        st                  = measure(b, n, &r, &err);
         if (st != LCSM_OK) break;
-        if (json) json_array_append_new(results, to_json(name, &r));
+        if (b->json) json_array_append_new(results, to_json(name, &r));
         else print_row(name, &r, n == from);
     }
-    if (json && st == LCSM_OK) {
+    for (int n = from; n <= to && st == LCSM_OK && b->slots != NULL; n++)
+        st = measure_slots(b, n, n == from, json_array_get(results, (size_t)(n - from)), &err);
+    if (b->json && st == LCSM_OK) {
         json_t *all = json_pack("{s:O}", "results", results);
         json_dumpf(all, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(8));
         fputc('\n', stdout);
@@ -109,12 +145,14 @@ int cmd_bench_decode(int argc, char **argv)
     int              threads = 0, count = 0;
     double           seconds  = 0;
     const char      *weights  = NULL;
+    const char      *slots    = NULL;
     cli_settings     settings = {.train = false};
     cli_config       cfg;
     const cli_option options[] = {
         {"--help", CLI_FLAG, &help, 0, 0},
         {"--json", CLI_FLAG, &json, 0, 0},
         {"--weights", CLI_TEXT, &weights, 0, 0},
+        {"--slots", CLI_TEXT, &slots, 0, 0},
         {"--threads", CLI_COUNT, &threads, 1, 1024},
         {"--seconds", CLI_NUMBER, &seconds, 0.001, 3600},
         {NULL, CLI_SETTINGS, &settings, 0, 0},
@@ -130,11 +168,23 @@ int cmd_bench_decode(int argc, char **argv)
               stderr);
         return EXIT_USAGE;
     }
+    if (slots != NULL && !cli_slots_valid(slots)) {
+        fprintf(stderr,
+                "lcsm bench decode: --slots %s; expected numbers from 1 to 65536 such as 1,8,32\n",
+                slots);
+        return EXIT_USAGE;
+    }
     int code = cli_config_create(&cfg, "bench decode", NULL);
     if (code == EXIT_OK) code = cli_settings_apply(&settings, "bench decode", &cfg);
     if (code == EXIT_OK) code = cli_refuse_unused("bench decode", &cfg, NULL, NULL);
     if (code == EXIT_OK)
-        code = bench(count == 1 ? argv[1] : NULL, cfg.model, weights, threads, seconds, json);
+        code = bench(&(bench_case){.folder  = count == 1 ? argv[1] : NULL,
+                                   .cfg     = cfg.model,
+                                   .weights = weights,
+                                   .slots   = slots,
+                                   .seconds = seconds,
+                                   .json    = json},
+                     threads);
     cli_config_free(&cfg);
     return code;
 }

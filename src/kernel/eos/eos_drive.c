@@ -225,7 +225,9 @@ static void memory_in(const lcsm_eos_plan *p, place w, const real *all, real *m)
     for (ptrdiff_t k = 0; k < p->K; k++)
         for (ptrdiff_t c = 0; c < width; c++) {
             const real *from = all + (((w.b * p->H + w.h) * p->K + k) * p->D + w.d0) * width + c;
-            for (ptrdiff_t d = 0; d < w.D; d++) m[(c * p->K + k) * w.D + d] = from[d * width];
+            if (width == 1) memcpy(m + k * w.D, from, (size_t)w.D * sizeof(real));
+            else
+                for (ptrdiff_t d = 0; d < w.D; d++) m[(c * p->K + k) * w.D + d] = from[d * width];
         }
 }
 
@@ -234,12 +236,14 @@ static void memory_out(const lcsm_eos_plan *p, place w, const real *m, real *all
 {
     ptrdiff_t width = p->is_complex ? 2 : 1;
     if (all == NULL) return;
-    for (ptrdiff_t k = 0; k < p->K; k++)
-        for (ptrdiff_t d = 0; d < w.D; d++)
-            for (ptrdiff_t c = 0; c < width; c++) {
-                ptrdiff_t to = (((w.b * p->H + w.h) * p->K + k) * p->D + w.d0 + d) * width + c;
-                all[to]      = m[(c * p->K + k) * w.D + d] + (sum ? all[to] : 0);
-            }
+    for (ptrdiff_t k = 0; k < p->K; k++) {
+        real *to = all + (((w.b * p->H + w.h) * p->K + k) * p->D + w.d0) * width;
+        if (width == 1 && !sum) memcpy(to, m + k * w.D, (size_t)w.D * sizeof(real));
+        else
+            for (ptrdiff_t d = 0; d < w.D; d++)
+                for (ptrdiff_t c = 0; c < width; c++, to++)
+                    *to = m[(c * p->K + k) * w.D + d] + (sum ? *to : 0);
+    }
 }
 
 /* Items of a sequence and head lie behind each other, so a tape needs no padding. */
@@ -409,20 +413,23 @@ static void fwd_item(void *arg, size_t item, int worker)
     place                w = place_of(c, item);
     seq                  x[LCSM_EOS_HEADS];
     problems_at(c, w, x);
-    real *m  = (real *)(void *)(c->scratch + (size_t)worker * c->scratch_bytes);
-    real *ws = (real *)(void *)((unsigned char *)m + memory_bytes(x));
+    real *m    = (real *)(void *)(c->scratch + (size_t)worker * c->scratch_bytes);
+    real *ws   = (real *)(void *)((unsigned char *)m + memory_bytes(x));
+    bool  here = c->m_T != NULL && !p->is_complex && w.D == p->D; /* m_T is laid out as m */
 
     if (c->step != NULL) {
         for (ptrdiff_t h = 0; h < x->heads; h++, w.h++) step_item(c, w, &x[h], m);
         return;
     }
-    if (c->x->m0 != NULL || reads_zeros(c)) memories_in(c, w, c->x->m0, x, m);
+    if (here) m = c->m_T + (w.b * p->H + w.h) * p->K * p->D;
+    if ((c->x->m0 != NULL || reads_zeros(c)) && (!here || c->x->m0 != c->m_T))
+        memories_in(c, w, c->x->m0, x, m);
     if (p->T > 0) {
         ptrdiff_t stride, at = y_of(p, w, &stride);
         c->form->fwd(x, p->chunk, m, c->y + at, stride,
                      c->tape == NULL ? NULL : c->tape + tape_offset(p, w), ws);
     }
-    memories_out(c, w, x, m, c->m_T, false);
+    if (!here) memories_out(c, w, x, m, c->m_T, false);
 }
 
 void R_(lcsm_eos_fwd)(const lcsm_eos_plan *p, const R_(lcsm_kernels) *k,
