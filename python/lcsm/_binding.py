@@ -132,6 +132,17 @@ class lcsm_bench_decode(ct.Structure):
     ]
 
 
+class lcsm_bench_slots(ct.Structure):
+    _fields_ = [
+        ("size", ct.c_size_t),
+        ("threads", ct.c_int),
+        ("slots", ct.c_size_t),
+        ("rate", ct.c_double),
+        ("one_rate", ct.c_double),
+        ("bound", ct.c_double),
+    ]
+
+
 class lcsm_method_speed(ct.Structure):
     _fields_ = [
         ("size", ct.c_size_t),
@@ -970,6 +981,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "lcsm_bench_decode_model": (ct.c_int, [ct.c_void_p, ct.c_double, ct.POINTER(lcsm_bench_decode), ct.POINTER(lcsm_error)]),
     "lcsm_bench_eos": (ct.c_int, [ct.POINTER(lcsm_bench_options), ct.POINTER(lcsm_bench_sink), ct.POINTER(lcsm_error)]),
     "lcsm_bench_methods": (ct.c_int, [ct.POINTER(lcsm_bench_options), ct.c_char_p, lcsm_method_speed_fn, ct.POINTER(lcsm_bench_sink), ct.POINTER(lcsm_error)]),
+    "lcsm_bench_slots_model": (ct.c_int, [ct.c_void_p, ct.c_size_t, ct.c_double, ct.POINTER(lcsm_bench_slots), ct.POINTER(lcsm_error)]),
     "lcsm_bench_train": (ct.c_int, [ct.POINTER(lcsm_bench_update), ct.POINTER(lcsm_bench_options), ct.c_void_p, ct.c_void_p, ct.POINTER(lcsm_error)]),
     "lcsm_bench_train_settings": (None, [ct.c_void_p, ct.c_void_p]),
     "lcsm_chat_create": (ct.c_int, [ct.POINTER(ct.c_void_p), ct.c_char_p, ct.c_size_t, ct.c_char_p, ct.POINTER(lcsm_error)]),

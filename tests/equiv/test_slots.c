@@ -16,7 +16,16 @@
 
 enum { V = 11, SLOTS = 9, LONGEST = 300, ROOM = 512 };
 
-static lcsm_model *model_of(const lcsm_context *ctx, const char *method, uint64_t seed)
+static lcsm_context *context(int threads)
+{
+    lcsm_context_options o = {.size = sizeof o, .threads = threads};
+    lcsm_context        *ctx;
+    assert_int_equal(lcsm_context_create(&ctx, &o, NULL), LCSM_OK);
+    return ctx;
+}
+
+static lcsm_model *model_of(const lcsm_context *ctx, const char *method, ptrdiff_t width,
+                            uint64_t seed)
 {
     lcsm_model_config cfg;
     lcsm_error        err = {0};
@@ -26,7 +35,7 @@ static lcsm_model *model_of(const lcsm_context *ctx, const char *method, uint64_
     else (void)snprintf(cfg.method, sizeof cfg.method, "%s", method);
     if (strcmp(method, "code") == 0) (void)snprintf(cfg.code, sizeof cfg.code, "1-1-1-0");
     cfg.vocab      = V;
-    cfg.d_model    = 24;
+    cfg.d_model    = width;
     cfg.layers     = lcsm_pattern_is(method) ? 4 : 2;
     cfg.max_length = ROOM;
     if (lcsm_model_create(&m, ctx, &cfg, seed, &err) != LCSM_OK)
@@ -202,9 +211,10 @@ static void wander(world *w, int rounds)
     }
 }
 
-static void try_model(const lcsm_context *ctx, const char *name, int rounds, uint64_t seed)
+static void try_model(const lcsm_context *ctx, const char *name, ptrdiff_t width, int rounds,
+                      uint64_t seed)
 {
-    lcsm_model *m = model_of(ctx, name, 3);
+    lcsm_model *m = model_of(ctx, name, width, 3);
     world       w;
     begin(&w, m, name, seed);
     wander(&w, rounds);
@@ -220,25 +230,32 @@ static const char *const HYBRIDS[] = {"gla*2,attention", "mamba+attention", "hgr
 
 TEST(slots_of_every_method_equal_their_lone_runs)
 {
-    lcsm_context *ctx;
-    assert_int_equal(lcsm_context_create(&ctx, NULL, NULL), LCSM_OK);
-    for (size_t j = 0; j < lcsm_method_count(); j++) try_model(ctx, LCSM_METHODS[j].name, 24, j);
+    lcsm_context *ctx = context(1);
+    for (size_t j = 0; j < lcsm_method_count(); j++)
+        try_model(ctx, LCSM_METHODS[j].name, 24, 24, j);
     lcsm_context_free(ctx);
 }
 
 TEST(slots_of_hybrids_equal_their_lone_runs)
 {
-    lcsm_context *ctx;
-    assert_int_equal(lcsm_context_create(&ctx, NULL, NULL), LCSM_OK);
-    for (size_t j = 0; j < COUNT(HYBRIDS); j++) try_model(ctx, HYBRIDS[j], 60, 1000 + j);
+    lcsm_context *ctx = context(2);
+    for (size_t j = 0; j < COUNT(HYBRIDS); j++) try_model(ctx, HYBRIDS[j], 24, 60, 1000 + j);
     lcsm_context_free(ctx);
 }
 
 TEST(slots_keep_on_equalling_them_for_long)
 {
-    lcsm_context *ctx;
-    assert_int_equal(lcsm_context_create(&ctx, NULL, NULL), LCSM_OK);
-    try_model(ctx, "gla,attention", 400, 2000);
-    try_model(ctx, "rwkv7", 400, 2001);
+    lcsm_context *ctx = context(1);
+    try_model(ctx, "gla,attention", 24, 400, 2000);
+    try_model(ctx, "rwkv7", 24, 400, 2001);
+    lcsm_context_free(ctx);
+}
+
+/* Widths beyond the depth that products sum at a time, and shared among threads. */
+TEST(slots_of_wide_models_equal_their_lone_runs)
+{
+    lcsm_context *ctx = context(2);
+    try_model(ctx, "mamba", 288, 16, 3000);
+    try_model(ctx, "rwkv7,attention", 264, 16, 3001);
     lcsm_context_free(ctx);
 }
