@@ -19,8 +19,8 @@
  *
  * Ownership  What _create returns, the caller gives to _free; _free(NULL) is fine. The model
  *            outlives it. Logits are borrowed until the slot is fed, changed or closed.
- * Memory     After the first call with some number of sequences, a call of that kind reserves
- *            nothing.
+ * Memory     The first call with some number of sequences reserves memory for it, later ones of the
+ *            kind do not. Of such kinds the 24 used last are kept.
  * Threads    It belongs to one thread at a time; several may share a model.
  * Options    begin with their size: {.size = sizeof options}. lcsm_slot_feed stays as it is.
  * Errors     A function that can fail returns lcsm_status and, if err is not NULL, says why. A call

@@ -15,13 +15,14 @@ from ._model import Context, Model, Session, Tokenizer, context, load, set_threa
 from ._run import (Description, Evaluation, Experiment, Progress, Report, Run, codes, describe, evaluate, experiment,
                    experiments, import_model, inspect, methods, report, train)
 from ._settings import Settings, settings
+from ._slots import Slot, Slots
 from ._table import Table
 from ._version import __version__
 
 __all__ = [
     "ArgumentError", "ConfigError", "Context", "Description", "Error", "Evaluation", "Experiment", "Figure",
     "FileError", "FormatError", "Model", "NumberError", "OutOfMemoryError", "Progress", "Report", "Run", "Session",
-    "Settings", "Table", "Tokenizer", "UnsupportedError", "__version__", "codes", "context", "describe", "evaluate",
+    "Settings", "Slot", "Slots", "Table", "Tokenizer", "UnsupportedError", "__version__", "codes", "context", "describe", "evaluate",
     "experiment", "experiments", "import_model", "inspect", "load", "methods", "program", "report", "set_threads",
     "settings", "train",
 ]

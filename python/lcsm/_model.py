@@ -7,7 +7,7 @@ import os
 import queue
 import sys
 import threading
-from typing import Any, Iterator, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Iterator, Optional, Sequence, Union
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from ._library import (ArgumentError, Callbacks, Handle, call, encode, lib, make
                        text_list)
 from ._settings import Settings, build
 from ._table import html_table
+
+if TYPE_CHECKING:
+    from ._slots import Slots
 
 Tokens = Union[Sequence[int], np.ndarray]
 
@@ -239,6 +242,11 @@ class Model:
     def session(self, batch: int = 1, chunk: int = 0, rewind: int = 0) -> "Session":
         """A new session, with an empty memory."""
         return Session(self, batch, chunk, rewind)
+
+    def slots(self, slots: int = 8, chunk: int = 0, rewind: int = 0) -> "Slots":
+        """Room for so many sequences that share the passes over the weights."""
+        from ._slots import Slots
+        return Slots(self, slots, chunk, rewind)
 
     def logits(self, tokens: Tokens) -> np.ndarray:
         """The logits behind every token: (n) gives (n, V), (B, n) gives (B, n, V)."""

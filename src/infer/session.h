@@ -17,6 +17,7 @@ enum {
 typedef struct {
     lcsm_graph   *g;
     lcsm_model_io io;
+    uint64_t      used; /* when, in passes */
 } lcsm_session_graph;
 
 struct lcsm_session {

@@ -7,12 +7,17 @@
  */
 #include <string.h>
 
-#include "base/size.h"
+#include "base/thread.h"
 #include "infer/slot_set.h"
+#include "kernel/context.h"
 
 const size_t lcsm_piece_lengths[LCSM_SESSION_LENGTHS] = {256, 64, 16, 4, 1};
 
-enum { ONE = LCSM_SESSION_LENGTHS - 1, KIND_ALL = 8 /* as in session.c */ };
+enum {
+    ONE           = LCSM_SESSION_LENGTHS - 1,
+    KIND_ALL      = 8,       /* as in session.c */
+    WORTH_THREADS = 1 << 17, /* logits of a pass that are */
+};
 
 /* What a call does. */
 typedef struct {
@@ -124,6 +129,12 @@ typedef struct {
     lcsm_session_graph *r;
 } pass;
 
+/* What is shared among threads that hand out. */
+typedef struct {
+    const job  *j;
+    const pass *p;
+} delivery;
+
 static lcsm_slot *slot_of(const job *j, const pass *p, size_t i)
 {
     return &j->s->slot[j->s->slot_at[p->row + i]];
@@ -138,17 +149,25 @@ static void put_tokens(const job *j, const pass *p)
     }
 }
 
-/* Logits (n, rows, V) to where the caller wants them, and the last of each slot to its place. */
+/* Logits (n, rows, V) to where the caller wants them, and the last of a slot to its place. */
+static void hand_one(void *arg, size_t i, int worker)
+{
+    const delivery       *d = arg;
+    const job            *j = d->j;
+    size_t                V = j->s->vocab, rows = (size_t)d->p->r->io.logits->shape.dim[1];
+    const float          *from = (const float *)d->p->r->io.logits->data + i * rows * V;
+    size_t                feed = slot_of(j, d->p, i)->feed;
+    const lcsm_slot_feed *f    = &j->list[feed];
+    (void)worker;
+    if (f->all != NULL) memcpy(f->all + j->s->done[feed] * V, from, rows * V * sizeof *from);
+    memcpy(j->s->logits + f->slot * V, from + (rows - 1) * V, V * sizeof *from);
+}
+
 static void hand_out(const job *j, const pass *p)
 {
-    size_t       V = j->s->vocab, rows = (size_t)p->r->io.logits->shape.dim[1];
-    const float *from = p->r->io.logits->data;
-    for (size_t i = 0; i < p->n; i++, from += rows * V) {
-        const lcsm_slot_feed *f = &j->list[slot_of(j, p, i)->feed];
-        if (f->all != NULL)
-            memcpy(f->all + j->s->done[slot_of(j, p, i)->feed] * V, from, rows * V * sizeof *from);
-        memcpy(j->s->logits + f->slot * V, from + (rows - 1) * V, V * sizeof *from);
-    }
+    delivery   d    = {j, p};
+    lcsm_pool *pool = j->s->model->ctx->pool;
+    lcsm_parallel_for(p->n * j->s->vocab >= WORTH_THREADS ? pool : NULL, p->n, hand_one, &d);
 }
 
 /* The pieces have been read. */

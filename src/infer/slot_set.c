@@ -9,7 +9,29 @@
 
 enum { ONE = LCSM_SESSION_LENGTHS - 1, USUAL = 8, MOST_SLOTS = 1 << 16 };
 
+enum { KEPT = 24 /* graphs; the one that was not used for longest makes room for another */ };
+
 /* ---- graphs ----------------------------------------------------------------------------- */
+
+static void drop_graph(lcsm_slots *s, lcsm_session_graph *r)
+{
+    if (r->g != NULL) s->kept--;
+    lcsm_graph_free(r->g);
+    *r = (lcsm_session_graph){0};
+}
+
+static void make_room(lcsm_slots *s)
+{
+    lcsm_session_graph *oldest = NULL;
+    if (s->kept < KEPT) return;
+    for (int all = 0; all < 2; all++)
+        for (int j = 0; j < LCSM_SESSION_LENGTHS; j++)
+            for (size_t n = 0; n <= s->options.slots; n++) {
+                lcsm_session_graph *r = &s->graphs[all][j][n];
+                if (r->g != NULL && (oldest == NULL || r->used < oldest->used)) oldest = r;
+            }
+    drop_graph(s, oldest);
+}
 
 lcsm_status lcsm_slots_prepare(lcsm_slots *s, int length, size_t n, bool all,
                                lcsm_session_graph **out, lcsm_error *err)
@@ -18,16 +40,16 @@ lcsm_status lcsm_slots_prepare(lcsm_slots *s, int length, size_t n, bool all,
     lcsm_model_want     want = {.logits = true, .last = !(all && length != ONE), .ignore = -1};
     lcsm_status         st   = LCSM_OK;
     *out                     = r;
+    r->used                  = ++s->passes;
     if (r->g != NULL) return LCSM_OK;
+    make_room(s);
     LCSM_TRY(lcsm_graph_create(&r->g, s->model->ctx, s->model->params, err));
+    s->kept++;
     LCSM_TRY(lcsm_model_build(r->g, &s->model->cfg, (ptrdiff_t)n,
                               (ptrdiff_t)lcsm_piece_lengths[length], &want, &r->io, err));
     LCSM_TRY(lcsm_graph_plan(r->g, &(lcsm_plan_options){.fixed = true}, err));
 cleanup:
-    if (st != LCSM_OK) {
-        lcsm_graph_free(r->g);
-        *r = (lcsm_session_graph){0};
-    }
+    if (st != LCSM_OK) drop_graph(s, r);
     return st;
 }
 
@@ -36,7 +58,7 @@ static void drop_graphs(lcsm_slots *s)
     for (int all = 0; all < 2; all++)
         for (int j = 0; j < LCSM_SESSION_LENGTHS; j++) {
             for (size_t n = 0; s->graphs[all][j] != NULL && n <= s->options.slots; n++)
-                lcsm_graph_free(s->graphs[all][j][n].g);
+                drop_graph(s, &s->graphs[all][j][n]);
             free(s->graphs[all][j]);
         }
 }

@@ -36,6 +36,8 @@ struct lcsm_slots {
     char               sha256[LCSM_SHA256_TEXT]; /* of the model; empty: not known yet */
     /* By the number of sequences; those of all logits and of the last ones. */
     lcsm_session_graph *graphs[2][LCSM_SESSION_LENGTHS];
+    uint64_t            passes;
+    size_t              kept; /* graphs */
 };
 
 static inline lcsm_state_part lcsm_slots_part(lcsm_slots *s, size_t slot)

@@ -20,6 +20,7 @@ typedef struct {
     sequences        s;
     real            *ws, *g_w, *g_b;
     size_t           ws_size;
+    unsigned char   *turned; /* forward: of each worker, whether its filters are */
 } job;
 
 static void layout(pieces *a, const lcsm_node *n, bool backward, job *j)
@@ -29,6 +30,7 @@ static void layout(pieces *a, const lcsm_node *n, bool backward, job *j)
     j->ws           = take_reals(a, n->threads, (ptrdiff_t)j->ws_size);
     j->g_w          = take_reals(a, items + 1, lcsm_tensor_count(n->in[W]));
     j->g_b          = take_reals(a, items, j->s.D);
+    j->turned       = lcsm_take(a, backward ? 0 : n->threads, 1, 1);
 }
 
 static lcsm_status measure(lcsm_node *n, bool backward, size_t *bytes, lcsm_error *err)
@@ -81,6 +83,8 @@ static void forward_range(void *arg, size_t item, int worker)
     const lcsm_mat       *y = &j->c->out[0];
     range                 r = range_of(&j->s, item);
     R_(lcsm_conv)         p = problem(j, r.b);
+    p.turned                = j->turned[worker] != 0;
+    j->turned[worker]       = 1;
     kernels_of(j->c)->conv->fwd(&p, r.t0, r.t1, start_of(&j->s, y, r.b, a->reverse),
                                 step_of(y, a->reverse), j->ws + (size_t)worker * j->ws_size);
 }
@@ -107,6 +111,7 @@ static void forward(const lcsm_call *c)
     pieces a = {.base = c->scratch};
     job    j = {.c = c, .s = sequences_of(c->node->in[X])};
     layout(&a, c->node, false, &j);
+    memset(j.turned, 0, (size_t)c->node->threads);
     lcsm_parallel_for(c->run->pool, (size_t)(j.s.B * j.s.ranges), forward_range, &j);
     for (ptrdiff_t b = 0; b < j.s.B && c->state_out[0] != NULL; b++) carry(&j, b);
 }

@@ -105,7 +105,7 @@ static void forward_step(const conv *c, const real *wt, ptrdiff_t t, real *y)
 
 static void forward(const conv *c, ptrdiff_t t0, ptrdiff_t t1, real *y, ptrdiff_t y_t, real *wt)
 {
-    turn(c, wt);
+    if (!c->turned) turn(c, wt);
     for (ptrdiff_t t = t0; t < t1;) {
         if (t + STEPS <= t1 && is_block(c, t)) {
             forward_steps(c, wt, t, y, y_t);

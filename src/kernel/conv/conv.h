@@ -30,6 +30,7 @@ typedef struct {
     ptrdiff_t   x_t, w_d;
     lcsm_resets resets;
     bool        silu;
+    bool        turned; /* forward: ws is as the last call with this filter left it */
 } R_(lcsm_conv);
 
 typedef struct {

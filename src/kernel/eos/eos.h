@@ -70,11 +70,13 @@ typedef struct {
     bool         bf16;        /* o, e, i, s and each m_t are rounded to bfloat16 */
     ptrdiff_t    rank;        /* of a and b; 0 without them */
     lcsm_eos_gen gen;
-    real         tau, scale;
-    lcsm_resets  resets;
-    bool         fresh; /* the memory before the first step is empty: forms need not read it */
-    bool         final; /* nobody reads the memory after the last step: its gradient is zero */
-    bool         first; /* nobody asks for the gradient of the memory before the first step */
+    bool         again; /* forward: the last problem in this scratch had this one's static
+                           operands, and the scratch is as it was left */
+    real        tau, scale;
+    lcsm_resets resets;
+    bool        fresh; /* the memory before the first step is empty: forms need not read it */
+    bool        final; /* nobody reads the memory after the last step: its gradient is zero */
+    bool        first; /* nobody asks for the gradient of the memory before the first step */
     const int32_t
              *read; /* NULL: y_t for every t. Or the steps that are read, increasing, counted */
     ptrdiff_t reads, read_base; /* from read_base on: s, y and their gradients have so many rows */

@@ -345,17 +345,24 @@ static void run_items(void *arg, size_t number, int worker)
     for (size_t item = from; item < to; item++) c->task(arg, item, worker);
 }
 
+/* Whether all items have the same static operands: those of one head and all columns. */
+static bool is_alike(const call *c)
+{
+    return c->to.g == NULL && c->p->T == 1 && c->p->H == 1 && c->p->tiles == 1;
+}
+
 /* All items. Forms ask for the memory of the sequence that follows while they work on one: so a
  * worker takes runs of them, and each worker several runs; runs of whole bundles. */
 static void run_all(call *c, lcsm_task_fn *task)
 {
-    enum { RUNS = 8, LONGEST = 16 };
-    size_t runs   = RUNS * (size_t)(c->p->threads > 1 ? c->p->threads : 1);
-    c->task       = task;
-    c->items      = items_of(c->p, c->form);
-    c->run        = c->items / runs < LONGEST ? c->items / runs : LONGEST;
-    size_t bundle = bundle_items(c);
-    c->run        = (c->run + bundle - 1) / bundle * bundle;
+    enum { RUNS = 8, ALIKE_RUNS = 2, LONGEST = 16 };
+    size_t threads = (size_t)(c->p->threads > 1 ? c->p->threads : 1);
+    size_t runs    = threads * (c->step == NULL && is_alike(c) ? ALIKE_RUNS : RUNS);
+    c->task        = task;
+    c->items       = items_of(c->p, c->form);
+    c->run         = c->items / runs < LONGEST ? c->items / runs : LONGEST;
+    size_t bundle  = bundle_items(c);
+    c->run         = (c->run + bundle - 1) / bundle * bundle;
     if (c->run == 0) c->run = bundle;
     lcsm_parallel_for(c->p->pool, (c->items + c->run - 1) / c->run, run_items, c);
 }
@@ -413,6 +420,7 @@ static void fwd_item(void *arg, size_t item, int worker)
     place                w = place_of(c, item);
     seq                  x[LCSM_EOS_HEADS];
     problems_at(c, w, x);
+    x->again   = is_alike(c) && item % c->run != 0; /* runs are a worker's */
     real *m    = (real *)(void *)(c->scratch + (size_t)worker * c->scratch_bytes);
     real *ws   = (real *)(void *)((unsigned char *)m + memory_bytes(x));
     bool  here = c->m_T != NULL && !p->is_complex && w.D == p->D; /* m_T is laid out as m */

@@ -2,9 +2,11 @@
  * dots.c - products in dot form:  C = alpha A B^T,  B as it lies in memory.
  *
  * Four rows of B, which is the large operand, meet all rows of A, a few in registers at a time, so
- * B comes from memory once and nothing is packed. While one such group is in use the next one is
- * asked for. Every element of C is one sum by lanes over the depth, whatever the number of rows, so
- * a row of a product of many is bit-identical to that row by itself.
+ * B comes from memory once and nothing is packed. Where the depth is large both are cut, so that
+ * what is used again stays in the cache; the sums, whole vectors, are kept in between. While one
+ * group of B is in use the next one is asked for. Every element of C is one sum by lanes over the
+ * depth, whatever the number of rows, so a row of a product of many is bit-identical to that row by
+ * itself.
  */
 #include "kernel/gemm/dots.h"
 
@@ -18,7 +20,9 @@ enum { ROWS = 6 };
 #else
 enum { ROWS = 3 };
 #endif
-enum { COLS = 4, LINE = 64 / sizeof(real) };
+/* A depth of up to LONG is one block, a larger one is cut at multiples of DEPTH, of so many rows
+ * of A at a time. */
+enum { COLS = 4, LINE = 64 / sizeof(real), DEPTH = 512, LONG = 768, BLOCK = 36 };
 
 /* Rows of A with a group of rows of B; the last of a smaller group stands in for those missing. */
 typedef struct {
@@ -26,7 +30,9 @@ typedef struct {
     const real *a, *b[COLS];
     real       *c;
     ptrdiff_t   cols;
-    const real *soon; /* what to ask for, a line each for the first steps */
+    ptrdiff_t   k0, k1; /* the part of the depth */
+    vec        *sums;   /* (rows, COLS), from part to part */
+    const real *soon;   /* what to ask for, a line each for the first steps */
     ptrdiff_t   asks;
 } tile;
 
@@ -69,19 +75,25 @@ VEC_INLINE void put(int rows, const tile *t, vec s[ROWS][COLS])
 VEC_INLINE void run_tile(int rows, const tile *given)
 {
     const tile  at = *given, *t = &at;
-    ptrdiff_t   K = t->x->K, k = 0;
+    ptrdiff_t   k    = t->k0;
     const real *soon = t->soon;
     vec         s[ROWS][COLS];
     VEC_UNROLL
     for (int r = 0; r < rows; r++)
-        for (int j = 0; j < COLS; j++) s[r][j] = vzero();
-    for (ptrdiff_t ask = t->asks; ask > 0 && k + VW <= K; ask--, k += VW, soon += LINE) {
+        for (int j = 0; j < COLS; j++) s[r][j] = k == 0 ? vzero() : t->sums[r * COLS + j];
+    for (ptrdiff_t ask = t->asks; ask > 0 && k + VW <= t->k1; ask--, k += VW, soon += LINE) {
         __builtin_prefetch(soon, 0, 2);
         step(rows, t, k, s);
     }
-    for (; k + VW <= K; k += VW) step(rows, t, k, s);
-    if (k < K) rest(rows, t, k, K - k, s);
-    put(rows, t, s);
+    for (; k + VW <= t->k1; k += VW) step(rows, t, k, s);
+    if (k < t->k1) rest(rows, t, k, t->k1 - k, s);
+    if (t->k1 == t->x->K) {
+        put(rows, t, s);
+        return;
+    }
+    VEC_UNROLL
+    for (int r = 0; r < rows; r++)
+        for (int j = 0; j < COLS; j++) t->sums[r * COLS + j] = s[r][j];
 }
 
 #define TILE(rows)                                                                                 \
@@ -90,35 +102,59 @@ VEC_INLINE void run_tile(int rows, const tile *given)
         run_tile(rows, t);                                                                         \
     }
 TILE(1)
-TILE(2) TILE(3)
+TILE(2)
+TILE(3)
 #if VW == 16
-    TILE(4) TILE(5) TILE(6)
+TILE(4)
+TILE(5) TILE(6)
 #endif
 
-        static void (*const TILES[ROWS])(const tile *t) = {
-            tile_1, tile_2, tile_3,
+    static void (*const TILES[ROWS])(const tile *t) = {
+        tile_1, tile_2, tile_3,
 #if VW == 16
-            tile_4, tile_5, tile_6,
+        tile_4, tile_5, tile_6,
 #endif
 };
 
-/* All rows of A, split evenly, with the group from row j of B on. */
-static void group(const gemm *x, ptrdiff_t j)
+/* `rows` rows of A from t->a on, split evenly, with a part of a group. */
+static void sweep(tile t, ptrdiff_t rows)
 {
-    ptrdiff_t tiles = (x->M + ROWS - 1) / ROWS, cols = x->N - j < COLS ? x->N - j : COLS;
-    ptrdiff_t lines = (COLS * x->ldb + LINE - 1) / LINE;
-    tile      t     = {.x = x, .cols = cols, .soon = x->B + (j + COLS) * x->ldb};
-    for (ptrdiff_t i = 0; i < COLS; i++) t.b[i] = x->B + (j + (i < cols ? i : cols - 1)) * x->ldb;
-    if (tiles > 1 && j + 2 * COLS <= x->N) t.asks = (lines + tiles - 1) / tiles;
-    for (ptrdiff_t q = 0, row = 0, rows; q < tiles; q++, row += rows, t.soon += t.asks * LINE) {
-        rows = x->M / tiles + (q < x->M % tiles);
-        t.a  = x->A + row * x->lda;
-        t.c  = x->C + row * x->ldc + j;
-        TILES[rows - 1](&t);
+    ptrdiff_t tiles = (rows + ROWS - 1) / ROWS;
+    if (tiles == 1) t.asks = 0; /* the processor sees by itself what comes */
+    t.asks = (t.asks + tiles - 1) / tiles;
+    for (ptrdiff_t q = 0, n; q < tiles; q++, t.soon += t.asks * LINE) {
+        n = rows / tiles + (q < rows % tiles);
+        TILES[n - 1](&t);
+        t.a += n * t.x->lda;
+        t.c += n * t.x->ldc;
+        t.sums += n * COLS;
     }
+}
+
+/* Rows i .. i + rows - 1 of A, at most BLOCK, with the group from row j of B on. */
+static void group(const gemm *x, ptrdiff_t i, ptrdiff_t rows, ptrdiff_t j)
+{
+    VEC_ALIGNED vec sums[BLOCK * COLS];
+    ptrdiff_t       cols = x->N - j < COLS ? x->N - j : COLS, deep = x->K <= LONG ? x->K : DEPTH;
+    tile            t = {.x    = x,
+                         .a    = x->A + i * x->lda,
+                         .c    = x->C + i * x->ldc + j,
+                         .cols = cols,
+                         .sums = sums,
+                         .soon = x->B + (j + COLS) * x->ldb};
+    for (ptrdiff_t r = 0; r < COLS; r++) t.b[r] = x->B + (j + (r < cols ? r : cols - 1)) * x->ldb;
+    do {
+        t.k1 = x->K - t.k0 < deep ? x->K : t.k0 + deep;
+        if (j + 2 * COLS <= x->N) t.asks = (COLS * (t.k1 - t.k0) + LINE - 1) / LINE;
+        sweep(t, rows);
+        t.soon += COLS * (t.k1 - t.k0);
+        t.k0 = t.k1;
+    } while (t.k0 < x->K);
 }
 
 void K_(lcsm_gemm_dots)(const gemm *x)
 {
-    for (ptrdiff_t j = 0; j < x->N && x->M > 0; j += COLS) group(x, j);
+    for (ptrdiff_t j = 0; j < x->N; j += COLS)
+        for (ptrdiff_t i = 0; i < x->M; i += BLOCK)
+            group(x, i, x->M - i < BLOCK ? x->M - i : BLOCK, j);
 }

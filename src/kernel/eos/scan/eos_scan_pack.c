@@ -117,6 +117,7 @@ static void pack_tiles(const scan *p, const view *v, bool present, ptrdiff_t off
 void K_(lcsm_scan_pack)(const scan *p)
 {
     const seq *x = p->x;
+    if (x->again) return;
     memset(p->zeros, 0, SCAN_ROWS * sizeof(real));
     if (p->c_tiles != NULL) pack_tiles(p, p->c, true, 0, p->z_factor, false, p->c_tiles);
     if (p->o_tiles[RE] != NULL) K_(lcsm_scan_pack_still)(p);
