@@ -106,7 +106,8 @@ TILE(2)
 TILE(3)
 #if VW == 16
 TILE(4)
-TILE(5) TILE(6)
+TILE(5)
+TILE(6)
 #endif
 
     static void (*const TILES[ROWS])(const tile *t) = {
