@@ -96,6 +96,7 @@ VEC_INLINE void run_tile(int rows, const tile *given)
         for (int j = 0; j < COLS; j++) t->sums[r * COLS + j] = s[r][j];
 }
 
+/* clang-format off */
 #define TILE(rows)                                                                                 \
     static void tile_##rows(const tile *t)                                                         \
     {                                                                                              \
@@ -110,12 +111,13 @@ TILE(5)
 TILE(6)
 #endif
 
-    static void (*const TILES[ROWS])(const tile *t) = {
-        tile_1, tile_2, tile_3,
+static void (*const TILES[ROWS])(const tile *t) = {
+    tile_1, tile_2, tile_3,
 #if VW == 16
-        tile_4, tile_5, tile_6,
+    tile_4, tile_5, tile_6,
 #endif
 };
+/* clang-format on */
 
 /* `rows` rows of A from t->a on, split evenly, with a part of a group. */
 static void sweep(tile t, ptrdiff_t rows)
