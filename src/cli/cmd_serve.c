@@ -48,6 +48,7 @@ enum { MODELS = 64, KEY_SIZE = 4096 };
 
 typedef struct {
     cli_run          runs[MODELS];
+    lcsm_chat       *chats[MODELS];
     lcsm_serve_model models[MODELS];
     char             names[MODELS][128];
     size_t           count;
@@ -94,6 +95,15 @@ static void name_model(service *s, size_t at, const char *folder)
     else (void)snprintf(s->names[at], sizeof s->names[at], "%s-%zu", name, same);
 }
 
+/* A model without a template can be served, too; one whose template is wrong is told of. */
+static void open_chat(service *s, size_t at, const char *folder)
+{
+    lcsm_error err = {0};
+    if (lcsm_chat_load(&s->chats[at], folder, &err) != LCSM_OK && err.status != LCSM_ERR_IO
+        && !s->quiet)
+        (void)cli_report("serve", &err);
+}
+
 static int open_models(service *s, char **folders, int count, int threads)
 {
     for (int j = 0; j < count; j++) {
@@ -101,10 +111,12 @@ static int open_models(service *s, char **folders, int count, int threads)
         int      code = cli_run_open(r, "serve", folders[j], threads, true);
         if (code != EXIT_OK) return code;
         name_model(s, s->count, folders[j]);
+        open_chat(s, s->count, folders[j]);
         s->models[s->count] = (lcsm_serve_model){.name   = s->names[s->count],
                                                  .folder = folders[j],
                                                  .model  = r->model,
                                                  .tok    = r->tok,
+                                                 .chat   = s->chats[s->count],
                                                  .lines  = r->lines};
         s->count++;
     }
@@ -221,6 +233,9 @@ int cmd_serve(int argc, char **argv)
     int code      = read_key(&s, key_file, &o.api_key);
     if (code == EXIT_OK) code = open_models(&s, argv + 1, count, threads);
     if (code == EXIT_OK) code = serve(&s, &o);
-    for (size_t j = 0; j < s.count; j++) cli_run_close(&s.runs[j]);
+    for (size_t j = 0; j < s.count; j++) {
+        lcsm_chat_free(s.chats[j]);
+        cli_run_close(&s.runs[j]);
+    }
     return code;
 }

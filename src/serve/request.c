@@ -35,8 +35,8 @@ typedef struct field {
 
 /* ---- kinds of fields -------------------------------------------------------------------- */
 
-static field_fn read_int, read_real, read_bool, read_prompt, read_stop, read_bias, read_seed,
-    read_stream_options, read_state, read_nothing, refuse, refuse_format;
+static field_fn read_messages, read_int, read_real, read_bool, read_prompt, read_stop, read_bias,
+    read_seed, read_stream_options, read_state, read_nothing, refuse, refuse_format;
 
 static bool read_int(reader *r, const field *f, lcsm_json v)
 {
@@ -276,6 +276,76 @@ static bool read_prompt(reader *r, const field *f, lcsm_json v)
     return true;
 }
 
+/* ---- messages --------------------------------------------------------------------------- */
+
+/* The text of a message: a text, or parts that are texts. */
+static bool read_content(reader *r, lcsm_strbuf *out, const json_t *content)
+{
+    if (json_is_string(content)) lcsm_strbuf_add(out, json_string_value(content));
+    for (size_t j = 0; j < json_array_size(content); j++) {
+        const json_t *part = json_array_get(content, j), *text = json_object_get(part, "text");
+        if (!json_is_string(text))
+            return lcsm_fault_set(r->fault, 400, "messages", "unsupported_value",
+                                  "part %zu of a message is not a text", j);
+        lcsm_strbuf_add(out, json_string_value(text));
+    }
+    if (json_is_string(content) || json_is_array(content)) return true;
+    return lcsm_fault_set(r->fault, 400, "messages", NULL, "a message has no text \"content\"");
+}
+
+static bool read_message(reader *r, lcsm_chat_message *m, lcsm_strbuf *text, const json_t *v)
+{
+    const char *role = json_string_value(json_object_get(v, "role"));
+    if (role == NULL)
+        return lcsm_fault_set(r->fault, 400, "messages", NULL, "a message has no text \"role\"");
+    if (!read_content(r, text, json_object_get(v, "content"))) return false;
+    *m = (lcsm_chat_message){role, lcsm_strbuf_text(text)};
+    return true;
+}
+
+/* The messages as the text that the model was trained on, and that as the one prompt. */
+static bool render(reader *r, const lcsm_chat_message *messages, size_t count)
+{
+    lcsm_request *p    = r->p;
+    lcsm_error    err  = {0};
+    char         *text = NULL;
+    size_t        size = 0;
+    if (lcsm_chat_render(p->model->chat, messages, count, NULL, &text, &size, &err) != LCSM_OK)
+        return lcsm_fault_take(r->fault, "messages", &err);
+    p->prompts      = calloc(1, sizeof *p->prompts);
+    p->prompt_count = p->prompts != NULL;
+    bool ok         = p->prompts != NULL
+           && lcsm_request_encode(&p->prompts[0], p->model, text, size, r->fault)
+           && check_prompt(r, &p->prompts[0]);
+    free(text);
+    if (ok || p->prompts != NULL) return ok;
+    return lcsm_fault_set(r->fault, 503, NULL, NULL, "not enough memory for the messages");
+}
+
+static bool read_messages(reader *r, const field *f, lcsm_json v)
+{
+    size_t             count = json_array_size(v.value);
+    lcsm_chat_message *list  = calloc(count + 1, sizeof *list);
+    lcsm_strbuf       *texts = calloc(count + 1, sizeof *texts);
+    bool               ok    = list != NULL && texts != NULL;
+    if (!ok) (void)lcsm_fault_set(r->fault, 503, f->key, NULL, "not enough memory");
+    else if (r->p->model->chat == NULL)
+        ok = lcsm_fault_set(r->fault, 400, "model", "no_chat_template",
+                            "%.80s has no chat template: it was not trained to talk; use "
+                            "/v1/completions",
+                            r->p->model->name);
+    else if (count == 0 || count > LCSM_REQUEST_PROMPTS)
+        ok = lcsm_fault_set(r->fault, 400, f->key, NULL, "messages is not a list of 1 to %d items",
+                            LCSM_REQUEST_PROMPTS);
+    for (size_t j = 0; ok && j < count; j++)
+        ok = read_message(r, &list[j], &texts[j], json_array_get(v.value, j));
+    ok = ok && render(r, list, count);
+    for (size_t j = 0; texts != NULL && j < count; j++) lcsm_strbuf_free(&texts[j]);
+    free(texts);
+    free(list);
+    return ok;
+}
+
 /* ---- the table -------------------------------------------------------------------------- */
 
 enum { C = LCSM_ASK_COMPLETION, M = LCSM_ASK_CHAT, BOTH = C | M };
@@ -287,6 +357,7 @@ static const field FIELDS[] = {
     {"model", BOTH, read_nothing, 0, 0, 0}, /* lcsm_request_model */
     {"state", BOTH, read_state, 0, 0, 0},
     {"prompt", C, read_prompt, 0, 0, 0},
+    {"messages", M, read_messages, 0, 0, 0},
     {"max_tokens", BOTH, read_int, IN(max_tokens), 0, 1e9},
     {"max_completion_tokens", M, read_int, IN(max_tokens), 0, 1e9},
     {"temperature", BOTH, read_real, OUT(sample.temperature), 0, 100},
@@ -403,7 +474,12 @@ static bool read_document(lcsm_request *p, const lcsm_json_doc *doc, const lcsm_
                           lcsm_fault *fault)
 {
     lcsm_json root = lcsm_json_root(doc);
-    reader    r    = {.p = p, .o = o, .fault = fault, .n = 1, .max_tokens = 16, .logprobs = -1};
+    reader    r    = {.p          = p,
+                      .o          = o,
+                      .fault      = fault,
+                      .n          = 1,
+                      .max_tokens = p->ask == LCSM_ASK_CHAT ? 512 : 16,
+                      .logprobs   = -1};
     if (!json_is_object(root.value))
         return lcsm_fault_set(fault, 400, NULL, NULL, "the request is not a JSON object");
     if (!known_fields(&root, p->ask, fault)) return false;

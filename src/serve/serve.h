@@ -7,6 +7,7 @@
  */
 #ifndef LCSM_SERVE_SERVE_H
 #define LCSM_SERVE_SERVE_H
+#include <lcsm/chat.h>
 #include <lcsm/model.h>
 #include <lcsm/tokenizer.h>
 
@@ -15,6 +16,7 @@ typedef struct {
     const char           *name, *folder;
     const lcsm_model     *model;
     const lcsm_tokenizer *tok;
+    const lcsm_chat      *chat;  /* its chat template; NULL: it has none */
     bool                  lines; /* the end-of-text token is a line end, as lcsm_train teaches it */
 } lcsm_serve_model;
 

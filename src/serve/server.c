@@ -46,8 +46,10 @@ static lcsm_status open_host(lcsm_host *h, const lcsm_serve_model *m, size_t slo
     double                   own = lcsm_model_config_number(cfg, "eos_token_id");
     h->m                         = m;
     h->vocab                     = (size_t)lcsm_model_config_number(cfg, "vocab");
-    h->end   = m->lines ? -1 : own >= 0 ? (int32_t)own : lcsm_tokenizer_eos(m->tok);
-    h->slots = slots;
+    h->end           = m->lines ? -1 : own >= 0 ? (int32_t)own : lcsm_tokenizer_eos(m->tok);
+    h->slots         = slots;
+    const char *over = m->chat != NULL ? lcsm_chat_end(m->chat) : "";
+    h->over          = *over != '\0' ? lcsm_tokenizer_find(m->tok, over, strlen(over)) : -1;
     if (lcsm_tokenizer_vocab(m->tok) > h->vocab)
         return lcsm_fail(err, LCSM_ERR_ARGUMENT,
                          "%.80s: the tokenizer has %zu tokens, but the model has %zu", m->name,

@@ -68,7 +68,8 @@ typedef struct lcsm_stream {
 typedef struct lcsm_host {
     const lcsm_serve_model *m;
     size_t                  vocab;
-    int32_t                 end; /* the token that ends a text; -1: none */
+    int32_t                 end;  /* the token that ends a text; -1: none */
+    int32_t                 over; /* the one that ends a reply of a conversation; -1: none */
     lcsm_slots             *set;
     size_t                  slots;
     lcsm_stream            *running; /* a list */

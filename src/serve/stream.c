@@ -192,7 +192,8 @@ static void write_token(lcsm_stream *t, const lcsm_host *h)
     t->tokens[t->written++] = t->token;
     t->job->reply_tokens++;
     if (t->job->first_token == 0) t->job->first_token = lcsm_now();
-    if (t->token == h->end && !p->ignore_end) {
+    bool over = t->token == h->end || (p->ask == LCSM_ASK_CHAT && t->token == h->over);
+    if (over && !p->ignore_end) {
         t->finish = "stop";
     } else {
         piece = lcsm_host_piece(h, t->token, &size);
