@@ -141,8 +141,7 @@ static bool has(const char *folder, const char *name)
     return lcsm_path_join(path, folder, name, NULL) == LCSM_OK && lcsm_path_exists(path);
 }
 
-/* What to say about a folder that has neither file. A long path is shown by its end. Tied weights
- * share memory, which save_file refuses: hence clone(). */
+/* What to say about a folder that has neither file. A long path is shown by its end. */
 static lcsm_status nothing_there(const char *folder, lcsm_error *err)
 {
     enum { SHOWN = 20 };
@@ -151,11 +150,8 @@ static lcsm_status nothing_there(const char *folder, lcsm_error *err)
     for (size_t j = 0; j < COUNT(PICKLES); j++)
         if (has(folder, PICKLES[j]))
             return lcsm_fail(err, LCSM_ERR_FORMAT,
-                             "%s%s has PyTorch pickles, which are not read; in Python: "
-                             "import torch, safetensors.torch as s; "
-                             "s.save_file({k: v.clone().contiguous() for k, v in "
-                             "torch.load(\"pytorch_model.bin\").items()}, \"%s\")",
-                             n > SHOWN ? "..." : "", end, SINGLE);
+                             "%s%s has PyTorch files; lcsm import makes a run folder of them",
+                             n > SHOWN ? "..." : "", end);
     return lcsm_fail(err, LCSM_ERR_IO, "%s has neither %s nor %s", folder, SINGLE, INDEX);
 }
 

@@ -1,7 +1,7 @@
 # Words and options that a command does not take, and help by either name.
 try() { $LCSM "$@" 2>&1 || echo "exit $?"; }
 try methods foo
-try version --json
+try version --frob
 try version foo
 try bench methods --size 0
 try bench methods --filter zzz
@@ -23,7 +23,7 @@ $LCSM help tokenizer train | head -1
 $LCSM help tokenizer | head -1
 $LCSM help experiment run | head -1
 $LCSM help help | head -1
-$LCSM help version
+$LCSM help version | head -1
 $LCSM bench --help | grep -o 'bench tokenizer'
 mkdir mine
 echo '{}' >mine/grid.json

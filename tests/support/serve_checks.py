@@ -247,6 +247,41 @@ def log_probabilities(s):
     check(n == len(long), "long prompts", n)
 
 
+TEMPLATE = ("{% for m in messages %}<{{ m['role'] }}>{{ m['content'] }}</{{ m['role'] }}>{% endfor %}"
+            "{% if add_generation_prompt %}<assistant>{% endif %}")
+
+
+def conversations(s):
+    """Messages are the text of the template, and the reply is what continues it."""
+    sampling = {"model": NAME, "temperature": 0.7, "seed": 9, "max_tokens": 12}
+    messages = [{"role": "user", "content": [{"type": "text", "text": "the "}, {"type": "text", "text": "cat"}]}]
+    status, answer, _ = s.ask("POST", "/v1/chat/completions", {"messages": messages, **sampling})
+    check(status == 200 and answer["object"] == "chat.completion", "a conversation", status, answer)
+    reply = answer["choices"][0]["message"]
+    text = s.text(prompt="<user>the cat</user><assistant>", **sampling)
+    check(reply == {"role": "assistant", "content": text}, "a reply continues the template's text", reply, text)
+    check(answer["usage"]["prompt_tokens"] == len("<user>the cat</user><assistant>"), "its usage", answer["usage"])
+
+    c, r = s.open("POST", "/v1/chat/completions", {"messages": messages, "stream": True, **sampling})
+    with contextlib.closing(c):
+        events = [json.loads(e.removeprefix("data: ")) for e in r.read().decode().split("\n\n")[:-2]]
+    check(all(e["object"] == "chat.completion.chunk" for e in events), "events of a conversation")
+    deltas = [e["choices"][0]["delta"] for e in events if e["choices"]]
+    check(deltas[0].get("role") == "assistant", "the first event names the role", deltas[:1])
+    check("".join(d.get("content", "") for d in deltas) == text, "a streamed reply", deltas)
+
+    def refused(status, body, words):
+        got, answer, _ = s.ask("POST", "/v1/chat/completions", body)
+        check(got == status and words in answer["error"]["message"], f"refused: {words}", got, answer)
+
+    refused(400, {"model": NAME2, "messages": messages}, "has no chat template")
+    refused(400, {"model": NAME}, "messages")
+    refused(400, {"model": NAME, "messages": []}, "messages")
+    refused(400, {"model": NAME, "messages": [{"content": "x"}]}, "role")
+    refused(400, {"model": NAME, "messages": [{"role": "user"}]}, "content")
+    refused(400, {"model": NAME, "messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, "not a text")
+
+
 def parallel(s):
     """More streams than slots, of different lengths, each as alone."""
     asks = [dict(prompt=("the cat sat on the mat. " * (1 + 7 * (j % 3)))[: 5 + 31 * j], max_tokens=10 + 9 * (j % 5), seed=j,
@@ -419,8 +454,9 @@ def stopping():
 
 
 def main():
+    pathlib.Path(RUN, "chat_template.jinja").write_text(TEMPLATE)
     with Server(runs=(RUN, RUN2), *("--streams", "5")) as s:
-        for part in (endpoints, refusals, texts, stops, characters, log_probabilities, parallel, states):
+        for part in (endpoints, refusals, texts, stops, characters, log_probabilities, conversations, parallel, states):
             part(s)
         check(until(lambda: s.metric("lcsm_streams_running") == 0 and s.metric("lcsm_requests_waiting") == 0), "nothing is left over")
         code, errors = s.stop()

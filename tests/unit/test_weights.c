@@ -163,7 +163,7 @@ TEST(weights_folder_without_tensor_files_is_refused)
     assert_non_null(strstr(err.text, "has neither model.safetensors nor"));
     temp_write(&f, "pytorch_model.bin", "PK", 2);
     assert_int_equal(lcsm_weights_open(&w, f.path, 0, &err), LCSM_ERR_FORMAT);
-    assert_non_null(strstr(err.text, "has PyTorch pickles, which are not read"));
+    assert_non_null(strstr(err.text, "has PyTorch files; lcsm import makes a run folder"));
     temp_folder_remove(&f);
 }
 
