@@ -132,5 +132,10 @@ LCSM_API size_t                   lcsm_model_param_count(const lcsm_model *model
 /* Bytes of all weights as they are stored. */
 LCSM_API size_t lcsm_model_weight_bytes(const lcsm_model *model);
 
+/* A run whose adapters are part of its matrices, W + scale B A, into a new folder with settings and
+ * tokenizer: a model like any other. What a memory begins with is kept. */
+LCSM_API lcsm_status lcsm_run_merge(const lcsm_context *ctx, const char *run, const char *to,
+                                    lcsm_error *err);
+
 LCSM_END_DECLS
 #endif

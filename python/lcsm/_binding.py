@@ -1087,6 +1087,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "lcsm_recipe_load": (ct.c_int, [ct.c_char_p, ct.c_void_p, ct.c_void_p, ct.POINTER(lcsm_error)]),
     "lcsm_report_write": (ct.c_int, [ct.POINTER(lcsm_report_options), ct.POINTER(lcsm_report_summary), ct.POINTER(lcsm_error)]),
     "lcsm_run_facts": (ct.c_int, [ct.c_char_p, lcsm_run_fact_fn, ct.c_void_p, ct.POINTER(lcsm_error)]),
+    "lcsm_run_merge": (ct.c_int, [ct.c_void_p, ct.c_char_p, ct.c_char_p, ct.POINTER(lcsm_error)]),
     "lcsm_run_settings": (ct.c_int, [ct.c_char_p, ct.c_void_p, ct.c_void_p, ct.POINTER(lcsm_error)]),
     "lcsm_sampler_create": (ct.c_int, [ct.POINTER(ct.c_void_p), ct.c_size_t, ct.POINTER(lcsm_sample_options), ct.POINTER(lcsm_error)]),
     "lcsm_sampler_free": (None, [ct.c_void_p]),

@@ -26,6 +26,7 @@ static const command COMMANDS[] = {
     {"help", "show this page, or that of a command", help, false},
     {"import", "convert a released model into a run folder", cmd_import, false},
     {"inspect", "show what a trained model remembers", cmd_inspect, false},
+    {"merge", "make the adapters of a run part of its matrices", cmd_merge, false},
     {"methods", "list the methods and the oscillation codes", cmd_methods, false},
     {"report", "tables, figures and an HTML page from run folders", cmd_report, false},
     {"serve", "answer HTTP requests, as the API of OpenAI; a page to try models", cmd_serve, false},

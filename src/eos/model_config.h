@@ -115,6 +115,9 @@ struct lcsm_model_config {
     double    attention_rotary, attention_rope_base, attention_rope_scale;
     bool      attention_gate, attention_qk_norm, attention_bias, attention_out_bias;
     ptrdiff_t eos_token_id;
+    ptrdiff_t adapter; /* rank; 0: none */
+    double    adapter_scale;
+    char      adapter_matrices[64]; /* as lcsm_graph_adapt has it */
 
     ptrdiff_t groups, householders, slots;
     ptrdiff_t rwkv_mix_rank, rwkv_decay_rank, rwkv_a_rank, rwkv_v_rank, rwkv_g_rank;

@@ -3,6 +3,7 @@
  *
  *     config.json         what the run is
  *     model.safetensors   the weights
+ *     adapter.safetensors what is trained, where the rest of the weights is frozen
  *     tokenizer.json      if it reads text
  *     metrics.jsonl       one JSON object a line
  *     checkpoints/        see checkpoint_folder.h
@@ -17,6 +18,7 @@
 
 #define LCSM_RUN_CONFIG      "config.json"
 #define LCSM_RUN_MODEL       "model.safetensors"
+#define LCSM_RUN_ADAPTER     "adapter.safetensors"
 #define LCSM_RUN_TOKENIZER   "tokenizer.json"
 #define LCSM_RUN_METRICS     "metrics.jsonl"
 #define LCSM_RUN_CHECKPOINTS "checkpoints"

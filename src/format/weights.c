@@ -5,14 +5,16 @@
 #include <string.h>
 
 #include "base/folder.h"
+#include "base/strbuf.h"
 #include "format/json_doc.h"
 
 static const char SINGLE[] = "model.safetensors";
 static const char INDEX[]  = "model.safetensors.index.json";
+static const char ADDED[]  = "adapter.safetensors";
 
 static lcsm_status reserve(lcsm_weights *w, size_t count, const char *folder, lcsm_error *err)
 {
-    w->shards = calloc(count + 1, sizeof *w->shards);
+    w->shards = calloc(count + 1, sizeof *w->shards); /* one more for what is added */
     if (w->shards != NULL) return LCSM_OK;
     return lcsm_fail(err, LCSM_ERR_MEMORY, "%s: not enough memory for %zu tensor files", folder,
                      count);
@@ -155,8 +157,29 @@ static lcsm_status nothing_there(const char *folder, lcsm_error *err)
     return lcsm_fail(err, LCSM_ERR_IO, "%s has neither %s nor %s", folder, SINGLE, INDEX);
 }
 
+/* No tensor is in two files. */
+static lcsm_status open_added(lcsm_weights *w, const char *folder, unsigned flags, lcsm_error *err)
+{
+    lcsm_named_tensor t;
+    if (!has(folder, ADDED)) return LCSM_OK;
+    LCSM_OR_RETURN(open_shard(w, folder, ADDED, flags, err));
+    const lcsm_safetensors *added = &w->shards[w->shard_count - 1];
+    for (size_t k = 0; k < added->count; k++)
+        for (size_t j = 0; j + 1 < w->shard_count; j++)
+            if (lcsm_safetensors_find(&t, &w->shards[j], added->rows[k].name))
+                return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: %.80s is in %s too", added->label,
+                                 t.name, w->shards[j].label);
+    return LCSM_OK;
+}
+
 lcsm_status lcsm_weights_open(lcsm_weights *out, const char *folder, unsigned flags,
                               lcsm_error *err)
+{
+    return lcsm_weights_open_both(out, folder, folder, flags, err);
+}
+
+lcsm_status lcsm_weights_open_both(lcsm_weights *out, const char *folder, const char *added,
+                                   unsigned flags, lcsm_error *err)
 {
     lcsm_status  st = LCSM_OK;
     lcsm_weights w  = {0};
@@ -173,6 +196,7 @@ lcsm_status lcsm_weights_open(lcsm_weights *out, const char *folder, unsigned fl
         st = nothing_there(folder, err);
         goto cleanup;
     }
+    LCSM_TRY(open_added(&w, added, flags, err));
     *out = w;
     w    = (lcsm_weights){0};
 cleanup:
@@ -199,6 +223,23 @@ bool lcsm_weights_find(lcsm_named_tensor *out, const lcsm_weights *w, const char
     for (size_t j = 0; j < w->shard_count; j++)
         if (lcsm_safetensors_find(out, &w->shards[j], name)) return true;
     return false;
+}
+
+lcsm_status lcsm_weights_sha256(char text[LCSM_SHA256_TEXT], const lcsm_weights *w, lcsm_error *err)
+{
+    lcsm_strbuf all = {0};
+    for (size_t j = 0; j < w->count; j++) {
+        lcsm_named_tensor t = lcsm_weights_at(w, j);
+        size_t            count, bytes = 0;
+        (void)lcsm_named_tensor_measure(&t, &count, &bytes);
+        lcsm_sha256(text, t.data, bytes);
+        lcsm_strbuf_printf(&all, "%s %s\n", t.name, text);
+    }
+    bool ok = !all.failed;
+    lcsm_sha256(text, lcsm_strbuf_text(&all), ok ? all.size : 0);
+    lcsm_strbuf_free(&all);
+    return ok ? LCSM_OK
+              : lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for a model's checksum");
 }
 
 lcsm_status lcsm_weights_check_finite(const lcsm_weights *w, lcsm_error *err)

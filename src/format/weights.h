@@ -11,6 +11,7 @@
 #ifndef LCSM_FORMAT_WEIGHTS_H
 #define LCSM_FORMAT_WEIGHTS_H
 #include "format/safetensors.h"
+#include "format/sha256.h"
 
 enum { LCSM_WEIGHTS_SHARDS = 4096 };
 
@@ -22,9 +23,18 @@ typedef struct {
     lcsm_error        warning; /* its status is LCSM_OK if there is none */
 } lcsm_weights;
 
-/* Opens model.safetensors, or what the index names. flags are those of lcsm_safetensors_open. */
+/* Opens model.safetensors, or what the index names, and adapter.safetensors if there is one. flags
+ * are those of lcsm_safetensors_open. */
 lcsm_status lcsm_weights_open(lcsm_weights *out, const char *folder, unsigned flags,
                               lcsm_error *err);
+
+/* The same with the adapter.safetensors of another folder. */
+lcsm_status lcsm_weights_open_both(lcsm_weights *out, const char *folder, const char *added,
+                                   unsigned flags, lcsm_error *err);
+
+/* The SHA-256 of all names and numbers, in the order of the files. */
+lcsm_status lcsm_weights_sha256(char text[LCSM_SHA256_TEXT], const lcsm_weights *w,
+                                lcsm_error *err);
 void        lcsm_weights_close(lcsm_weights *w);
 
 /* Tensor 0 .. count - 1: file by file, by name in each. It borrows from w. */

@@ -35,7 +35,7 @@ static lcsm_node *maps_of(const lcsm_graph *g, const lcsm_tensor *x)
     return NULL;
 }
 
-lcsm_tensor *lcsm_linear(lcsm_graph *g, lcsm_tensor *x, lcsm_tensor *w, lcsm_tensor *b)
+static lcsm_tensor *linear(lcsm_graph *g, lcsm_tensor *x, lcsm_tensor *w, lcsm_tensor *b)
 {
     lcsm_tensor *in[] = {x, w, b};
     if (x == NULL || w == NULL || b != NULL || w->kind != LCSM_TENSOR_PARAM)
@@ -43,6 +43,15 @@ lcsm_tensor *lcsm_linear(lcsm_graph *g, lcsm_tensor *x, lcsm_tensor *w, lcsm_ten
     lcsm_node *n = maps_of(g, x);
     return n != NULL ? lcsm_graph_extend(g, n, w)
                      : first(lcsm_graph_add(g, LCSM_OP_linears, NULL, in, 2));
+}
+
+lcsm_tensor *lcsm_linear(lcsm_graph *g, lcsm_tensor *x, lcsm_tensor *w, lcsm_tensor *b)
+{
+    lcsm_tensor *y = linear(g, x, w, b), *A, *B;
+    if (y == NULL || !lcsm_graph_adapts(g, w)) return y;
+    lcsm_adapter_pair(g, w, &A, &B);
+    return lcsm_add(g, y,
+                    lcsm_scale(g, linear(g, linear(g, x, A, NULL), B, NULL), g->adapter.scale));
 }
 
 lcsm_tensor *lcsm_add(lcsm_graph *g, lcsm_tensor *a, lcsm_tensor *b)

@@ -91,6 +91,13 @@ lcsm_tensor *lcsm_embed(lcsm_graph *g, lcsm_tensor *tokens, lcsm_tensor *table, 
 /* x (..., in), w [out, in], b [out] or NULL -> x w^T + b (..., out). Several maps of one x by
  * parameters without b become one node. */
 lcsm_tensor *lcsm_linear(lcsm_graph *g, lcsm_tensor *x, lcsm_tensor *w, lcsm_tensor *b);
+/* From now on a linear map of x by a parameter w [out, in] that the names fit has a second way
+ * beside it, scale (x A^T) B^T with A [rank, in] and B [out, rank], which begins with B = 0:
+ * parameters NAME.adapter_a and NAME.adapter_b. rank is at most in and out. names: "one,two", each
+ * a part of a name; "": all parameters of layers. Rank 0: no more. */
+void lcsm_graph_adapt(lcsm_graph *g, ptrdiff_t rank, double scale, const char *names);
+/* Whether it has. */
+bool lcsm_graph_adapts(const lcsm_graph *g, const lcsm_tensor *w);
 /* b has the shape of a, or is a vector [cols] for every row. */
 lcsm_tensor *lcsm_add(lcsm_graph *g, lcsm_tensor *a, lcsm_tensor *b);
 lcsm_tensor *lcsm_mul(lcsm_graph *g, lcsm_tensor *a, lcsm_tensor *b);

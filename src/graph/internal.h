@@ -33,6 +33,12 @@ struct lcsm_graph {
     lcsm_eos_form form; /* of recurrences that leave theirs to the planner */
     ptrdiff_t     chunk;
 
+    struct {
+        ptrdiff_t rank;
+        double    scale;
+        char      names[64];
+    } adapter;
+
     lcsm_plan *plan; /* NULL before lcsm_graph_plan */
     lcsm_run   run;
     bool       forward_done;
@@ -56,6 +62,9 @@ static inline lcsm_tensor *lcsm_tensor_root(lcsm_tensor *t, ptrdiff_t *offset)
     if (offset != NULL) *offset = at;
     return t;
 }
+
+/* The two parameters beside a matrix that is adapted. */
+void lcsm_adapter_pair(lcsm_graph *g, const lcsm_tensor *w, lcsm_tensor **A, lcsm_tensor **B);
 
 /* The eos node, without a normaliser. */
 lcsm_tensor *lcsm_recurrence_alone(lcsm_graph *g, const lcsm_eos_operands *o, lcsm_tensor **m_T);

@@ -100,12 +100,12 @@ lcsm_status lcsm_params_add(int *row, lcsm_params *p, const char *name, const lc
     return LCSM_OK;
 }
 
-static lcsm_status new_block(void **out, const lcsm_params *p, lcsm_error *err)
+static lcsm_status new_block(void **out, const lcsm_params *p, size_t count, lcsm_error *err)
 {
     size_t bytes;
-    if (!lcsm_size_mul(p->block, lcsm_dtype_size(p->dtype), &bytes)
+    if (!lcsm_size_mul(count, lcsm_dtype_size(p->dtype), &bytes)
         || (*out = lcsm_block_alloc(bytes)) == NULL)
-        return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for %zu parameters", p->block);
+        return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for %zu parameters", count);
     memset(*out, 0, bytes);
     return LCSM_OK;
 }
@@ -201,7 +201,7 @@ static lcsm_status gather(lcsm_params *p, lcsm_error *err)
     if (inside) return LCSM_OK;
     for (size_t j = 0; j < p->count; j++) all.list[j].at = lcsm_param_values(p, (int)j);
     lay_out(&all, true);
-    lcsm_status st = new_block(&all.values, &all, err);
+    lcsm_status st = new_block(&all.values, &all, all.block, err);
     if (st != LCSM_OK) return st;
     for (size_t j = 0; j < p->count; j++) {
         lcsm_param *q = &all.list[j];
@@ -221,9 +221,9 @@ lcsm_status lcsm_params_reserve(lcsm_params *p, bool grads, lcsm_error *err)
     bool        filled = p->values != NULL;
     if (grads && p->grads == NULL && filled) LCSM_OR_RETURN(gather(p, err));
     if (!filled) lay_out(p, false);
-    if (grads && p->grads == NULL) LCSM_TRY(new_block(&p->grads, p, err));
+    if (grads && p->grads == NULL) LCSM_TRY(new_block(&p->grads, p, p->block, err));
     if (filled) return LCSM_OK;
-    LCSM_TRY(new_block(&p->values, p, err));
+    LCSM_TRY(new_block(&p->values, p, p->block, err));
     for (size_t j = 0; j < p->count && !p->blank; j++)
         if (p->list[j].at == NULL) LCSM_TRY(fill(p, &p->list[j], err));
     filled = true;
@@ -233,6 +233,23 @@ cleanup:
         p->values = NULL;
     }
     return st;
+}
+
+lcsm_status lcsm_params_train_only(lcsm_params *p, unsigned flags, lcsm_error *err)
+{
+    if (p->only == flags) return LCSM_OK;
+    if (p->grads != NULL)
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT,
+                         "the model has gradients already, of other parameters");
+    for (size_t j = 0; j < p->count; j++) {
+        lcsm_param *row = &p->list[j];
+        if ((row->flags & LCSM_PARAM_BASE) != 0)
+            row->flags &= ~(unsigned)(LCSM_PARAM_BASE | LCSM_PARAM_FROZEN);
+        if (flags != 0 && (row->flags & (flags | LCSM_PARAM_FROZEN)) == 0)
+            row->flags |= LCSM_PARAM_BASE | LCSM_PARAM_FROZEN;
+    }
+    p->only = flags;
+    return LCSM_OK;
 }
 
 size_t lcsm_params_total(const lcsm_params *p)
@@ -294,16 +311,15 @@ lcsm_status lcsm_params_copy(lcsm_params *dst, const lcsm_params *src, lcsm_erro
     return LCSM_OK;
 }
 
-static void *piece(const lcsm_params *p, void *block, int row)
+static void *piece(const lcsm_params *p, void *block, size_t at)
 {
-    if (block == NULL) return NULL;
-    return (unsigned char *)block + p->list[row].offset * lcsm_dtype_size(p->dtype);
+    return block == NULL ? NULL : (unsigned char *)block + at * lcsm_dtype_size(p->dtype);
 }
 
 void *lcsm_param_values(const lcsm_params *p, int row)
 {
     const void *at = p->list[row].at;
-    return at != NULL ? (void *)(uintptr_t)at : piece(p, p->values, row);
+    return at != NULL ? (void *)(uintptr_t)at : piece(p, p->values, p->list[row].offset);
 }
 
 size_t lcsm_param_bytes(const lcsm_params *p, int row)
@@ -322,5 +338,6 @@ size_t lcsm_params_bytes(const lcsm_params *p)
 
 void *lcsm_param_grads(const lcsm_params *p, int row)
 {
-    return piece(p, p->grads, row);
+    const lcsm_param *r = &p->list[row];
+    return (r->flags & LCSM_PARAM_BASE) != 0 ? NULL : piece(p, p->grads, r->offset);
 }

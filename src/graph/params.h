@@ -62,13 +62,19 @@ enum {
     LCSM_PARAM_FROZEN   = 2, /* no gradient, no update; it still counts as a parameter */
     LCSM_PARAM_SLOW     = 4, /* its learning rate is at most 1e-3 */
     LCSM_PARAM_STREAMED = 8, /* only ops that take blocks of weights read it (lcsm_graph_streams) */
+    LCSM_PARAM_ADAPTER  = 16, /* half of a low-rank adapter */
+    LCSM_PARAM_MEMORY   = 32, /* what a memory begins with */
+    LCSM_PARAM_BASE     = 64, /* frozen by lcsm_params_train_only, not by the model */
 };
+
+/* What fine-tuning adds to a model: it may be missing where weights come from. */
+#define LCSM_PARAM_ADDED ((unsigned)(LCSM_PARAM_ADAPTER | LCSM_PARAM_MEMORY))
 
 typedef struct {
     char      *name;
     lcsm_shape shape;
     size_t     count;  /* elements */
-    size_t     offset; /* elements from the start of a block */
+    size_t     offset; /* elements from the start of the values */
     unsigned   flags;  /* LCSM_PARAM_... */
     double     lr_max; /* an upper bound of its learning rate; 0: none */
     lcsm_init  init;
@@ -83,10 +89,11 @@ typedef struct {
     bool        blank; /* values start as zeros, because they come from elsewhere */
     lcsm_param *list;
     size_t      count, capacity;
-    size_t      block;  /* elements of a block, gaps included; set by lcsm_params_reserve */
-    void       *values; /* NULL before lcsm_params_reserve */
-    void       *grads;  /* NULL until a plan with a backward pass */
-    void       *packed; /* blocks that the list owns, or NULL */
+    unsigned only;   /* flags of the rows that are trained; 0: all that the model does not freeze */
+    size_t   block;  /* elements of the values, gaps included */
+    void    *values; /* NULL before lcsm_params_reserve */
+    void    *grads;  /* NULL until a plan with a backward pass */
+    void    *packed; /* blocks that the list owns, or NULL */
 } lcsm_params;
 
 lcsm_status lcsm_params_create(lcsm_params **out, lcsm_dtype dtype, uint64_t seed, lcsm_error *err);
@@ -105,6 +112,10 @@ lcsm_status lcsm_params_reserve(lcsm_params *p, bool grads, lcsm_error *err);
 
 /* The initial values of one row, in a list with values: for what does not come from elsewhere. */
 lcsm_status lcsm_params_fill(lcsm_params *p, int row, lcsm_error *err);
+
+/* Freezes every row that has none of these flags; 0 frees them again. It comes before the
+ * gradients, of which those of frozen rows stay zero. */
+lcsm_status lcsm_params_train_only(lcsm_params *p, unsigned flags, lcsm_error *err);
 
 /* All parameters and the trained ones among them, in elements, without gaps. */
 size_t lcsm_params_total(const lcsm_params *p);
@@ -130,6 +141,6 @@ void lcsm_param_read(const lcsm_params *p, int row, float *to);
 
 /* NULL of a row that is neither elsewhere nor reserved. */
 void *lcsm_param_values(const lcsm_params *p, int row);
-void *lcsm_param_grads(const lcsm_params *p, int row); /* NULL if there are none */
+void *lcsm_param_grads(const lcsm_params *p, int row); /* NULL if there are none, or none of it */
 
 #endif

@@ -127,6 +127,9 @@ static const lcsm_key ROWS[] = {
     REAL("experts.scale",       experts_scale,       0, 1e6,     "1", "multiply the weights of the experts by this"),
     INT ("experts.first",       experts_first,       0, 1024,    "0", "first layer with experts"),
     INT ("experts.period",      experts_period,      1, 1024,    "1", "every so many layers from the first have experts"),
+    INT ("adapter",        adapter,        0, 4096,    "0",   "rank of low-rank adapters beside the matrices; the rest of the model is then frozen in training; 0 = none"),
+    REAL("adapter_scale",  adapter_scale,  0, 1e6,     "1",   "factor of the adapters (alpha / rank of others)"),
+    TEXT("adapter_matrices", adapter_matrices, "",     "which matrices have one: parts of their names (lcsm describe lists them), e.g. q,v; default: all of the layers"),
     INT ("eos_token_id",   eos_token_id,   -1, 1 << 24, "-1", "end-of-text token; -1 = the tokenizer's"),
 };
 /* clang-format on */
@@ -243,6 +246,11 @@ static bool layer_has_glu(const lcsm_model_config *layer, const void *user)
     return kind == LCSM_CHANNEL_GLU || kind == LCSM_CHANNEL_GEGLU;
 }
 
+static bool has_adapter(const lcsm_model_config *cfg)
+{
+    return cfg->adapter > 0;
+}
+
 static bool has_glu(const lcsm_model_config *cfg)
 {
     return some_mixer(cfg, NULL, layer_has_glu);
@@ -259,6 +267,8 @@ static const struct {
     const char *key, *models;
     bool (*read)(const lcsm_model_config *cfg);
 } OTHERS[] = {
+    {"adapter_scale", "models with an adapter", has_adapter},
+    {"adapter_matrices", "models with an adapter", has_adapter},
     {"channel_mixer", "every wiring but mqar", not_mqar},
     {"hidden", "models with a channel_mixer (by default not mamba, and not the wiring mqar)",
      has_channel_mixer},

@@ -371,11 +371,11 @@ static lcsm_tensor *capped(const builder *b, lcsm_tensor *x)
     return lcsm_activate_scaled(b->g, LCSM_ACT_TANH, lcsm_scale(b->g, x, 1 / c), c);
 }
 
-/* Without a cap the logits are never all in memory. */
+/* Without a cap, and an adapter of the head, the logits are never all in memory. */
 static lcsm_tensor *loss_of(const builder *b, const lcsm_loss_attr *a, const lcsm_model_io *io,
                             lcsm_tensor *w, lcsm_tensor *details[2])
 {
-    if (b->cfg->soft_cap == 0)
+    if (b->cfg->soft_cap == 0 && !lcsm_graph_adapts(b->g, w))
         return lcsm_linear_cross_entropy(b->g, a, io->hidden, w, io->targets, details);
     lcsm_tensor *logits = capped(b, lcsm_linear(b->g, io->hidden, w, NULL));
     return lcsm_cross_entropy(b->g, a, logits, io->targets, details);
@@ -410,6 +410,20 @@ static void head(const builder *b, const lcsm_model_want *want, lcsm_tensor *tab
     lcsm_loss(b->g, io->loss);
 }
 
+/* A list of names that fits none would train nothing. */
+static lcsm_status check_adapters(const lcsm_graph *g, const lcsm_model_config *cfg,
+                                  lcsm_error *err)
+{
+    bool found = cfg->adapter == 0 || g->error.status != LCSM_OK;
+    for (size_t j = 0; !found && j < g->params->count; j++)
+        found = (g->params->list[j].flags & LCSM_PARAM_ADAPTER) != 0;
+    if (found) return LCSM_OK;
+    return lcsm_fail(err, LCSM_ERR_CONFIG,
+                     "adapter_matrices is \"%s\", which is in the name of no matrix that maps "
+                     "activations (a tied head has none of its own); lcsm describe lists the names",
+                     cfg->adapter_matrices);
+}
+
 lcsm_status lcsm_model_build(lcsm_graph *g, const lcsm_model_config *cfg, ptrdiff_t B, ptrdiff_t T,
                              const lcsm_model_want *want, lcsm_model_io *io, lcsm_error *err)
 {
@@ -430,6 +444,7 @@ lcsm_status lcsm_model_build(lcsm_graph *g, const lcsm_model_config *cfg, ptrdif
                       .whole  = want->whole,
                       .layers = (int)lcsm_model_config_layers(cfg)};
     (void)lcsm_pattern_layer(&b.own, cfg, 0, 0);
+    lcsm_graph_adapt(g, cfg->adapter, cfg->adapter_scale, cfg->adapter_matrices);
     *io        = (lcsm_model_io){0};
     io->tokens = lcsm_input(g, "tokens", LCSM_I32, lcsm_dims(B, T));
     if (want->packed) b.reset = io->reset = lcsm_input(g, "reset", LCSM_I32, lcsm_dims(B, T));
@@ -442,7 +457,7 @@ lcsm_status lcsm_model_build(lcsm_graph *g, const lcsm_model_config *cfg, ptrdif
     io->hidden = final_norm(&b, x);
     lcsm_keep(g, io->hidden);
     head(&b, want, table, io);
-    return LCSM_OK;
+    return check_adapters(g, cfg, err);
 }
 
 lcsm_status lcsm_model_sketch(lcsm_graph **g, const lcsm_context *ctx, lcsm_params *params,

@@ -114,6 +114,18 @@ lcsm_status lcsm_model_tensors(lcsm_named_tensor **out, const lcsm_params *param
     return LCSM_OK;
 }
 
+lcsm_status lcsm_model_tensors_of(lcsm_named_tensor **out, size_t *count, const lcsm_params *params,
+                                  lcsm_tensors_part part, lcsm_error *err)
+{
+    lcsm_status st = lcsm_model_tensors(out, params, err);
+    *count         = 0;
+    for (size_t j = 0; st == LCSM_OK && j < params->count; j++) {
+        bool trained = (params->list[j].flags & params->only) != 0;
+        if (trained == (part == LCSM_TENSORS_TRAINED)) (*out)[(*count)++] = (*out)[j];
+    }
+    return st;
+}
+
 /* ---- weights from a file ---------------------------------------------------------------- */
 
 static const char *label_of(const lcsm_weights *w)
@@ -154,12 +166,14 @@ static bool has_blocks(const lcsm_param *p, lcsm_weight_type type)
 }
 
 static lcsm_status check_row(const lcsm_params *params, size_t row, const lcsm_weights *w,
-                             lcsm_error *err)
+                             unsigned may_miss, lcsm_error *err)
 {
     lcsm_named_tensor want = tensor_of(params, row), have;
     lcsm_weight_type  type;
     char              a[LCSM_NAMED_TEXT], b[LCSM_NAMED_TEXT];
-    if (!find_row(&have, &type, w, want.name))
+    bool              there = find_row(&have, &type, w, want.name);
+    if (!there && (params->list[row].flags & may_miss) != 0) return LCSM_OK;
+    if (!there)
         return lcsm_fail(err, LCSM_ERR_FORMAT, "%s: tensor %s is missing; expected %s", label_of(w),
                          want.name, lcsm_named_tensor_text(a, &want));
     if (!has_blocks(&params->list[row], type))
@@ -201,10 +215,12 @@ static bool was_constant(const char *name)
 }
 
 /* Names and shapes, before anything of their size is allocated. */
-static lcsm_status check_weights(const lcsm_params *params, const lcsm_weights *w, lcsm_error *err)
+static lcsm_status check_weights(const lcsm_params *params, const lcsm_weights *w,
+                                 unsigned may_miss, lcsm_error *err)
 {
     lcsm_status st = LCSM_OK;
-    for (size_t j = 0; j < params->count && st == LCSM_OK; j++) st = check_row(params, j, w, err);
+    for (size_t j = 0; j < params->count && st == LCSM_OK; j++)
+        st = check_row(params, j, w, may_miss, err);
     for (size_t j = 0; j < w->count && st == LCSM_OK; j++) {
         lcsm_named_tensor t = lcsm_weights_at(w, j);
         if (row_of_name(params, t.name) < 0 && !was_constant(t.name))
@@ -224,7 +240,7 @@ static lcsm_status read_rows(lcsm_params *params, const lcsm_weights *weights, l
         lcsm_weight_type  type;
         void             *to = lcsm_param_values(params, (int)j);
         if (params->list[j].at != NULL) continue;
-        (void)find_row(&t, &type, weights, params->list[j].name);
+        if (!find_row(&t, &type, weights, params->list[j].name)) continue;
         if (t.element == LCSM_ELEMENT_U8)
             lcsm_blocks_decode(to, lcsm_weight_blocks(type), t.data, params->list[j].count);
         else
@@ -236,9 +252,15 @@ static lcsm_status read_rows(lcsm_params *params, const lcsm_weights *weights, l
 
 lcsm_status lcsm_model_take(lcsm_params *params, const lcsm_weights *weights, lcsm_error *err)
 {
-    LCSM_OR_RETURN(check_weights(params, weights, err));
+    LCSM_OR_RETURN(check_weights(params, weights, 0, err));
     params->blank = true;
     LCSM_OR_RETURN(lcsm_params_reserve(params, false, err));
+    return read_rows(params, weights, err);
+}
+
+lcsm_status lcsm_model_take_base(lcsm_params *params, const lcsm_weights *weights, lcsm_error *err)
+{
+    LCSM_OR_RETURN(check_weights(params, weights, LCSM_PARAM_ADDED, err));
     return read_rows(params, weights, err);
 }
 
@@ -254,7 +276,7 @@ lcsm_status lcsm_model_map(lcsm_params *params, const lcsm_context *ctx,
                            const lcsm_model_config *cfg, const lcsm_weights *weights,
                            lcsm_error *err)
 {
-    LCSM_OR_RETURN(check_weights(params, weights, err));
+    LCSM_OR_RETURN(check_weights(params, weights, 0, err));
     LCSM_OR_RETURN(lcsm_model_find_streamed(params, ctx, cfg, err));
     for (size_t j = 0; j < params->count; j++) {
         lcsm_named_tensor t;
@@ -275,6 +297,7 @@ static bool says(const lcsm_model_config *cfg, const char *key)
     static const char *const names[] = {"layers_pattern", "code", "method"};
     for (size_t j = 0; j < COUNT(names); j++)
         if (strcmp(key, names[j]) == 0) return strcmp(lcsm_model_config_kind(cfg), key) == 0;
+    if (strcmp(key, "adapter") == 0) return cfg->adapter > 0; /* as before there were any */
     return lcsm_model_config_reads(cfg, key);
 }
 
@@ -442,21 +465,6 @@ cleanup:
     free(tensors);
     lcsm_json_writer_free(&w);
     return st;
-}
-
-lcsm_status lcsm_params_sha256(char text[LCSM_SHA256_TEXT], const lcsm_params *params,
-                               lcsm_error *err)
-{
-    lcsm_strbuf all = {0};
-    for (size_t j = 0; j < params->count; j++) {
-        lcsm_sha256(text, lcsm_param_values(params, (int)j), lcsm_param_bytes(params, (int)j));
-        lcsm_strbuf_printf(&all, "%s %s\n", params->list[j].name, text);
-    }
-    bool ok = !all.failed;
-    lcsm_sha256(text, lcsm_strbuf_text(&all), ok ? all.size : 0);
-    lcsm_strbuf_free(&all);
-    return ok ? LCSM_OK
-              : lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for a model's checksum");
 }
 
 /* Of the values one after the other, as a list has them whose rows all lie in its block. */

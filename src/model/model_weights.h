@@ -31,8 +31,18 @@ struct lcsm_model {
  * *out; it has params->count rows. */
 lcsm_status lcsm_model_tensors(lcsm_named_tensor **out, const lcsm_params *params, lcsm_error *err);
 
+/* Those that are trained, or those that are not, of a list that trains only some of its rows: they
+ * are in files of their own. */
+typedef enum { LCSM_TENSORS_BASE, LCSM_TENSORS_TRAINED } lcsm_tensors_part;
+lcsm_status lcsm_model_tensors_of(lcsm_named_tensor **out, size_t *count, const lcsm_params *params,
+                                  lcsm_tensors_part part, lcsm_error *err);
+
 /* Values from a file: every parameter must be there in its shape, and no other tensor. */
 lcsm_status lcsm_model_take(lcsm_params *params, const lcsm_weights *weights, lcsm_error *err);
+
+/* The same for a list with values, of which those that fine-tuning adds stay where the file has
+ * none. */
+lcsm_status lcsm_model_take_base(lcsm_params *params, const lcsm_weights *weights, lcsm_error *err);
 
 /* The same without a copy where a tensor may be used as it lies; *weights outlives the list. */
 lcsm_status lcsm_model_map(lcsm_params *params, const lcsm_context *ctx,
@@ -62,10 +72,6 @@ json_t *lcsm_model_config_json(const lcsm_model_config *cfg);
 /* The SHA-256 of settings and weights: what a saved state belongs to. */
 lcsm_status lcsm_model_sha256(char text[LCSM_SHA256_TEXT], const lcsm_model *model,
                               lcsm_error *err);
-
-/* The SHA-256 of the names and values of a list alone: which weights these are. */
-lcsm_status lcsm_params_sha256(char text[LCSM_SHA256_TEXT], const lcsm_params *params,
-                               lcsm_error *err);
 
 /* Writes config.json from such an object, and the weights of the list. */
 lcsm_status lcsm_model_store(const char *folder, json_t *config, const lcsm_params *params,

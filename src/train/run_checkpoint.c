@@ -8,6 +8,7 @@
 #include "format/checkpoint_folder.h"
 #include "format/json_doc.h"
 #include "format/json_write.h"
+#include "format/run_folder.h"
 #include "train/whole.h"
 
 #define OPTIMIZER "optimizer.safetensors"
@@ -103,6 +104,7 @@ static lcsm_status optimizer_tensors(tensors *out, const lcsm_params *p, const l
     *out     = (tensors){calloc(n, sizeof *out->rows), calloc(n, sizeof *out->names), 0};
     if (out->rows == NULL || out->names == NULL) goto failed;
     for (size_t j = 0; j < p->count; j++) {
+        if ((p->list[j].flags & LCSM_PARAM_BASE) != 0) continue;
         add(out, &values[j], "m.", whole->m + p->list[j].offset);
         add(out, &values[j], "v.", whole->v + p->list[j].offset);
     }
@@ -120,18 +122,47 @@ failed:
                      "not enough memory for the list of a checkpoint's tensors");
 }
 
+/* ---- values ------------------------------------------------------------------------------- */
+
+const char *lcsm_run_model_file(const lcsm_params *p)
+{
+    return p->only != 0 ? LCSM_RUN_ADAPTER : LCSM_RUN_MODEL;
+}
+
+/* Where all is trained, all is in one file. */
+static lcsm_tensors_part part_of(const lcsm_params *p)
+{
+    return p->only != 0 ? LCSM_TENSORS_TRAINED : LCSM_TENSORS_BASE;
+}
+
+lcsm_status lcsm_run_model_store(const char *run, const lcsm_params *p, lcsm_tensors_part part,
+                                 lcsm_error *err)
+{
+    bool               base = part == LCSM_TENSORS_BASE;
+    lcsm_run_file      file = {.name = base ? LCSM_RUN_MODEL : lcsm_run_model_file(p)};
+    lcsm_named_tensor *list = NULL;
+    lcsm_status st = lcsm_model_tensors_of(&list, &file.count, p, base ? part : part_of(p), err);
+    file.tensors   = list;
+    if (st == LCSM_OK) st = lcsm_run_store(run, &file, err);
+    free(list);
+    return st;
+}
+
 static lcsm_status write(const char *run, const lcsm_trainer *t, const lcsm_whole *whole,
                          const lcsm_progress *p, size_t keep, lcsm_error *err)
 {
-    lcsm_status        st       = LCSM_OK;
-    lcsm_named_tensor *values   = NULL;
+    lcsm_status        st     = LCSM_OK;
+    lcsm_named_tensor *values = NULL, *trained = NULL;
+    size_t             count    = 0;
     tensors            moments  = {0};
     lcsm_json_writer   progress = lcsm_json_writer_pretty();
     LCSM_TRY(lcsm_model_tensors(&values, t->model->params, err));
+    LCSM_TRY(
+        lcsm_model_tensors_of(&trained, &count, t->model->params, part_of(t->model->params), err));
     LCSM_TRY(optimizer_tensors(&moments, t->model->params, whole, values, err));
     LCSM_TRY(write_progress(&progress, p, err));
     const lcsm_run_file files[] = {
-        {.name = LCSM_RUN_MODEL, .tensors = values, .count = t->model->params->count},
+        {.name = lcsm_run_model_file(t->model->params), .tensors = trained, .count = count},
         {.name = OPTIMIZER, .tensors = moments.rows, .count = moments.count},
         {.name = PROGRESS, .bytes = progress.text.text, .size = progress.text.size},
     };
@@ -141,6 +172,7 @@ cleanup:
     lcsm_json_writer_free(&progress);
     tensors_free(&moments);
     free(values);
+    free(trained);
     return st;
 }
 
@@ -197,6 +229,7 @@ static lcsm_status load_optimizer(lcsm_whole *w, const lcsm_params *p, const cha
     LCSM_TRY(lcsm_safetensors_open(&file, path, 0, err));
     for (size_t j = 0; j < p->count; j++) {
         const lcsm_param *row = &p->list[j];
+        if ((row->flags & LCSM_PARAM_BASE) != 0) continue;
         LCSM_TRY(take(w->m + row->offset, &file, "m.", row, err));
         LCSM_TRY(take(w->v + row->offset, &file, "v.", row, err));
     }
@@ -206,11 +239,13 @@ cleanup:
     return st;
 }
 
-static lcsm_status take_model(const lcsm_trainer *t, const char *folder, lcsm_error *err)
+static lcsm_status take_model(const lcsm_trainer *t, const char *run, const char *folder,
+                              lcsm_error *err)
 {
     lcsm_weights weights = {0};
     lcsm_status  st      = LCSM_OK;
-    LCSM_TRY(lcsm_weights_open(&weights, folder, 0, err));
+    bool         part    = t->model->params->only != 0; /* the rest is the run's */
+    LCSM_TRY(lcsm_weights_open_both(&weights, part ? run : folder, folder, 0, err));
     LCSM_TRY(lcsm_model_take(t->model->params, &weights, err));
 cleanup:
     lcsm_weights_close(&weights);
@@ -223,10 +258,11 @@ lcsm_status lcsm_run_values_share(const lcsm_trainer *t, lcsm_error *err)
     return lcsm_dist_broadcast(t->shards.dist, p->values, p->block * sizeof(float), 0, err);
 }
 
-lcsm_status lcsm_run_model_take(lcsm_trainer *t, const char *folder, lcsm_error *err)
+lcsm_status lcsm_run_model_take(lcsm_trainer *t, const char *run, const char *folder,
+                                lcsm_error *err)
 {
     lcsm_dist  *d  = t->shards.dist;
-    lcsm_status st = lcsm_dist_first(d) ? take_model(t, folder, err) : LCSM_OK;
+    lcsm_status st = lcsm_dist_first(d) ? take_model(t, run, folder, err) : LCSM_OK;
     LCSM_OR_RETURN(lcsm_dist_agree(d, st, err));
     return lcsm_run_values_share(t, err);
 }
@@ -274,7 +310,7 @@ static lcsm_status load(const char *run, const lcsm_trainer *t, lcsm_whole *whol
     LCSM_OR_RETURN(load_optimizer(whole, t->model->params, path, err));
     memcpy(folder, path, sizeof folder);
     *strrchr(folder, '/') = 0;
-    LCSM_OR_RETURN(take_model(t, folder, err));
+    LCSM_OR_RETURN(take_model(t, run, folder, err));
     *found = true;
     return LCSM_OK;
 }

@@ -1,7 +1,7 @@
 /*
  * train/run_checkpoint.h - a checkpoint of a run: all that the next step depends on.
  *
- *     model.safetensors       values
+ *     model.safetensors       values; where most are frozen, adapter.safetensors has the others
  *     optimizer.safetensors   m.NAME and v.NAME, and `memory` if it is carried: that of each shard
  *     progress.json           where the run stands
  *
@@ -10,6 +10,7 @@
  */
 #ifndef LCSM_TRAIN_RUN_CHECKPOINT_H
 #define LCSM_TRAIN_RUN_CHECKPOINT_H
+#include "model/model_weights.h"
 #include "train/trainer.h"
 
 typedef struct {
@@ -34,8 +35,16 @@ lcsm_status lcsm_run_checkpoint_save(const char *run, const lcsm_trainer *t, con
 /* The values that rank 0 has, to all ranks. */
 lcsm_status lcsm_run_values_share(const lcsm_trainer *t, lcsm_error *err);
 
-/* The values of the model of a folder. */
-lcsm_status lcsm_run_model_take(lcsm_trainer *t, const char *folder, lcsm_error *err);
+/* The file of a run, and of its checkpoints, that has what is trained. */
+const char *lcsm_run_model_file(const lcsm_params *p);
+
+/* Writes it; or, where not all is trained, the file of the rest, which stays as it is. */
+lcsm_status lcsm_run_model_store(const char *run, const lcsm_params *p, lcsm_tensors_part part,
+                                 lcsm_error *err);
+
+/* The values of the model of a run, as one of its folders has them. */
+lcsm_status lcsm_run_model_take(lcsm_trainer *t, const char *run, const char *folder,
+                                lcsm_error *err);
 
 /* Is told what was passed over, and why. */
 typedef void lcsm_run_checkpoint_note(void *user, const char *text);

@@ -18,15 +18,7 @@ static const double MARGIN = 0.9;
 
 static lcsm_status save_model(const lcsm_training *r, lcsm_error *err)
 {
-    const lcsm_params *p      = r->in.model->params;
-    lcsm_named_tensor *values = NULL;
-    lcsm_status        st     = lcsm_model_tensors(&values, p, err);
-    if (st == LCSM_OK)
-        st = lcsm_run_store(
-            r->in.run,
-            &(lcsm_run_file){.name = LCSM_RUN_MODEL, .tensors = values, .count = p->count}, err);
-    free(values);
-    return st;
+    return lcsm_run_model_store(r->in.run, r->in.model->params, LCSM_TENSORS_TRAINED, err);
 }
 
 lcsm_status lcsm_training_save_model(const lcsm_training *r, lcsm_error *err)
@@ -45,7 +37,8 @@ lcsm_status lcsm_training_need_model(const lcsm_training *r, lcsm_error *err)
 bool lcsm_training_has_model(const lcsm_training *r)
 {
     char path[LCSM_PATH_MAX];
-    return lcsm_path_join(path, r->in.run, LCSM_RUN_MODEL, NULL) == LCSM_OK
+    return lcsm_path_join(path, r->in.run, lcsm_run_model_file(r->in.model->params), NULL)
+            == LCSM_OK
         && lcsm_path_exists(path);
 }
 
@@ -188,7 +181,7 @@ static lcsm_status test(lcsm_training *r, lcsm_error *err)
 {
     lcsm_eval_sums   sums;
     lcsm_train_event e;
-    LCSM_OR_RETURN(lcsm_run_model_take(r->in.trainer, r->in.run, err));
+    LCSM_OR_RETURN(lcsm_run_model_take(r->in.trainer, r->in.run, r->in.run, err));
     LCSM_OR_RETURN(measure(r, &r->in.test, 0, INFINITY, &sums, err));
     if (r->result.stopped) return LCSM_OK;
     r->result.test_loss = lcsm_tally_loss(&sums.tally);

@@ -29,13 +29,20 @@ lcsm_status lcsm_run_same(const char *key, json_t *want, json_t *have, lcsm_run_
                      value_text(given, a), TEXTS[whose][0], value_text(own, b), TEXTS[whose][1]);
 }
 
-/* What a fine-tuned model may have otherwise than the one that it begins with. */
-static bool is_free(const char *key)
+static bool is_one_of(const char *key, const char *const *list)
 {
-    static const char *const KEYS[] = {"dropout"};
-    for (size_t j = 0; j < COUNT(KEYS); j++)
-        if (strcmp(key, KEYS[j]) == 0) return true;
+    for (; *list != NULL; list++)
+        if (strcmp(key, *list) == 0) return true;
     return false;
+}
+
+/* What a fine-tuned model may have otherwise than the one that it begins with. */
+static bool is_free(const char *key, const json_t *have)
+{
+    static const char *const ALWAYS[]  = {"dropout", NULL};
+    static const char *const ADAPTER[] = {"adapter", "adapter_scale", "adapter_matrices", NULL};
+    if (is_one_of(key, ALWAYS)) return true;
+    return is_one_of(key, ADAPTER) && json_object_get(have, "adapter") == NULL;
 }
 
 lcsm_status lcsm_run_same_model(json_t *want, json_t *have, lcsm_run_whose whose, lcsm_error *err)
@@ -45,7 +52,7 @@ lcsm_status lcsm_run_same_model(json_t *want, json_t *have, lcsm_run_whose whose
         LCSM_OR_RETURN(lcsm_run_same(FIRST[k], want, have, whose, err));
     for (size_t k = 0; k < LCSM_MODEL_KEYS.count; k++) {
         const char *key = LCSM_MODEL_KEYS.rows[k].name;
-        if (whose == LCSM_RUN_INIT && is_free(key)) continue;
+        if (whose == LCSM_RUN_INIT && is_free(key, have)) continue;
         LCSM_OR_RETURN(lcsm_run_same(key, want, have, whose, err));
     }
     return LCSM_OK;
@@ -143,8 +150,8 @@ lcsm_status lcsm_run_init_take(lcsm_run_inputs *j, lcsm_error *err)
     lcsm_status  st      = LCSM_OK;
     char         sum[LCSM_SHA256_TEXT];
     LCSM_TRY(lcsm_weights_open(&weights, j->init, 0, err));
-    LCSM_TRY(lcsm_model_take(j->model->params, &weights, err));
-    LCSM_TRY(lcsm_params_sha256(sum, j->model->params, err));
+    LCSM_TRY(lcsm_model_take_base(j->model->params, &weights, err));
+    LCSM_TRY(lcsm_weights_sha256(sum, &weights, err));
     if (j->init_sha256[0] != '\0' && strcmp(j->init_sha256, sum) != 0)
         LCSM_TRY(lcsm_fail(err, LCSM_ERR_FORMAT,
                            "the weights in %s have changed since the run began: their SHA-256 is "

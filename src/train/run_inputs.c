@@ -12,6 +12,7 @@
 #include "format/run_folder.h"
 #include "model/config.h"
 #include "train/ranks.h"
+#include "train/run_checkpoint.h"
 #include "train/run_init.h"
 #include "train/settings.h"
 
@@ -385,6 +386,10 @@ static lcsm_status open_trainer(lcsm_run_inputs *j, bool resume, lcsm_error *err
     j->budget              = lcsm_budget_of(&j->cfg, epoch, j->valid.T > 0);
     LCSM_OR_RETURN(lcsm_model_create(&j->model, j->ctx, &j->model_cfg, (uint64_t)j->cfg.seed, err));
     if (j->init != NULL && !resume) LCSM_OR_RETURN(lcsm_run_init_take(j, err));
+    if (j->init == NULL && j->model_cfg.adapter > 0)
+        return lcsm_fail(err, LCSM_ERR_CONFIG,
+                         "adapter is %td, but there is no model to adapt: pass --init RUN",
+                         j->model_cfg.adapter);
     LCSM_OR_RETURN(lcsm_trainer_make(&j->trainer, j->model, &j->cfg, j->dist,
                                      j->budget.steps > 0 ? j->budget.steps : INT64_MAX / 4, epoch,
                                      err));
@@ -403,6 +408,16 @@ static lcsm_status lock_folder(lcsm_run_inputs *j, lcsm_error *err)
     return st == LCSM_OK ? lcsm_file_sweep(j->run, err) : st;
 }
 
+/* Once; a run that was killed before is to be found without. */
+static lcsm_status store_base(const lcsm_run_inputs *j, lcsm_error *err)
+{
+    char path[LCSM_PATH_MAX];
+    LCSM_OR_RETURN(lcsm_path_join(path, j->run, LCSM_RUN_MODEL, err));
+    return lcsm_path_exists(path)
+             ? LCSM_OK
+             : lcsm_run_model_store(j->run, j->model->params, LCSM_TENSORS_BASE, err);
+}
+
 lcsm_status lcsm_run_inputs_store(lcsm_run_inputs *j, bool resume, lcsm_error *err)
 {
     char path[LCSM_PATH_MAX];
@@ -411,6 +426,7 @@ lcsm_status lcsm_run_inputs_store(lcsm_run_inputs *j, bool resume, lcsm_error *e
         LCSM_OR_RETURN(lock_folder(j, err));
     }
     LCSM_OR_RETURN(write_config(j, resume, err));
+    if (j->model->params->only != 0) LCSM_OR_RETURN(store_base(j, err));
     if (resume || j->tok == NULL) return LCSM_OK;
     LCSM_OR_RETURN(lcsm_path_join(path, j->run, LCSM_RUN_TOKENIZER, err));
     return lcsm_tokenizer_save(j->tok, path, err);

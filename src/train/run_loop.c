@@ -128,9 +128,12 @@ static void print_evaluations(lcsm_strbuf *s, const lcsm_training *r, int64_t st
 static void announce(const lcsm_training *r)
 {
     const lcsm_budget *b = &r->in.budget;
+    const lcsm_params *p = r->in.model->params;
     lcsm_strbuf        s = {0};
-    lcsm_strbuf_printf(&s, "%zu parameters, %lld %s", lcsm_params_total(r->in.model->params),
-                       (long long)r->in.data, r->in.tok != NULL ? "tokens" : "examples");
+    lcsm_strbuf_printf(&s, "%zu parameters", lcsm_params_total(p));
+    if (p->only != 0) lcsm_strbuf_printf(&s, ", %zu of them trained", lcsm_params_trained(p));
+    lcsm_strbuf_printf(&s, ", %lld %s", (long long)r->in.data,
+                       r->in.tok != NULL ? "tokens" : "examples");
     if (b->seconds > 0)
         lcsm_strbuf_printf(&s, b->steps > 0 ? ", at most %g minutes" : ", %g minutes",
                            r->in.cfg.minutes);

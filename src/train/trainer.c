@@ -11,6 +11,15 @@
 #include "train/settings.h"
 #include "train/votes.h"
 
+/* ---- what is trained ---------------------------------------------------------------------- */
+
+lcsm_status lcsm_train_freeze(lcsm_model *model, const lcsm_train_config *cfg, lcsm_error *err)
+{
+    unsigned only = model->cfg.adapter > 0 ? LCSM_PARAM_ADDED : 0;
+    (void)cfg;
+    return lcsm_params_train_only(model->params, only, err);
+}
+
 /* ---- making one --------------------------------------------------------------------------- */
 
 static size_t tokens_of(const lcsm_trainer *t, ptrdiff_t rows)
@@ -31,6 +40,7 @@ static lcsm_status build_graph(lcsm_trainer *t, lcsm_dist *dist, lcsm_error *err
     want.labels            = lcsm_train_labels(c);
     lcsm_plan_options plan = {.train = true, .recompute = c->recompute, .both = true};
     t->e.B = lcsm_shards_rows(c, dist), t->e.T = c->seq_len;
+    LCSM_OR_RETURN(lcsm_train_freeze(t->model, c, err));
     LCSM_OR_RETURN(lcsm_graph_create(&t->e.g, t->model->ctx, t->model->params, err));
     LCSM_OR_RETURN(lcsm_model_build(t->e.g, &t->model->cfg, t->e.B, t->e.T, &want, &t->e.io, err));
     return lcsm_graph_plan(t->e.g, &plan, err);

@@ -36,6 +36,9 @@ struct lcsm_trainer {
     } ranks;
 };
 
+/* Freezes what these settings do not train: where a model has adapters, all but them. */
+lcsm_status lcsm_train_freeze(lcsm_model *model, const lcsm_train_config *cfg, lcsm_error *err);
+
 /* As lcsm_trainer_create; epoch counts updates, for schedules that need it. All ranks make one
  * together, with the same values of the model, and take their steps together. */
 lcsm_status lcsm_trainer_make(lcsm_trainer **out, lcsm_model *model, const lcsm_train_config *cfg,
