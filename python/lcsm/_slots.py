@@ -67,7 +67,7 @@ class Slots:
         items = (b.lcsm_slot_feed * max(len(arrays), 1))()
         for item, (slot, array) in zip(items, arrays.items()):
             item.slot, item.n = slot._number, array.size
-            item.tokens = array.ctypes.data_as(ct.POINTER(ct.c_int32))
+            item.tokens = array.ctypes.data
         call("lcsm_slots_feed", self._handle, items, len(arrays))
 
     def __repr__(self) -> str:
