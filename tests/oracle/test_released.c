@@ -18,8 +18,9 @@
 
 enum { MAX_STEPS = 32, MAX_VOCAB = 256 };
 
-/* Their logits are float64 for Hugging Face's files and float32 for rwkv.cpp's. */
-#define HF_BOUND  1e-5
+/* Their logits are float64 for Hugging Face's files and float32 for rwkv.cpp's. The plain float32
+ * kernels differ by 4.5e-6 from the former: 4 x that + 5e-6, as for the cases of check. */
+#define HF_BOUND  2.3e-5
 #define BIN_BOUND 2e-5
 /* As the README of these folders has it: they differ from float64 by up to 1e-5. */
 #define TINY2_BOUND 1e-4
