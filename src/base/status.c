@@ -33,6 +33,7 @@ const char *lcsm_status_text(lcsm_status status)
     return (size_t)status < COUNT(TEXTS) ? TEXTS[status].text : "an unknown status";
 }
 
+#undef lcsm_fail
 lcsm_status lcsm_fail(lcsm_error *err, lcsm_status status, const char *fmt, ...)
 {
     if (err == NULL) return status;

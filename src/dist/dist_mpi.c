@@ -23,7 +23,8 @@ static MPI_Request *next(void)
 {
     if (count == capacity) {
         int          more = capacity == 0 ? 64 : 2 * capacity;
-        MPI_Request *list = realloc(requests, (size_t)more * sizeof *list);
+        MPI_Request *list = realloc(
+            requests, (size_t)more * sizeof(MPI_Request)); /* NOLINT(bugprone-sizeof-expression) */
         if (list == NULL) return NULL;
         requests = list;
         capacity = more;

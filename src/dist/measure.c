@@ -104,7 +104,7 @@ lcsm_status lcsm_dist_measure(lcsm_dist *d, size_t bytes, lcsm_dist_speed *out, 
     if (block == NULL || begin == NULL)
         st = lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for messages");
     st = lcsm_dist_agree(d, st, err);
-    if (st == LCSM_OK) st = measure(d, block, begin, bytes, &own, err);
+    if (st == LCSM_OK && begin != NULL) st = measure(d, block, begin, bytes, &own, err);
     if (st == LCSM_OK) lcsm_sized_fill(out, &own, sizeof own);
     free(block);
     free(begin);

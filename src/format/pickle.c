@@ -385,7 +385,7 @@ static lcsm_status step(machine *m, unsigned char code)
     switch (code) {
     case '.': m->stopped = true; return LCSM_OK;
     case '(': return push(m, make(m, LCSM_PICKLE_MARK));
-    case ')': return push(m, make(m, LCSM_PICKLE_LIST));
+    case ')':
     case ']': return push(m, make(m, LCSM_PICKLE_LIST));
     case '}': return push(m, make(m, LCSM_PICKLE_DICT));
     case 'N':
@@ -436,8 +436,10 @@ lcsm_status lcsm_pickle_parse(lcsm_pickle *out, const char *label, const unsigne
     if (size > LCSM_PICKLE_SIZE)
         return lcsm_fail(err, LCSM_ERR_FORMAT, "%.100s: a pickle of %zu bytes; expected at most %d",
                          label, size, LCSM_PICKLE_SIZE);
-    m.stack     = malloc((size + 1) * sizeof *m.stack);
-    m.memo      = calloc(size + 1, sizeof *m.memo);
+    /* Arrays of pointers. NOLINTBEGIN(bugprone-sizeof-expression) */
+    m.stack = malloc((size + 1) * sizeof *m.stack);
+    m.memo  = calloc(size + 1, sizeof *m.memo);
+    /* NOLINTEND(bugprone-sizeof-expression) */
     m.memo_room = size + 1;
     st          = m.stack != NULL && m.memo != NULL ? run(&m) : no_memory(&m);
     free(m.stack);

@@ -40,7 +40,7 @@ static const lcsm_zip_member *member(const reading *r, const char *folder, const
     size_t n = r->prefix_size, f = strlen(folder);
     if (n + f + size > sizeof name) return NULL;
     memcpy(name, r->prefix, n);
-    memcpy(name + n, folder, f);
+    memcpy(name + n, folder, f); /* with its size. NOLINT(bugprone-not-null-terminated-result) */
     if (size > 0) memcpy(name + n + f, key, size);
     return lcsm_zip_find(&r->zip, name, n + f + size);
 }

@@ -46,7 +46,7 @@ lcsm_status lcsm_history_create(lcsm_history *h, const lcsm_history_view *v, siz
 void        lcsm_history_free(lcsm_history *h);
 
 /* Forgets everything and begins with a snapshot at this position. */
-void lcsm_history_restart(lcsm_history *h, const lcsm_history_view *v, uint64_t position);
+void lcsm_history_restart(lcsm_history *h, const lcsm_history_view *v, uint64_t at);
 
 /* A piece of n tokens (B, stride) has been read, and `end` is the position behind it. */
 void lcsm_history_add(lcsm_history *h, const lcsm_history_view *v, const int32_t *tokens,

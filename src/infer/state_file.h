@@ -19,13 +19,13 @@ typedef struct {
     char             *sha256; /* of the model, LCSM_SHA256_TEXT bytes; empty: not known yet */
 } lcsm_state_part;
 
-lcsm_status lcsm_state_part_save(const lcsm_state_part *p, const char *path, lcsm_error *err);
-lcsm_status lcsm_state_part_write(const lcsm_state_part *p, void *buffer, size_t *size,
+lcsm_status lcsm_state_part_save(const lcsm_state_part *s, const char *path, lcsm_error *err);
+lcsm_status lcsm_state_part_write(const lcsm_state_part *s, void *buffer, size_t *size,
                                   lcsm_error *err);
 
 /* All or nothing. */
-lcsm_status lcsm_state_part_load(const lcsm_state_part *p, const char *path, lcsm_error *err);
-lcsm_status lcsm_state_part_read(const lcsm_state_part *p, const void *buffer, size_t size,
+lcsm_status lcsm_state_part_load(const lcsm_state_part *s, const char *path, lcsm_error *err);
+lcsm_status lcsm_state_part_read(const lcsm_state_part *s, const void *buffer, size_t size,
                                  lcsm_error *err);
 
 #endif

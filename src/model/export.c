@@ -99,7 +99,8 @@ static void shape_of(lcsm_gguf_out *t, const lcsm_param *p, const lcsm_import_ru
 static void convert(float *to, const float *from, const lcsm_param *p, const lcsm_import_rule *r,
                     const lcsm_import_plan *plan)
 {
-    size_t rows = (size_t)p->shape.dim[0], cols = rows > 0 ? p->count / rows : 0;
+    size_t rows = (size_t)p->shape.dim[0],
+           cols = rows > 0 && p->count >= rows ? p->count / rows : 1;
     if (r->how == LCSM_TAKE_ROW) to += (size_t)plan->parts[r->part].first * p->count;
     for (size_t j = 0; j < p->count; j++) {
         if (r->how == LCSM_TAKE_LOG_RATE) to[j] = -expf(from[j]);
@@ -117,10 +118,10 @@ static lcsm_status add(shelf *s, int row, const lcsm_import_plan *plan, lcsm_err
     if (r == NULL && (p->flags & LCSM_PARAM_FROZEN) != 0) return LCSM_OK;
     if (r == NULL || r->theirs == NULL || strlen(name) >= LCSM_GGUF_NAME)
         return lcsm_fail(err, LCSM_ERR_CONFIG, "GGUF files of this model do not have %s", p->name);
-    size_t         rows = r->how == LCSM_TAKE_ROW ? (size_t)plan->parts[r->part].stride : 1;
-    lcsm_gguf_out *t    = place(s, name, rows * p->count);
-    if (t == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for tensor %s", name);
-    float *to = s->values[t - s->list], *numbers = malloc((p->count + 1) * sizeof *numbers);
+    size_t         rows    = r->how == LCSM_TAKE_ROW ? (size_t)plan->parts[r->part].stride : 1;
+    lcsm_gguf_out *t       = place(s, name, rows * p->count);
+    float         *to      = t != NULL ? s->values[t - s->list] : NULL;
+    float         *numbers = to != NULL ? malloc((p->count + 1) * sizeof *numbers) : NULL;
     if (numbers == NULL)
         return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for tensor %s", name);
     lcsm_param_read(s->model->params, row, numbers);
@@ -140,9 +141,11 @@ static lcsm_status scale_ends(shelf *s, lcsm_error *err)
     size_t count = e->shape[0] * e->shape[1];
     float *x     = s->values[e - s->list];
     if (c->tied) {
-        lcsm_gguf_out *h = place(s, "output.weight", count);
-        if (h == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for a head");
-        memcpy(s->values[h - s->list], x, count * sizeof *x);
+        lcsm_gguf_out *h  = place(s, "output.weight", count);
+        float         *to = h != NULL ? s->values[h - s->list] : NULL;
+        if (to == NULL || x == NULL)
+            return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for a head");
+        memcpy(to, x, count * sizeof *x);
         h->rank  = 2;
         h->dense = true;
         memcpy(h->shape, e->shape, sizeof h->shape);

@@ -483,9 +483,11 @@ static lcsm_status gguf_texts(lcsm_file texts[TEXT_FILES], const lcsm_import_sou
         st = lcsm_tokenizer_parse(&tok, src->label, json, size, &why);
     if (st != LCSM_OK)
         lcsm_log(&src->ctx->log, LCSM_LOG_WARNING, "without its tokenizer: %s", why.text);
-    else if (json != NULL) st = keep_text(&texts[TOKENIZER], json, size, err);
+    lcsm_status kept = LCSM_OK;
+    if (st == LCSM_OK && json != NULL) kept = keep_text(&texts[TOKENIZER], json, size, err);
     lcsm_tokenizer_free(tok);
     free(json);
+    if (kept != LCSM_OK) return kept;
     if (json_object_get(keys, EOS) != NULL)
         (void)json_object_set(src->config, "eos_token_id", json_object_get(keys, EOS));
     if (!json_is_string(chat)) return LCSM_OK;

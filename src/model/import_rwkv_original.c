@@ -138,7 +138,7 @@ static shape shape_in(const lcsm_import_source *src, const char *prefix, const c
     shape  none = {0, 0};
     size_t n = strlen(prefix), m = strlen(name);
     if (n + m + 1 > sizeof full) return none;
-    memcpy(full, prefix, n);
+    memcpy(full, prefix, n); /* ended below. NOLINT(bugprone-not-null-terminated-result) */
     memcpy(full + n, name, m + 1);
     size_t at = lcsm_import_find(src, full);
     if (at == SIZE_MAX || src->list[at].rank != 2) return none;

@@ -147,7 +147,7 @@ static json_t *usage_of(const lcsm_job *job)
 {
     return json_pack("{s:I, s:I, s:I}", "prompt_tokens", (json_int_t)job->prompt_tokens,
                      "completion_tokens", (json_int_t)job->reply_tokens, "total_tokens",
-                     (json_int_t)(job->prompt_tokens + job->reply_tokens));
+                     (json_int_t)job->prompt_tokens + (json_int_t)job->reply_tokens);
 }
 
 static json_t *frame_of(const lcsm_job *job, json_t *choices)

@@ -274,6 +274,8 @@ static lcsm_status integers(jinja_run *r, jinja_op op, json_int_t a, json_int_t 
                     : op == JINJA_MULTIPLY ? __builtin_mul_overflow(a, b, &v)
                                            : b == -1 && __builtin_sub_overflow(0, a, &v);
     if (over) return jinja_fail(r, "a number is too large");
+    if (b == 0 && (op == JINJA_FLOOR || op == JINJA_MODULO))
+        return jinja_fail(r, "a division by zero");
     if (op == JINJA_FLOOR && b != -1) v = a / b - (a % b != 0 && (a < 0) != (b < 0));
     if (op == JINJA_MODULO) v = b == -1 ? 0 : a % b + (a % b != 0 && (a < 0) != (b < 0) ? b : 0);
     return jinja_keep(r, json_integer(v), out);

@@ -262,7 +262,7 @@ static lcsm_status add_ranks(const evaluation *v, int64_t *counts, lcsm_error *e
     LCSM_TRY(lcsm_dist_all_gather(d, counts, n * sizeof *counts, each, err));
     for (size_t c = 0; c < n; c++) {
         counts[c] = 0;
-        for (int r = 0; r < size; r++) counts[c] += each[(size_t)r * n + c];
+        for (int r = 0; each != NULL && r < size; r++) counts[c] += each[(size_t)r * n + c];
     }
 cleanup:
     free(each);
