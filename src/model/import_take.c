@@ -79,7 +79,7 @@ static bool applies(const lcsm_import_rule *r, const lcsm_import_plan *plan, con
 const lcsm_import_rule *lcsm_release_rule(const lcsm_release *release, const lcsm_import_plan *plan,
                                           const char *ours, char theirs[LCSM_IMPORT_NAME])
 {
-    numbers is;
+    numbers is = {0};
     for (size_t j = 0; j < LCSM_IMPORT_LISTS; j++)
         for (const lcsm_import_rule *r = release->rules[j]; r != NULL && r->ours != NULL; r++) {
             if (!applies(r, plan, ours, &is)) continue;

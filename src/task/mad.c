@@ -294,7 +294,8 @@ static lcsm_status fuzzy_check(const lcsm_task_config *cfg, lcsm_error *err)
 
 static double fuzzy_chance(const lcsm_task_config *cfg)
 {
-    return 1 / (double)(cfg->vocab - 1 - (cfg->vocab - 1) / 2);
+    int64_t keys = (cfg->vocab - 1) / 2;
+    return 1 / (double)(cfg->vocab - 1 - keys);
 }
 
 static void fuzzy_symbol(const lcsm_task_config *cfg, int32_t token, char *text)

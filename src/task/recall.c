@@ -38,7 +38,8 @@ static int64_t labels_by_pair(const lcsm_task_config *cfg)
 
 static double half_chance(const lcsm_task_config *cfg)
 {
-    return 1 / (double)(cfg->vocab - cfg->vocab / 2);
+    int64_t half = cfg->vocab / 2;
+    return 1 / (double)(cfg->vocab - half);
 }
 
 static void half_symbol(const lcsm_task_config *cfg, int32_t token, char *text)
@@ -193,7 +194,8 @@ static lcsm_status compositional_check(const lcsm_task_config *cfg, lcsm_error *
 
 static double third_chance(const lcsm_task_config *cfg)
 {
-    return 1 / (double)(cfg->vocab - 2 * (cfg->vocab / 3));
+    int64_t third = cfg->vocab / 3;
+    return 1 / (double)(cfg->vocab - 2 * third);
 }
 
 static void third_symbol(const lcsm_task_config *cfg, int32_t token, char *text)

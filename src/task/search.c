@@ -86,7 +86,7 @@ static int put_tree(tree *t, int depth)
         put(t, DIGIT + digit);
         return digit;
     }
-    int values[MOST_ARGUMENTS], n = lcsm_draw_from(&t->draw, 2, MOST_ARGUMENTS - 1);
+    int values[MOST_ARGUMENTS] = {0}, n = lcsm_draw_from(&t->draw, 2, MOST_ARGUMENTS - 1);
     int op = lcsm_draw_below(&t->draw, 4);
     put(t, OPERATOR + op);
     for (int j = 0; j < n; j++) values[j] = put_tree(t, depth + 1);
