@@ -34,6 +34,7 @@
     X(R_(lcsm_eos_step_kernel) *, eos_step) /* the references have none */                         \
     X(R_(lcsm_eos_step_kernel) *, eos_step_rank)                                                   \
     X(const R_(lcsm_gemm_kernels) *, gemm)                                                         \
+    X(const R_(lcsm_bf16_kernels) *, bf16)                                                         \
     X(const R_(lcsm_ew_kernels) *, ew)                                                             \
     X(const R_(lcsm_drop_kernels) *, drop)                                                         \
     X(const R_(lcsm_activation) *, activations) /* [LCSM_ACT_COUNT] */                             \

@@ -26,6 +26,7 @@ const R_(lcsm_kernels) K_(lcsm_kernels) = {
     .eos_chunk     = &K_(lcsm_eos_chunk),
     .eos_rank      = &K_(lcsm_eos_rank),
     .gemm          = &K_(lcsm_gemm_products),
+    .bf16          = &K_(lcsm_bf16_products),
     .ew            = &K_(lcsm_ew),
     .drop          = &K_(lcsm_drop_words),
     .eos_scan      = &K_(lcsm_eos_scan),

@@ -13,6 +13,7 @@ const R_(lcsm_kernels) K_(lcsm_kernels) = {
     .eos_scan      = &K_(lcsm_eos_recurrent),
     .eos_conv      = &K_(lcsm_eos_recurrent),
     .gemm          = &K_(lcsm_gemm_products),
+    .bf16          = &K_(lcsm_bf16_products),
     .ew            = &K_(lcsm_ew),
     .drop          = &K_(lcsm_drop_words),
     .activations   = K_(lcsm_activations),

@@ -49,7 +49,7 @@ static void drop(problem *p)
 static void run_as(const lcsm_context *ctx, const problem *p, bool add, bool few)
 {
     int   threads = lcsm_pool_threads(ctx->pool);
-    void *ws      = aligned_alloc(64, R_(lcsm_gemm_bytes)(threads, p->M, p->N, p->K) + 64);
+    void *ws      = aligned_alloc(64, R_(lcsm_gemm_bytes)(threads, false, p->M, p->N, p->K) + 64);
     R_(lcsm_gemm)
     x = {.tb     = true,
          .add    = add,

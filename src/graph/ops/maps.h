@@ -56,6 +56,7 @@ static inline R_(lcsm_maps) maps_of(const lcsm_call *c, bool back, bool add)
                          .ldx   = x->ld,
                          .x     = x->data,
                          .g_x   = c->g_in[MAPS_X].data,
+                         .ldg   = c->g_in[MAPS_X].ld,
                          .add_x = c->g_in[MAPS_X].add,
                          .few   = maps_few(&c->node->in[MAPS_X]->shape),
                          .n     = c->node->n_out};
@@ -69,6 +70,7 @@ static inline R_(lcsm_maps) maps_of(const lcsm_call *c, bool back, bool add)
                                   .y      = c->out[j].data,
                                   .g_w    = g->data,
                                   .ldw    = w->ld,
+                                  .ldg    = g->ld,
                                   .ldy    = back ? c->g_out[j].ld : c->out[j].ld,
                                   .add_y  = add,
                                   .add_w  = g->add};

@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "kernel/bf16.h"
 #include "kernel/gemm/blocks_dot.h"
 #include "kernel/gemm/dots.h"
 #include "kernel/gemm/tile.h"
@@ -85,13 +86,40 @@ static void unpack_panel(const gemm *x, ptrdiff_t k0, ptrdiff_t kc, ptrdiff_t j0
     transpose(n, kc, rows, GEMM_DEPTH, panel, width);
 }
 
+/* n numbers of a row of A or B as it is stored, rounded to bfloat16. */
+static void round_row(const gemm *x, bool of_a, ptrdiff_t row, ptrdiff_t col, ptrdiff_t n, real *to)
+{
+    ptrdiff_t            ld     = of_a ? x->lda : x->ldb;
+    const unsigned char *blocks = of_a ? x->a_blocks : x->blocks;
+    lcsm_weight_type     type   = of_a ? x->a_type : x->type;
+    if (type != LCSM_WEIGHT_REAL) {
+        K_(lcsm_blocks_unpack)(type, blocks + row * ld + 2 * col, n, to);
+        return;
+    }
+    const real *from = (of_a ? x->A : x->B) + row * ld + col;
+    for (ptrdiff_t j = 0; j < n; j++) to[j] = R_(lcsm_bf16_real)(R_(lcsm_bf16_bits)(from[j]));
+}
+
+/* kc x n of op(B) in bfloat16. */
+static void round_panel(const gemm *x, ptrdiff_t k0, ptrdiff_t kc, ptrdiff_t j0, ptrdiff_t n,
+                        real *panel, ptrdiff_t width)
+{
+    VEC_ALIGNED real rows[WIDE * VW * GEMM_DEPTH];
+    for (ptrdiff_t k = 0; k < kc && !x->tb; k++)
+        round_row(x, false, k0 + k, j0, n, panel + k * width);
+    for (ptrdiff_t j = 0; j < n && x->tb; j++)
+        round_row(x, false, j0 + j, k0, kc, rows + j * GEMM_DEPTH);
+    if (x->tb) transpose(n, kc, rows, GEMM_DEPTH, panel, width);
+}
+
 /* Rows k0 .. k0 + kc - 1 of op(B), n columns from j0 on, times alpha; zeros up to the width. */
 static void pack_panel(const gemm *x, ptrdiff_t k0, ptrdiff_t kc, ptrdiff_t j0, ptrdiff_t n,
                        real *panel)
 {
     ptrdiff_t width = pad(n);
     if (n < width) memset(panel, 0, (size_t)(kc * width) * sizeof(real));
-    if (x->type != LCSM_WEIGHT_REAL) unpack_panel(x, k0, kc, j0, n, panel, width);
+    if (x->bf16) round_panel(x, k0, kc, j0, n, panel, width);
+    else if (x->type != LCSM_WEIGHT_REAL) unpack_panel(x, k0, kc, j0, n, panel, width);
     else if (x->tb) transpose(n, kc, x->B + j0 * x->ldb + k0, x->ldb, panel, width);
     else copy(kc, n, x->B + k0 * x->ldb + j0, x->ldb, panel, width);
     for (ptrdiff_t j = 0; j < kc * width && x->alpha != 1; j += VW)
@@ -122,10 +150,12 @@ static void pack_columns(const gemm *x, ptrdiff_t i0, ptrdiff_t mc, ptrdiff_t k0
                          ptrdiff_t tiles, real *to)
 {
     ptrdiff_t low = mc / tiles, high = mc % tiles;
+    real      rounded[GEMM_ROWS];
     for (ptrdiff_t k = 0; k < kc; k++) {
-        const real *from = x->A + (k0 + k) * x->lda + i0;
+        const real *from = x->bf16 ? rounded : x->A + (k0 + k) * x->lda + i0;
         real       *t    = to;
-        for (ptrdiff_t j = 0; j < mc && k + 6 < kc; j += LINE)
+        if (x->bf16) round_row(x, true, k0 + k, i0, mc, rounded);
+        for (ptrdiff_t j = 0; j < mc && k + 6 < kc && !x->bf16; j += LINE)
             __builtin_prefetch(from + 6 * x->lda + j);
         for (ptrdiff_t j = 0; j < tiles; j++) {
             ptrdiff_t n = low + (j < high);
@@ -300,7 +330,7 @@ static void sweep(block *b, const real *panel, ptrdiff_t j, ptrdiff_t n)
     tile_run *const *runs = RUNS[pad(n) / VW - 1];
     const real      *next = panel + b->kc * pad(n), *soon = next, *end = next + b->kc * pad(n);
     tile             t         = {.depth = b->kc, .b = panel, .cr = x->ldc, .left = n};
-    bool             rows_next = x->N <= pad(n) && !x->ta; /* there is no other panel */
+    bool             rows_next = x->N <= pad(n) && !x->ta && !x->bf16; /* no other panel */
     t.add                      = x->add || b->k0 > 0;
     t.ar                       = b->ar;
     for (ptrdiff_t q = 0, first = 0, last; q < b->tiles; q++, first = last) {
@@ -316,17 +346,31 @@ static void sweep(block *b, const real *panel, ptrdiff_t j, ptrdiff_t n)
     }
 }
 
+/* Rows of A in bfloat16. */
+static void place_rounded(block *b, real *ws)
+{
+    for (ptrdiff_t i = 0; i < b->mc; i++)
+        round_row(b->x, true, b->i0 + i, b->k0, b->kc, ws + i * b->kc);
+    b->a   = ws;
+    b->ar  = b->kc;
+    b->ad  = 1;
+    b->row = b->kc;
+}
+
 /* Columns of A are packed unless one panel is all that meets them. */
 static void place_a(block *b, bool packed, real *ws)
 {
     const gemm *x = b->x;
+    if (x->bf16 && !x->ta) {
+        place_rounded(b, ws);
+        return;
+    }
     if (packed) pack_columns(x, b->i0, b->mc, b->k0, b->kc, b->tiles, ws);
-    b->a   = x->ta ? x->A + b->k0 * x->lda + b->i0 : x->A + b->i0 * x->lda + b->k0;
+    b->a   = packed ? ws : x->ta ? x->A + b->k0 * x->lda + b->i0 : x->A + b->i0 * x->lda + b->k0;
     b->ar  = x->ta ? 1 : x->lda;
     b->ad  = x->ta ? x->lda : 1;
     b->row = b->ar;
     if (!packed) return;
-    b->a   = ws;
     b->ad  = 0;
     b->row = b->kc;
 }
@@ -338,8 +382,8 @@ static void block_run(const gemm *x, ptrdiff_t k0, ptrdiff_t kc, ptrdiff_t i0, c
     block     b = {.x = x, .k0 = k0, .kc = kc, .i0 = i0, .mc = least(x->M - i0, block_rows(x->M))};
     ptrdiff_t N = pad(x->N);
     b.tiles     = (b.mc + height - 1) / height;
-    b.then      = block_after(&b);
-    place_a(&b, x->ta && N > vecs * VW, ws);
+    b.then      = x->bf16 ? (later){.lines = 0} : block_after(&b);
+    place_a(&b, x->ta && (x->bf16 || N > vecs * VW), ws);
     for (ptrdiff_t j = 0; j < x->N; j += vecs * VW)
         sweep(&b, packed + k0 * N + j * kc, j, least(x->N - j, vecs * VW));
 }
@@ -363,5 +407,18 @@ static void dots(const gemm *x)
     else K_(lcsm_blocks_dots)(x);
 }
 
+/* ---- bfloat16: rounded reals ---- */
+
+static void narrow(ptrdiff_t n, const real *from, uint16_t *to)
+{
+    for (ptrdiff_t j = 0; j < n; j++) to[j] = R_(lcsm_bf16_bits)(from[j]);
+}
+
+static void widen(ptrdiff_t n, const uint16_t *from, real *to)
+{
+    for (ptrdiff_t j = 0; j < n; j++) to[j] = R_(lcsm_bf16_real)(from[j]);
+}
+
+const R_(lcsm_bf16_kernels) K_(lcsm_bf16_products) = {pack, run, narrow, widen};
 const R_(lcsm_gemm_kernels) K_(lcsm_gemm_products) = {pack, run, dots, K_(lcsm_blocks_unpack),
                                                       K_(lcsm_blocks_levels)};

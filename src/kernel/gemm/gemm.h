@@ -13,6 +13,18 @@
  *
  * B may be weights in blocks (base/blocks.h), with tb: then `blocks` is its memory, ldb counts
  * bytes and B is not read. Panels are unpacked on the way; `dots` streams the blocks as they are.
+ *
+ * With `bf16` the product is one of numbers of bfloat16, and its kernels are those of the row
+ * `bf16` (lcsm_gemm_pack and lcsm_gemm_run of gemm_drive.h choose):
+ *
+ *   - A and B may each be reals, which are rounded to the nearest as they are packed, or stored as
+ *     LCSM_WEIGHT_BF16 (`a_type` and `a_blocks`, `type` and `blocks`; lda and ldb then in bytes),
+ *     transposed or not
+ *   - C is of reals. Products of two such numbers are exact in float; they are summed in float,
+ *     or in reals if those are wider, and alpha comes last: |C - exact| <= (K + 2) 2^-23 sum |a b|
+ *     for float, and 2^-126 for each product below that, which the processor may take for 0
+ *   - depths are cut at multiples of GEMM_DEPTH_BF16, and everything else is as above: the same
+ *     pieces, and no more memory for what is packed or for scratch
  */
 #ifndef LCSM_KERNEL_GEMM_H
 #define LCSM_KERNEL_GEMM_H
@@ -20,6 +32,7 @@
 #include "kernel/variant.h"
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 typedef struct {
     bool        ta, tb, add;
@@ -33,6 +46,10 @@ typedef struct {
     lcsm_weight_type     type;   /* of B; LCSM_WEIGHT_REAL: reals */
     const unsigned char *blocks; /* of other types */
     const void          *levels; /* A as `levels` of the kernels left it; NULL: only the reals */
+
+    bool                 bf16;   /* a product of numbers of bfloat16 */
+    lcsm_weight_type     a_type; /* of A: reals, or with bf16 LCSM_WEIGHT_BF16 */
+    const unsigned char *a_blocks;
 } R_(lcsm_gemm);
 
 typedef struct {
@@ -53,9 +70,26 @@ typedef struct {
 
 extern const R_(lcsm_gemm_kernels) K_(lcsm_gemm_products);
 
+/* Products with `bf16`, and arrays of numbers of bfloat16. */
+typedef struct {
+    void (*pack)(const R_(lcsm_gemm) *x, ptrdiff_t piece, real *packed); /* as above */
+    void (*run)(const R_(lcsm_gemm) *x, const real *packed, real *ws);
+    /* to[j] = from[j]: to the nearest, ties to even, a NaN stays one; the same in every set. */
+    void (*narrow)(ptrdiff_t n, const real *from, uint16_t *to);
+    void (*widen)(ptrdiff_t n, const uint16_t *from, real *to);
+} R_(lcsm_bf16_kernels);
+
+extern const R_(lcsm_bf16_kernels) K_(lcsm_bf16_products);
+
 /* Rows and depth that are worked on at a time, columns of a piece. GEMM_COLS is a multiple of
  * every panel's width in any set. */
-enum { GEMM_ROWS = 144, GEMM_DEPTH = 256, GEMM_COLS = 192, GEMM_DOT_ROWS = 4 };
+enum {
+    GEMM_ROWS       = 144,
+    GEMM_DEPTH      = 256,
+    GEMM_DEPTH_BF16 = 512,
+    GEMM_COLS       = 192,
+    GEMM_DOT_ROWS   = 4
+};
 
 static inline ptrdiff_t lcsm_gemm_depths(ptrdiff_t K)
 {
@@ -81,8 +115,18 @@ static inline size_t lcsm_gemm_levels(ptrdiff_t M, ptrdiff_t K)
 /* op(B) from column n and depth k on; of blocks k is a multiple of LCSM_WEIGHT_BLOCK. */
 static inline void R_(lcsm_gemm_skip)(R_(lcsm_gemm) *x, ptrdiff_t n, ptrdiff_t k)
 {
-    if (x->type == LCSM_WEIGHT_REAL) x->B += x->tb ? n * x->ldb + k : n + k * x->ldb;
-    else x->blocks += n * x->ldb + (ptrdiff_t)lcsm_weight_row(x->type, (size_t)k);
+    ptrdiff_t rows = x->tb ? n : k, cols = x->tb ? k : n;
+    if (x->type == LCSM_WEIGHT_REAL) x->B += rows * x->ldb + cols;
+    else x->blocks += rows * x->ldb + (ptrdiff_t)lcsm_weight_row(x->type, (size_t)cols);
+}
+
+/* op(A) from row m and depth k on, and C from row m on. */
+static inline void R_(lcsm_gemm_down)(R_(lcsm_gemm) *x, ptrdiff_t m, ptrdiff_t k)
+{
+    ptrdiff_t rows = x->ta ? k : m, cols = x->ta ? m : k;
+    if (x->a_type == LCSM_WEIGHT_REAL) x->A += rows * x->lda + cols;
+    else x->a_blocks += rows * x->lda + (ptrdiff_t)lcsm_weight_row(x->a_type, (size_t)cols);
+    x->C += m * x->ldc;
 }
 
 static inline size_t lcsm_gemm_scratch(ptrdiff_t M, ptrdiff_t K)

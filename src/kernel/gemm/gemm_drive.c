@@ -54,15 +54,16 @@ static bool is_little(ptrdiff_t M, ptrdiff_t N, ptrdiff_t K)
     return (double)M * (double)N * (double)K < SERIAL_WORK;
 }
 
-static cut cut_of(int threads, ptrdiff_t M, ptrdiff_t N, ptrdiff_t K)
+static cut cut_of(int threads, bool bf16, ptrdiff_t M, ptrdiff_t N, ptrdiff_t K)
 {
-    bool little = is_little(M, N, K);
-    cut  c = {.rows = N <= PACKED / GEMM_DEPTH && (little || M >= N || M >= MIN_ROWS * threads)};
+    ptrdiff_t depth  = bf16 ? GEMM_DEPTH_BF16 : GEMM_DEPTH;
+    bool      little = is_little(M, N, K);
+    cut c  = {.rows = N <= PACKED / GEMM_DEPTH && (little || M >= N || M >= MIN_ROWS * threads)};
     c.step = c.rows ? slice_size(threads, M, MIN_ROWS, 1) : slice_size(threads, N, MIN_COLS, 48);
     if (little) c.step = c.rows ? M : N;
     if (!c.rows) c.step = least(c.step, GEMM_COLS);
-    c.deep = PACKED / ((c.rows ? N : c.step) + 16) / GEMM_DEPTH * GEMM_DEPTH;
-    if (c.deep < GEMM_DEPTH) c.deep = GEMM_DEPTH;
+    c.deep = PACKED / ((c.rows ? N : c.step) + 16) / depth * depth;
+    if (c.deep < depth) c.deep = depth;
     c.deep = least(c.deep, K);
     return c;
 }
@@ -77,7 +78,7 @@ static R_(lcsm_gemm) part_of(const R_(lcsm_gemm) *x, ptrdiff_t k, ptrdiff_t deep
 {
     R_(lcsm_gemm) p = *x;
     p.K             = least(x->K - k, deep);
-    p.A += k * (x->ta ? x->lda : 1);
+    R_(lcsm_gemm_down)(&p, 0, k);
     R_(lcsm_gemm_skip)(&p, 0, k);
     p.add = x->add || k > 0;
     return p;
@@ -89,7 +90,7 @@ static void pack_piece(void *arg, size_t item, int worker)
 {
     const job *j = arg;
     (void)worker;
-    j->k->gemm->pack(&j->x, (ptrdiff_t)item, j->packed);
+    R_(lcsm_gemm_pack)(j->k, &j->x, (ptrdiff_t)item, j->packed);
 }
 
 static void row_slice(void *arg, size_t item, int worker)
@@ -98,9 +99,8 @@ static void row_slice(void *arg, size_t item, int worker)
     R_(lcsm_gemm) x  = j->x;
     ptrdiff_t     at = (ptrdiff_t)item * j->c.step;
     x.M              = least(x.M - at, j->c.step);
-    x.A += at * (x.ta ? 1 : x.lda);
-    x.C += at * x.ldc;
-    j->k->gemm->run(&x, j->packed, j->ws + (size_t)worker * j->ws_size);
+    R_(lcsm_gemm_down)(&x, at, 0);
+    R_(lcsm_gemm_run)(j->k, &x, j->packed, j->ws + (size_t)worker * j->ws_size);
 }
 
 static void by_rows(lcsm_pool *pool, const R_(lcsm_gemm) *x, job *j)
@@ -130,8 +130,8 @@ static void column_slice(void *arg, size_t item, int worker)
     for (ptrdiff_t k = 0; k < x.K || k == 0; k += j->c.deep) {
         R_(lcsm_gemm) p = part_of(&x, k, j->c.deep);
         for (ptrdiff_t piece = 0; piece < lcsm_gemm_pieces(p.N, p.K); piece++)
-            j->k->gemm->pack(&p, piece, packed);
-        j->k->gemm->run(&p, packed, j->ws + (size_t)worker * j->ws_size);
+            R_(lcsm_gemm_pack)(j->k, &p, piece, packed);
+        R_(lcsm_gemm_run)(j->k, &p, packed, j->ws + (size_t)worker * j->ws_size);
         if (x.K == 0) return;
     }
 }
@@ -165,14 +165,14 @@ static void few_rows(lcsm_pool *pool, job *j)
 
 static bool is_few(const R_(lcsm_gemm) *x)
 {
-    return x->tb && !x->ta && (x->few || x->M <= GEMM_DOT_ROWS);
+    return !x->bf16 && x->tb && !x->ta && (x->few || x->M <= GEMM_DOT_ROWS);
 }
 
 /* ---- all ---- */
 
-size_t R_(lcsm_gemm_bytes)(int threads, ptrdiff_t M, ptrdiff_t N, ptrdiff_t K)
+size_t R_(lcsm_gemm_bytes)(int threads, bool bf16, ptrdiff_t M, ptrdiff_t N, ptrdiff_t K)
 {
-    cut    c   = cut_of(threads, M, N, K);
+    cut    c   = cut_of(threads, bf16, M, N, K);
     size_t all = packed_size(&c, N) * (c.rows ? 1 : (size_t)threads)
                + lcsm_gemm_scratch(M, K) * (size_t)threads;
     all        = (all * sizeof(real) + LCSM_ALIGN - 1) / LCSM_ALIGN * LCSM_ALIGN;
@@ -184,7 +184,7 @@ void R_(lcsm_gemm_parallel)(lcsm_pool *pool, const R_(lcsm_kernels) *k, const R_
                             void *ws)
 {
     int threads = lcsm_pool_threads(pool);
-    job j       = {.k = k, .x = *x, .c = cut_of(threads, x->M, x->N, x->K), .packed = ws};
+    job j       = {.k = k, .x = *x, .c = cut_of(threads, x->bf16, x->M, x->N, x->K), .packed = ws};
     if (x->M == 0 || x->N == 0) return;
     j.packed_size = packed_size(&j.c, x->N);
     j.ws          = j.packed + j.packed_size * (j.c.rows ? 1 : (size_t)threads);
@@ -192,4 +192,47 @@ void R_(lcsm_gemm_parallel)(lcsm_pool *pool, const R_(lcsm_kernels) *k, const R_
     if (is_few(x)) few_rows(pool, &j);
     else if (j.c.rows) by_rows(pool, x, &j);
     else lcsm_parallel_for(pool, (size_t)((x->N - 1) / j.c.step + 1), column_slice, &j);
+}
+
+/* ---- bfloat16 ---- */
+
+enum { NARROW = 1 << 14 }; /* numbers of an item */
+
+typedef struct {
+    const R_(lcsm_kernels) *k;
+    ptrdiff_t               n;
+    const real             *reals;
+    uint16_t               *halves;
+    const uint16_t         *from;
+    real                   *to;
+} conversion;
+
+static void narrow_item(void *arg, size_t item, int worker)
+{
+    const conversion *c  = arg;
+    ptrdiff_t         at = (ptrdiff_t)item * NARROW;
+    (void)worker;
+    c->k->bf16->narrow(least(c->n - at, NARROW), c->reals + at, c->halves + at);
+}
+
+static void widen_item(void *arg, size_t item, int worker)
+{
+    const conversion *c  = arg;
+    ptrdiff_t         at = (ptrdiff_t)item * NARROW;
+    (void)worker;
+    c->k->bf16->widen(least(c->n - at, NARROW), c->from + at, c->to + at);
+}
+
+void R_(lcsm_narrow)(lcsm_pool *pool, const R_(lcsm_kernels) *k, ptrdiff_t n, const real *from,
+                     uint16_t *to)
+{
+    conversion c = {.k = k, .n = n, .reals = from, .halves = to};
+    lcsm_parallel_for(pool, (size_t)((n + NARROW - 1) / NARROW), narrow_item, &c);
+}
+
+void R_(lcsm_widen)(lcsm_pool *pool, const R_(lcsm_kernels) *k, ptrdiff_t n, const uint16_t *from,
+                    real *to)
+{
+    conversion c = {.k = k, .n = n, .from = from, .to = to};
+    lcsm_parallel_for(pool, (size_t)((n + NARROW - 1) / NARROW), widen_item, &c);
 }

@@ -43,51 +43,60 @@ static size_t aligned(size_t reals)
 
 static gemm forward_product(const maps *m, const map *p)
 {
-    return (gemm){.type   = p->type,
-                  .blocks = p->blocks,
-                  .tb     = true,
-                  .add    = p->add_y,
-                  .few    = m->few,
-                  .M      = m->rows,
-                  .N      = p->out,
-                  .K      = m->in,
-                  .alpha  = 1,
-                  .A      = m->x,
-                  .B      = p->w,
-                  .C      = p->y,
-                  .lda    = m->ldx,
-                  .ldb    = p->ldw,
-                  .ldc    = p->ldy};
+    return (gemm){.bf16     = m->bf16,
+                  .a_type   = m->x_type,
+                  .a_blocks = m->x_blocks,
+                  .type     = p->type,
+                  .blocks   = p->blocks,
+                  .tb       = true,
+                  .add      = p->add_y,
+                  .few      = m->few,
+                  .M        = m->rows,
+                  .N        = p->out,
+                  .K        = m->in,
+                  .alpha    = 1,
+                  .A        = m->x,
+                  .B        = p->w,
+                  .C        = p->y,
+                  .lda      = m->ldx,
+                  .ldb      = p->ldw,
+                  .ldc      = p->ldy};
 }
 
 static gemm input_product(const maps *m, const map *p)
 {
-    return (gemm){.M     = m->rows,
-                  .N     = m->in,
-                  .K     = p->out,
-                  .alpha = 1,
-                  .A     = p->g_y,
-                  .B     = p->w,
-                  .C     = m->g_x,
-                  .lda   = p->ldy,
-                  .ldb   = p->ldw,
-                  .ldc   = m->ldx};
+    return (gemm){.bf16   = m->bf16,
+                  .type   = p->type,
+                  .blocks = p->blocks,
+                  .M      = m->rows,
+                  .N      = m->in,
+                  .K      = p->out,
+                  .alpha  = 1,
+                  .A      = p->g_y,
+                  .B      = p->w,
+                  .C      = m->g_x,
+                  .lda    = p->ldy,
+                  .ldb    = p->ldw,
+                  .ldc    = m->ldg};
 }
 
 static gemm weight_product(const maps *m, const map *p)
 {
-    return (gemm){.ta    = true,
-                  .add   = p->add_w,
-                  .M     = p->out,
-                  .N     = m->in,
-                  .K     = m->rows,
-                  .alpha = 1,
-                  .A     = p->g_y,
-                  .B     = m->x,
-                  .C     = p->g_w,
-                  .lda   = p->ldy,
-                  .ldb   = m->ldx,
-                  .ldc   = p->ldw};
+    return (gemm){.bf16   = m->bf16,
+                  .type   = m->x_type,
+                  .blocks = m->x_blocks,
+                  .ta     = true,
+                  .add    = p->add_w,
+                  .M      = p->out,
+                  .N      = m->in,
+                  .K      = m->rows,
+                  .alpha  = 1,
+                  .A      = p->g_y,
+                  .B      = m->x,
+                  .C      = p->g_w,
+                  .lda    = p->ldy,
+                  .ldb    = m->ldx,
+                  .ldc    = p->ldg};
 }
 
 /* ---- tall ones ---- */
@@ -137,7 +146,8 @@ static size_t lay_out(int threads, bool back, const maps *m, real *ws, job *j)
 
 static void pack_all(const job *j, const gemm *x, real *packed)
 {
-    for (ptrdiff_t p = 0; p < lcsm_gemm_pieces(x->N, x->K); p++) j->k->gemm->pack(x, p, packed);
+    for (ptrdiff_t p = 0; p < lcsm_gemm_pieces(x->N, x->K); p++)
+        R_(lcsm_gemm_pack)(j->k, x, p, packed);
 }
 
 static void forward_block(void *arg, size_t item, int worker)
@@ -147,9 +157,8 @@ static void forward_block(void *arg, size_t item, int worker)
     for (int i = 0; i < j->m->n; i++) {
         gemm x = forward_product(j->m, &j->m->map[i]);
         x.M    = least(x.M - first, GEMM_ROWS);
-        x.A += first * x.lda;
-        x.C += first * x.ldc;
-        j->k->gemm->run(&x, j->packed[i], j->ws + (size_t)worker * j->ws_size);
+        R_(lcsm_gemm_down)(&x, first, 0);
+        R_(lcsm_gemm_run)(j->k, &x, j->packed[i], j->ws + (size_t)worker * j->ws_size);
     }
 }
 
@@ -173,9 +182,8 @@ static void input_block(const job *j, ptrdiff_t first, ptrdiff_t rows, real *ws)
         if (x.A == NULL) continue;
         x.M   = rows;
         x.add = add;
-        x.A += first * x.lda;
-        x.C += first * x.ldc;
-        j->k->gemm->run(&x, j->packed[i], ws);
+        R_(lcsm_gemm_down)(&x, first, 0);
+        R_(lcsm_gemm_run)(j->k, &x, j->packed[i], ws);
         add = true;
     }
 }
@@ -192,14 +200,14 @@ static void weight_block(const job *j, ptrdiff_t first, ptrdiff_t rows, bool add
         x.K          = rows;
         x.add        = add;
         x.A += p->g_y == NULL ? 0 : first * x.lda;
-        x.B += first * x.ldb;
+        R_(lcsm_gemm_skip)(&x, 0, first);
         x.C   = sums;
         x.ldc = j->m->in;
         sums += p->out * j->m->in;
         if (p->g_y == NULL || p->g_w == NULL) continue;
         if (!done) pack_all(j, &x, packed);
         done = true;
-        j->k->gemm->run(&x, packed, ws);
+        R_(lcsm_gemm_run)(j->k, &x, packed, ws);
     }
 }
 
@@ -219,7 +227,7 @@ static void backward_part(void *arg, size_t item, int worker)
 static void add_parts(const job *j, ptrdiff_t offset, const map *p, ptrdiff_t row)
 {
     const real *from = j->sums + offset + row * j->m->in;
-    real       *to   = p->g_w + row * p->ldw;
+    real       *to   = p->g_w + row * p->ldg;
     for (ptrdiff_t c = 0; c < j->m->in; c++) {
         real sum = p->g_y == NULL ? 0 : from[c];
         for (ptrdiff_t q = 1; q < j->parts && p->g_y != NULL; q++)
@@ -279,7 +287,7 @@ size_t R_(lcsm_maps_fwd_bytes)(int threads, const maps *m)
     size_t bytes = 0;
     if (is_tall(m)) return lay_out(threads, false, m, NULL, &j) * sizeof(real);
     for (int i = 0; i < m->n; i++)
-        bytes = larger(bytes, R_(lcsm_gemm_bytes)(threads, m->rows, m->map[i].out, m->in));
+        bytes = larger(bytes, R_(lcsm_gemm_bytes)(threads, m->bf16, m->rows, m->map[i].out, m->in));
     return bytes;
 }
 
@@ -290,8 +298,8 @@ size_t R_(lcsm_maps_bwd_bytes)(int threads, const maps *m)
     if (is_tall(m)) return lay_out(threads, true, m, NULL, &j) * sizeof(real);
     for (int i = 0; i < m->n; i++) {
         ptrdiff_t out = m->map[i].out;
-        bytes         = larger(bytes, R_(lcsm_gemm_bytes)(threads, m->rows, m->in, out));
-        bytes         = larger(bytes, R_(lcsm_gemm_bytes)(threads, out, m->in, m->rows));
+        bytes         = larger(bytes, R_(lcsm_gemm_bytes)(threads, m->bf16, m->rows, m->in, out));
+        bytes         = larger(bytes, R_(lcsm_gemm_bytes)(threads, m->bf16, out, m->in, m->rows));
     }
     return bytes;
 }

@@ -21,17 +21,22 @@ typedef struct {
     ptrdiff_t   ldw, ldy;
     bool        add_y, add_w; /* to what is there */
 
-    lcsm_weight_type     type;   /* of w, forward; LCSM_WEIGHT_REAL: reals */
+    lcsm_weight_type     type; /* of w, forward, with bf16 backward too; LCSM_WEIGHT_REAL: reals */
     const unsigned char *blocks; /* w of other types, ldw in bytes */
+    ptrdiff_t            ldg;    /* of g_w */
 } R_(lcsm_map);
 
 typedef struct {
-    ptrdiff_t    rows, in, ldx;
+    ptrdiff_t    rows, in, ldx, ldg;
     const real  *x;
-    real        *g_x;        /* rows ldx apart; NULL: not wanted */
+    real        *g_x;        /* rows ldg apart; NULL: not wanted */
     bool         add_x, few; /* few: forward sums as for few rows, however many there are */
     int          n;
     R_(lcsm_map) map[LCSM_MAPS];
+
+    bool                 bf16;     /* products of numbers of bfloat16 (gemm.h) */
+    lcsm_weight_type     x_type;   /* with bf16: LCSM_WEIGHT_REAL or LCSM_WEIGHT_BF16 */
+    const unsigned char *x_blocks; /* ldx in bytes */
 } R_(lcsm_maps);
 
 /* Bytes of scratch; only the sizes in m count. */
