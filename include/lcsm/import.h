@@ -47,5 +47,13 @@ LCSM_API lcsm_status lcsm_import(const lcsm_context *ctx, const char *from, cons
 LCSM_API lcsm_status lcsm_export_gguf(const lcsm_model *model, const char *path, const char *type,
                                       lcsm_error *err);
 
+/* A model as a folder that transformers or fla load: config.json and model.safetensors, with the
+ * tokenizer of the run folder `run` if that is not NULL. type is "f32" (also NULL), "f16" or
+ * "bf16", of all tensors. kind, if not NULL, becomes the name of the format. The folder must not
+ * have a config yet. What is written is read back first: a setting that the format cannot say is an
+ * error that names it, and nothing is written then. */
+LCSM_API lcsm_status lcsm_export_hf(const lcsm_model *model, const char *folder, const char *run,
+                                    const char *type, char kind[64], lcsm_error *err);
+
 LCSM_END_DECLS
 #endif

@@ -1054,6 +1054,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "lcsm_experiment_list": (ct.c_int, [ct.CFUNCTYPE(None, ct.c_void_p, ct.POINTER(lcsm_experiment_info)), ct.c_void_p, ct.POINTER(lcsm_error)]),
     "lcsm_experiment_run": (ct.c_int, [ct.c_void_p, ct.POINTER(lcsm_experiment_options), ct.POINTER(lcsm_experiment_hooks), ct.POINTER(lcsm_experiment_result), ct.POINTER(lcsm_error)]),
     "lcsm_export_gguf": (ct.c_int, [ct.c_void_p, ct.c_char_p, ct.c_char_p, ct.POINTER(lcsm_error)]),
+    "lcsm_export_hf": (ct.c_int, [ct.c_void_p, ct.c_char_p, ct.c_char_p, ct.c_char_p, ct.c_char * 64, ct.POINTER(lcsm_error)]),
     "lcsm_generate": (ct.c_int, [ct.c_void_p, ct.c_void_p, ct.POINTER(lcsm_generate_options), lcsm_text_fn, ct.c_void_p, ct.POINTER(lcsm_generate_end), ct.POINTER(lcsm_error)]),
     "lcsm_generate_branches": (ct.c_int, [ct.c_void_p, ct.c_void_p, ct.POINTER(lcsm_generate_options), lcsm_branch_fn, ct.c_void_p, ct.POINTER(lcsm_generate_end), ct.POINTER(lcsm_error)]),
     "lcsm_generate_prompt": (ct.c_int, [ct.c_void_p, ct.c_void_p, ct.POINTER(lcsm_generate_options), ct.c_char_p, ct.c_size_t, ct.POINTER(lcsm_error)]),

@@ -43,10 +43,13 @@ typedef struct {
 /* How their numbers become ours, and so what their shape must be. */
 typedef enum {
     LCSM_TAKE_AS_IS,
-    LCSM_TAKE_COLUMNS,  /* ours [a, b] from theirs [b, a] */
-    LCSM_TAKE_CHANNELS, /* ours [C, W] from the [C, 1, W] of a depthwise convolution */
-    LCSM_TAKE_FLAT,     /* the same numbers in any shape */
-    LCSM_TAKE_LOG_RATE, /* ours log(-x), where theirs is the rate x < 0, in any shape */
+    LCSM_TAKE_COLUMNS,   /* ours [a, b] from theirs [b, a] */
+    LCSM_TAKE_CHANNELS,  /* ours [C, W] from the [C, 1, W] of a depthwise convolution */
+    LCSM_TAKE_FLAT,      /* the same numbers in any shape, stored in ours */
+    LCSM_TAKE_VECTOR,    /* the same, stored as [1, 1, n] */
+    LCSM_TAKE_HEAD_ROWS, /* the same, stored as [1, 1, n, 1] */
+    LCSM_TAKE_BY_HEAD,   /* the same, stored as [heads, n / heads] */
+    LCSM_TAKE_LOG_RATE,  /* ours log(-x), where theirs is the rate x < 0, in any shape */
     LCSM_TAKE_LOG_RATE_COLUMNS,
     LCSM_TAKE_RESCALED,  /* as is; times 2^(layer / rescale_every) if the file was divided so */
     LCSM_TAKE_PLUS_ONE,  /* ours 1 + x: a norm whose weight starts at 0 */
@@ -60,7 +63,8 @@ typedef enum {
     LCSM_TAKE_ROPE,       /* from no tensor: the angles 10000^(-j / n) */
 } lcsm_take;
 
-/* "{i}" in both names is the layer, "{e}" another number. Of several rules for one parameter the
+/* "{i}" in both names is the layer, "{e}" another number; in ours "{a}" is a layer of softmax
+ * attention and "{r}" one of another mixer. Of several rules for one parameter the
  * first whose tensor is there counts. */
 typedef struct {
     const char *theirs, *ours;
@@ -212,6 +216,9 @@ lcsm_status lcsm_import_refuse(const lcsm_import_source *src, const char *key, c
 lcsm_status lcsm_import_time_steps(lcsm_model_config *cfg, const lcsm_import_source *src,
                                    lcsm_error *err);
 
+/* What RecurrentGemma multiplies its embedding by. */
+double lcsm_gemma_scale(ptrdiff_t H);
+
 /* methods[layer] of all layers as the shortest pattern of the model. */
 lcsm_status lcsm_import_pattern(lcsm_model_config *cfg, const lcsm_import_source *src,
                                 const char *const *methods, lcsm_error *err);
@@ -229,6 +236,56 @@ lcsm_status lcsm_import_tensors(lcsm_params **out, const lcsm_import_source *src
 enum { LCSM_IMPORT_NAME = 512 };
 const lcsm_import_rule *lcsm_release_rule(const lcsm_release *release, const lcsm_import_plan *plan,
                                           const char *ours, char theirs[LCSM_IMPORT_NAME]);
+
+/* The same checks without the numbers: nothing of the size of the tensors is allocated. */
+lcsm_status lcsm_import_check_tensors(const lcsm_import_source *src, const lcsm_import_plan *plan,
+                                      const lcsm_release *release, lcsm_error *err);
+
+/* The shape that a tensor of theirs has by a rule for a parameter of ours. */
+lcsm_named_tensor lcsm_rule_shape(const lcsm_param *p, const lcsm_import_rule *rule,
+                                  const char *theirs, const lcsm_import_plan *plan);
+
+/* Number j of n of a parameter that a rule takes from no tensor. */
+float lcsm_rule_constant(const lcsm_import_rule *rule, size_t j, size_t n);
+
+/* The row of a release by its architecture, for a config without the keys of another row; NULL:
+ * there is none. */
+const lcsm_release *lcsm_release_find(const char *architecture);
+
+/* A format that models of a method, or hybrids of a method and attention, are written in. restore
+ * puts the keys that its import computes with beside the tables, and into cfg what defaults stand
+ * for; it returns NULL, or what the format cannot say. */
+typedef struct {
+    json_t           *config;
+    lcsm_model_config cfg;
+    const lcsm_model *model;
+    double            embed_scale; /* of the format */
+} lcsm_export_plan;
+typedef const char *lcsm_restore_fn(lcsm_export_plan *plan);
+typedef struct {
+    const char      *method, *architecture;
+    bool             hybrid;
+    double           mixer_eps; /* of our method, where its setting is 0 */
+    lcsm_restore_fn *restore;
+} lcsm_export_format;
+/* What settings of attention of 0 stand for. */
+void                            lcsm_export_settle_attention(lcsm_model_config *cfg);
+extern const lcsm_export_format LCSM_EXPORT_FORMATS[];
+extern const size_t             LCSM_EXPORT_FORMAT_COUNT;
+
+/* Tensors of theirs in memory; names and numbers are owned, or those of the model. */
+typedef struct {
+    lcsm_named_tensor *list;
+    float            **values; /* NULL: the model's */
+    char (*names)[LCSM_IMPORT_NAME];
+    size_t count;
+} lcsm_export_tensors;
+/* Those whose rule has no part, without numbers, or all of them. scale is what the embedding is
+ * multiplied by; a tied one is then written as a head too. */
+lcsm_status lcsm_export_tensors_make(lcsm_export_tensors *out, const lcsm_model *model,
+                                     const lcsm_release *release, const lcsm_import_plan *plan,
+                                     bool all, double scale, lcsm_error *err);
+void        lcsm_export_tensors_free(lcsm_export_tensors *t);
 
 /* The row and the metadata of a model's GGUF file, and the parts of its plan; *keys is the
  * caller's. */

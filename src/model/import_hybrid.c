@@ -8,21 +8,22 @@
 
 /* clang-format off */
 #define LAYER "model.layers.{i}."
-#define MIX   "layers.{i}.mixer."
+#define MIX   "layers.{r}.mixer."
+#define SOFT  "layers.{a}.mixer." /* of softmax attention */
 
 #define ENDS                                                               \
     LCSM_SAME("model.embed_tokens.weight", "embedding.weight"),            \
     LCSM_SAME("lm_head.weight",            "head.weight")
 
 #define ATTENTION(prefix)                                                  \
-    LCSM_SAME(prefix "q_proj.weight", MIX "q.weight"),                     \
-    LCSM_SAME(prefix "k_proj.weight", MIX "k.weight"),                     \
-    LCSM_SAME(prefix "v_proj.weight", MIX "v.weight"),                     \
-    LCSM_SAME(prefix "o_proj.weight", MIX "out.weight"),                   \
-    LCSM_SAME(prefix "q_proj.bias",   MIX "q.bias"),                       \
-    LCSM_SAME(prefix "k_proj.bias",   MIX "k.bias"),                       \
-    LCSM_SAME(prefix "v_proj.bias",   MIX "v.bias"),                       \
-    LCSM_SAME(prefix "o_proj.bias",   MIX "out.bias")
+    LCSM_SAME(prefix "q_proj.weight", SOFT "q.weight"),                     \
+    LCSM_SAME(prefix "k_proj.weight", SOFT "k.weight"),                     \
+    LCSM_SAME(prefix "v_proj.weight", SOFT "v.weight"),                     \
+    LCSM_SAME(prefix "o_proj.weight", SOFT "out.weight"),                   \
+    LCSM_SAME(prefix "q_proj.bias",   SOFT "q.bias"),                       \
+    LCSM_SAME(prefix "k_proj.bias",   SOFT "k.bias"),                       \
+    LCSM_SAME(prefix "v_proj.bias",   SOFT "v.bias"),                       \
+    LCSM_SAME(prefix "o_proj.bias",   SOFT "out.bias")
 
 #define MLP(prefix)                                                        \
     LCSM_SAME(prefix "gate_proj.weight", "layers.{i}.channel.w1.weight"),  \
@@ -58,8 +59,8 @@ const lcsm_import_rule LCSM_GEMMA_RULES[] = {
     LCSM_SAME(LAYER "temporal_block.rg_lru.recurrent_param", MIX "lambda"),
     LCSM_AS(BLOCKS, LAYER "temporal_block.rg_lru.input_gate_weight",     MIX "input_gate.weight"),
     LCSM_AS(BLOCKS, LAYER "temporal_block.rg_lru.recurrent_gate_weight", MIX "recurrent_gate.weight"),
-    LCSM_AS(FLAT, LAYER "temporal_block.rg_lru.input_gate_bias",         MIX "input_gate.bias"),
-    LCSM_AS(FLAT, LAYER "temporal_block.rg_lru.recurrent_gate_bias",     MIX "recurrent_gate.bias"),
+    LCSM_AS(BY_HEAD, LAYER "temporal_block.rg_lru.input_gate_bias",         MIX "input_gate.bias"),
+    LCSM_AS(BY_HEAD, LAYER "temporal_block.rg_lru.recurrent_gate_bias",     MIX "recurrent_gate.bias"),
     ATTENTION(LAYER "temporal_block."),
     LCSM_SAME(LAYER "temporal_block.linear_out.weight",   MIX "out.weight"),
     LCSM_SAME(LAYER "temporal_block.linear_out.bias",     MIX "out.bias"),
@@ -91,13 +92,13 @@ const lcsm_import_rule LCSM_QWEN_RULES[] = {
     LCSM_AS(PLUS_ONE, "model.norm.weight",                       "norm.weight"),
     LCSM_AS(PLUS_ONE, LAYER "input_layernorm.weight",            "layers.{i}.norm1.weight"),
     LCSM_AS(PLUS_ONE, LAYER "post_attention_layernorm.weight",   "layers.{i}.norm2.weight"),
-    LCSM_PART(QUERY, AS_IS, LAYER "self_attn.q_proj.weight",     MIX "q.weight"),
-    LCSM_PART(QUERY_GATE, AS_IS, LAYER "self_attn.q_proj.weight", MIX "gate.weight"),
-    LCSM_SAME(LAYER "self_attn.k_proj.weight",                   MIX "k.weight"),
-    LCSM_SAME(LAYER "self_attn.v_proj.weight",                   MIX "v.weight"),
-    LCSM_SAME(LAYER "self_attn.o_proj.weight",                   MIX "out.weight"),
-    LCSM_AS(PLUS_ONE, LAYER "self_attn.q_norm.weight",           MIX "q_norm.weight"),
-    LCSM_AS(PLUS_ONE, LAYER "self_attn.k_norm.weight",           MIX "k_norm.weight"),
+    LCSM_PART(QUERY, AS_IS, LAYER "self_attn.q_proj.weight",     SOFT "q.weight"),
+    LCSM_PART(QUERY_GATE, AS_IS, LAYER "self_attn.q_proj.weight", SOFT "gate.weight"),
+    LCSM_SAME(LAYER "self_attn.k_proj.weight",                   SOFT "k.weight"),
+    LCSM_SAME(LAYER "self_attn.v_proj.weight",                   SOFT "v.weight"),
+    LCSM_SAME(LAYER "self_attn.o_proj.weight",                   SOFT "out.weight"),
+    LCSM_AS(PLUS_ONE, LAYER "self_attn.q_norm.weight",           SOFT "q_norm.weight"),
+    LCSM_AS(PLUS_ONE, LAYER "self_attn.k_norm.weight",           SOFT "k_norm.weight"),
     LCSM_PART(Q, AS_IS, LINEAR "in_proj_qkvz.weight",            MIX "q.weight"),
     LCSM_PART(K, AS_IS, LINEAR "in_proj_qkvz.weight",            MIX "k.weight"),
     LCSM_PART(V, AS_IS, LINEAR "in_proj_qkvz.weight",            MIX "v.weight"),
@@ -190,7 +191,7 @@ const lcsm_import_rule LCSM_KIMI_RULES[] = {
     LCSM_SAME("model.norm.weight",                         "norm.weight"),
     LCSM_SAME(LAYER "input_layernorm.weight",              "layers.{i}.norm1.weight"),
     LCSM_SAME(LAYER "post_attention_layernorm.weight",     "layers.{i}.norm2.weight"),
-    LCSM_SAME(LAYER "self_attn.q_proj.weight",             MIX "q.weight"),
+    LCSM_SAME(LAYER "self_attn.q_proj.weight",             "layers.{i}.mixer.q.weight"),
     LCSM_SAME(LAYER "self_attn.k_proj.weight",             MIX "k.weight"),
     LCSM_SAME(LAYER "self_attn.v_proj.weight",             MIX "v.weight"),
     LCSM_AS(CHANNELS, LAYER "self_attn.q_conv1d.weight",   MIX "q_conv.weight"),
@@ -198,19 +199,19 @@ const lcsm_import_rule LCSM_KIMI_RULES[] = {
     LCSM_AS(CHANNELS, LAYER "self_attn.v_conv1d.weight",   MIX "v_conv.weight"),
     LCSM_SAME(LAYER "self_attn.f_a_proj.weight",           MIX "decay_down.weight"),
     LCSM_SAME(LAYER "self_attn.f_b_proj.weight",           MIX "decay_up.weight"),
-    LCSM_AS(FLAT, LAYER "self_attn.A_log",                 MIX "A_log"),
+    LCSM_AS(HEAD_ROWS, LAYER "self_attn.A_log",                MIX "A_log"),
     LCSM_AS(FLAT, LAYER "self_attn.dt_bias",               MIX "dt_bias"),
     LCSM_SAME(LAYER "self_attn.b_proj.weight",             MIX "beta.weight"),
     LCSM_SAME(LAYER "self_attn.g_a_proj.weight",           MIX "gate_down.weight"),
     LCSM_SAME(LAYER "self_attn.g_b_proj.weight",           MIX "gate_up.weight"),
     LCSM_AS(ZERO, NULL,                                    MIX "gate_up.bias"),
     LCSM_SAME(LAYER "self_attn.o_norm.weight",             MIX "norm.weight"),
-    LCSM_SAME(LAYER "self_attn.o_proj.weight",             MIX "out.weight"),
-    LCSM_PART(LATENT, AS_IS, LAYER "self_attn.kv_a_proj_with_mqa.weight",        MIX "latent.weight"),
-    LCSM_PART(LATENT_SHARED, AS_IS, LAYER "self_attn.kv_a_proj_with_mqa.weight", MIX "k_shared.weight"),
-    LCSM_SAME(LAYER "self_attn.kv_a_layernorm.weight",     MIX "latent_norm.weight"),
-    LCSM_PART(HEAD_K, AS_IS, LAYER "self_attn.kv_b_proj.weight", MIX "k.weight"),
-    LCSM_PART(HEAD_V, AS_IS, LAYER "self_attn.kv_b_proj.weight", MIX "v.weight"),
+    LCSM_SAME(LAYER "self_attn.o_proj.weight",             "layers.{i}.mixer.out.weight"),
+    LCSM_PART(LATENT, AS_IS, LAYER "self_attn.kv_a_proj_with_mqa.weight",        SOFT "latent.weight"),
+    LCSM_PART(LATENT_SHARED, AS_IS, LAYER "self_attn.kv_a_proj_with_mqa.weight", SOFT "k_shared.weight"),
+    LCSM_SAME(LAYER "self_attn.kv_a_layernorm.weight",     SOFT "latent_norm.weight"),
+    LCSM_PART(HEAD_K, AS_IS, LAYER "self_attn.kv_b_proj.weight", SOFT "k.weight"),
+    LCSM_PART(HEAD_V, AS_IS, LAYER "self_attn.kv_b_proj.weight", SOFT "v.weight"),
     LCSM_SAME(LAYER "block_sparse_moe.gate.e_score_correction_bias", "layers.{i}.channel.router.bias"),
     EXPERTS(LAYER "block_sparse_moe.", "gate", "w1", "w3", "w2"),
     SHARED(LAYER "block_sparse_moe.shared_experts."),
@@ -387,7 +388,7 @@ static int gemma_layer(const lcsm_import_source *src, ptrdiff_t layer)
 }
 
 /* sqrt(H), rounded to bfloat16. */
-static double embed_factor(ptrdiff_t H)
+double lcsm_gemma_scale(ptrdiff_t H)
 {
     float    root = (float)sqrt((double)H);
     uint32_t bits;
@@ -404,7 +405,7 @@ lcsm_status lcsm_import_gemma(lcsm_import_plan *out, lcsm_import_source *src, lc
     double                   width   = lcsm_import_number(src, "lru_width", (double)c->d_model);
     c->inner_ratio                   = width / (double)c->d_model;
     c->hidden                        = c->hidden / 2;
-    c->embed_scale                   = embed_factor(c->d_model);
+    c->embed_scale                   = lcsm_gemma_scale(c->d_model);
     c->channel_mixer                 = LCSM_CHANNEL_GEGLU;
     c->channel_bias                  = true;
     c->attention_out_bias            = true;

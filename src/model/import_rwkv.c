@@ -57,8 +57,8 @@ const lcsm_import_rule LCSM_FLA_RWKV6_RULES[] = {
     LCSM_SAME(ATTN letter "_lora.lora.2.weight", MIX letter "2.weight"),          \
     LCSM_SAME(ATTN letter "_lora.lora.2.bias",   MIX letter "0")
 const lcsm_import_rule LCSM_FLA_RWKV7_RULES[] = {
-    LCSM_AS(FLAT, ATTN "x_r", MIX "x_r"), LCSM_AS(FLAT, ATTN "x_w", MIX "x_w"), LCSM_AS(FLAT, ATTN "x_k", MIX "x_k"),
-    LCSM_AS(FLAT, ATTN "x_v", MIX "x_v"), LCSM_AS(FLAT, ATTN "x_a", MIX "x_a"), LCSM_AS(FLAT, ATTN "x_g", MIX "x_g"),
+    LCSM_AS(VECTOR, ATTN "x_r", MIX "x_r"), LCSM_AS(VECTOR, ATTN "x_w", MIX "x_w"), LCSM_AS(VECTOR, ATTN "x_k", MIX "x_k"),
+    LCSM_AS(VECTOR, ATTN "x_v", MIX "x_v"), LCSM_AS(VECTOR, ATTN "x_a", MIX "x_a"), LCSM_AS(VECTOR, ATTN "x_g", MIX "x_g"),
     LCSM_AS(FLAT, ATTN "k_k", MIX "k_k"), LCSM_AS(FLAT, ATTN "k_a", MIX "k_a"), LCSM_SAME(ATTN "r_k", MIX "r_k"),
     LORA("w"), LORA("a"), LORA("v"), LORA("g"),
     LCSM_SAME(ATTN "r_proj.weight",  MIX "receptance.weight"),

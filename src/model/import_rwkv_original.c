@@ -34,11 +34,11 @@
     MATRICES(A, F),                                   \
     LCSM_AS(FLAT, A "time_decay", MIX "time_decay"),  \
     LCSM_AS(FLAT, A "time_first", MIX "time_first"),  \
-    LCSM_AS(FLAT, A "time_mix_k", MIX "time_mix_k"),  \
-    LCSM_AS(FLAT, A "time_mix_v", MIX "time_mix_v"),  \
-    LCSM_AS(FLAT, A "time_mix_r", MIX "time_mix_r"),  \
-    LCSM_AS(FLAT, F "time_mix_k", CHAN "mix_k"),      \
-    LCSM_AS(FLAT, F "time_mix_r", CHAN "mix_r"),      \
+    LCSM_AS(VECTOR, A "time_mix_k", MIX "time_mix_k"),  \
+    LCSM_AS(VECTOR, A "time_mix_v", MIX "time_mix_v"),  \
+    LCSM_AS(VECTOR, A "time_mix_r", MIX "time_mix_r"),  \
+    LCSM_AS(VECTOR, F "time_mix_k", CHAN "mix_k"),      \
+    LCSM_AS(VECTOR, F "time_mix_r", CHAN "mix_r"),      \
     MATRIX(F "receptance", CHAN "receptance")
 #define V5(A, F)                                      \
     MATRICES(A, F),                                   \
@@ -46,57 +46,54 @@
     BOTH(A "ln_x", MIX "ln_x"),                       \
     LCSM_AS(FLAT, A "time_decay", MIX "time_decay"),  \
     LCSM_AS(FLAT, A "time_faaaa", MIX "time_faaaa"),  \
-    LCSM_AS(FLAT, A "time_mix_k", MIX "time_mix_k"),  \
-    LCSM_AS(FLAT, A "time_mix_v", MIX "time_mix_v"),  \
-    LCSM_AS(FLAT, A "time_mix_r", MIX "time_mix_r"),  \
-    LCSM_AS(FLAT, A "time_mix_g", MIX "time_mix_g"),  \
-    LCSM_AS(FLAT, A "time_mix_key", MIX "time_mix_k"),        \
-    LCSM_AS(FLAT, A "time_mix_value", MIX "time_mix_v"),      \
-    LCSM_AS(FLAT, A "time_mix_receptance", MIX "time_mix_r"), \
-    LCSM_AS(FLAT, A "time_mix_gate", MIX "time_mix_g"),       \
-    LCSM_AS(FLAT, F "time_mix_k", CHAN "mix_k"),      \
-    LCSM_AS(FLAT, F "time_mix_r", CHAN "mix_r"),      \
-    LCSM_AS(FLAT, F "time_mix_key", CHAN "mix_k"),            \
-    LCSM_AS(FLAT, F "time_mix_receptance", CHAN "mix_r"),     \
     MATRIX(F "receptance", CHAN "receptance")
+#define MIXES5(A, F, k, v, r, g)                      \
+    LCSM_AS(VECTOR, A "time_mix_" k, MIX "time_mix_k"), \
+    LCSM_AS(VECTOR, A "time_mix_" v, MIX "time_mix_v"), \
+    LCSM_AS(VECTOR, A "time_mix_" r, MIX "time_mix_r"), \
+    LCSM_AS(VECTOR, A "time_mix_" g, MIX "time_mix_g"), \
+    LCSM_AS(VECTOR, F "time_mix_" k, CHAN "mix_k"),     \
+    LCSM_AS(VECTOR, F "time_mix_" r, CHAN "mix_r")
+#define SHORT5(A, F) MIXES5(A, F, "k", "v", "r", "g")
+#define LONG5(A, F)  MIXES5(A, F, "key", "value", "receptance", "gate")
 #define V6(A, F)                                      \
     MATRICES(A, F),                                   \
     MATRIX(A "gate", MIX "gate"),                     \
     BOTH(A "ln_x", MIX "ln_x"),                       \
-    LCSM_AS(FLAT, A "time_maa_x", MIX "time_maa_x"),  \
-    LCSM_AS(FLAT, A "time_maa_w", MIX "time_maa_w"),  \
-    LCSM_AS(FLAT, A "time_maa_k", MIX "time_maa_k"),  \
-    LCSM_AS(FLAT, A "time_maa_v", MIX "time_maa_v"),  \
-    LCSM_AS(FLAT, A "time_maa_r", MIX "time_maa_r"),  \
-    LCSM_AS(FLAT, A "time_maa_g", MIX "time_maa_g"),  \
+    LCSM_AS(VECTOR, A "time_maa_x", MIX "time_maa_x"),  \
+    LCSM_AS(VECTOR, A "time_maa_w", MIX "time_maa_w"),  \
+    LCSM_AS(VECTOR, A "time_maa_k", MIX "time_maa_k"),  \
+    LCSM_AS(VECTOR, A "time_maa_v", MIX "time_maa_v"),  \
+    LCSM_AS(VECTOR, A "time_maa_r", MIX "time_maa_r"),  \
+    LCSM_AS(VECTOR, A "time_maa_g", MIX "time_maa_g"),  \
     LCSM_AS(COLUMNS, A "time_maa_w1", MIX "time_maa_w1.weight"),     \
     LCSM_AS(BLOCKS, A "time_maa_w2", MIX "time_maa_w2"),             \
-    LCSM_AS(FLAT, A "time_decay", MIX "time_decay"),  \
+    LCSM_AS(VECTOR, A "time_decay", MIX "time_decay"),  \
     LCSM_AS(COLUMNS, A "time_decay_w1", MIX "time_decay_w1.weight"), \
     LCSM_AS(COLUMNS, A "time_decay_w2", MIX "time_decay_w2.weight"), \
     LCSM_AS(FLAT, A "time_faaaa", MIX "time_faaaa"),  \
-    LCSM_AS(FLAT, F "time_maa_k", CHAN "x_k"),        \
-    LCSM_AS(FLAT, F "time_maa_r", CHAN "x_r"),        \
+    LCSM_AS(VECTOR, F "time_maa_k", CHAN "x_k"),        \
+    LCSM_AS(VECTOR, F "time_maa_r", CHAN "x_r"),        \
     MATRIX(F "receptance", CHAN "receptance")
 #define LOW(A, letter)                                \
-    LCSM_AS(FLAT, A letter "0", MIX letter "0"),      \
+    LCSM_AS(VECTOR, A letter "0", MIX letter "0"),      \
     LCSM_AS(COLUMNS, A letter "1", MIX letter "1.weight"), \
     LCSM_AS(COLUMNS, A letter "2", MIX letter "2.weight")
-#define VECTOR(A, name) LCSM_AS(FLAT, A name, MIX name)
+#define VECTOR(A, name) LCSM_AS(VECTOR, A name, MIX name)
 #define V7(A, F)                                      \
     MATRICES(A, F),                                   \
     BOTH(A "ln_x", MIX "ln_x"),                       \
     VECTOR(A, "x_r"), VECTOR(A, "x_w"), VECTOR(A, "x_k"), VECTOR(A, "x_v"), VECTOR(A, "x_a"), VECTOR(A, "x_g"), \
-    VECTOR(A, "k_k"), VECTOR(A, "k_a"), VECTOR(A, "r_k"), \
+    VECTOR(A, "k_k"), VECTOR(A, "k_a"), LCSM_AS(FLAT, A "r_k", MIX "r_k"), \
     LOW(A, "w"), LOW(A, "a"), LOW(A, "v"), LOW(A, "g"), \
-    LCSM_AS(FLAT, F "x_k", CHAN "x_k")
+    LCSM_AS(VECTOR, F "x_k", CHAN "x_k")
 
 #define BLOCK "blocks.{i}."
 #define ATT   BLOCK "att."
 #define FFN   BLOCK "ffn."
 #define PLAIN_ENDS ENDS("emb.weight", BLOCK, "blocks.0.ln0", "ln_out")
 static const lcsm_import_rule RULES_4[] = {PLAIN_ENDS, V4(ATT, FFN), LCSM_END};
-static const lcsm_import_rule RULES_5[] = {PLAIN_ENDS, V5(ATT, FFN), LCSM_END};
+static const lcsm_import_rule RULES_5[] = {PLAIN_ENDS, V5(ATT, FFN), SHORT5(ATT, FFN), LONG5(ATT, FFN), LCSM_END};
 static const lcsm_import_rule RULES_6[] = {PLAIN_ENDS, V6(ATT, FFN), LCSM_END};
 static const lcsm_import_rule RULES_7[] = {PLAIN_ENDS, V7(ATT, FFN), LCSM_END};
 
@@ -104,7 +101,7 @@ static const lcsm_import_rule RULES_7[] = {PLAIN_ENDS, V7(ATT, FFN), LCSM_END};
 #define HF_ATT   HF_BLOCK "attention."
 #define HF_FFN   HF_BLOCK "feed_forward."
 #define HF_ENDS  ENDS("rwkv.embeddings.weight", HF_BLOCK, "rwkv.blocks.0.pre_ln", "rwkv.ln_out")
-const lcsm_import_rule LCSM_RWKV5_HF_RULES[] = {HF_ENDS, V5(HF_ATT, HF_FFN), LCSM_END};
+const lcsm_import_rule LCSM_RWKV5_HF_RULES[] = {HF_ENDS, V5(HF_ATT, HF_FFN), LONG5(HF_ATT, HF_FFN), SHORT5(HF_ATT, HF_FFN), LCSM_END};
 const lcsm_import_rule LCSM_RWKV6_HF_RULES[] = {HF_ENDS, V6(HF_ATT, HF_FFN), LCSM_END};
 
 const lcsm_import_key LCSM_RWKV_HF_KEYS[] = {

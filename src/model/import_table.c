@@ -1,4 +1,6 @@
 /* import_table.c - the table of releases. */
+#include <string.h>
+
 #include "model/import.h"
 
 #define RMS   LCSM_BLOCK_NORM_RMS
@@ -36,3 +38,12 @@ const lcsm_release LCSM_RELEASES[] = {
 /* clang-format on */
 
 const size_t LCSM_RELEASE_COUNT = COUNT(LCSM_RELEASES);
+
+const lcsm_release *lcsm_release_find(const char *architecture)
+{
+    for (size_t j = 0; j < LCSM_RELEASE_COUNT; j++)
+        if (strcmp(LCSM_RELEASES[j].architecture, architecture) == 0
+            && LCSM_RELEASES[j].has == NULL)
+            return &LCSM_RELEASES[j];
+    return NULL;
+}

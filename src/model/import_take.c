@@ -7,10 +7,11 @@
 #include "format/safetensors.h"
 #include "model/import.h"
 #include "model/model_weights.h"
+#include "model/pattern.h"
 
 /* ---- names ------------------------------------------------------------------------------ */
 
-/* The numbers of a name: "{i}", "{e}". */
+/* The numbers of a name: "{i}" with its "{a}" and "{r}", and "{e}". */
 enum { NUMBERS = 2 };
 typedef struct {
     int n[NUMBERS];
@@ -18,7 +19,10 @@ typedef struct {
 
 static int which(const char *at)
 {
-    return strncmp(at, "{i}", 3) == 0 ? 0 : strncmp(at, "{e}", 3) == 0 ? 1 : -1;
+    static const char LETTERS[] = "iare";
+    const char       *letter    = at[0] == '{' && at[1] != 0 ? strchr(LETTERS, at[1]) : NULL;
+    if (letter == NULL || at[2] != '}') return -1;
+    return *letter == 'e';
 }
 
 static bool match(const char *pattern, const char *name, numbers *out)
@@ -69,11 +73,22 @@ typedef struct {
     numbers                 is;
 } match_of;
 
+/* Whether the layer is one of those that a rule is for: "{a}" is attention, "{r}" is not. */
+static bool of_kind(const lcsm_import_rule *r, const lcsm_import_plan *plan, int layer)
+{
+    lcsm_model_config own;
+    bool              a = strstr(r->ours, "{a}") != NULL;
+    if (!a && strstr(r->ours, "{r}") == NULL) return true;
+    return lcsm_pattern_layer(&own, &plan->cfg, layer, 0)
+        && (strcmp(own.method, "attention") == 0) == a;
+}
+
 /* Parts that the plan does not have have no rules. */
 static bool applies(const lcsm_import_rule *r, const lcsm_import_plan *plan, const char *ours,
                     numbers *is)
 {
-    return match(r->ours, ours, is) && (r->part == 0 || plan->parts[r->part].groups > 0);
+    return match(r->ours, ours, is) && (r->part == 0 || plan->parts[r->part].groups > 0)
+        && of_kind(r, plan, is->n[0]);
 }
 
 const lcsm_import_rule *lcsm_release_rule(const lcsm_release *release, const lcsm_import_plan *plan,
@@ -110,27 +125,40 @@ static void find_rule(match_of *out, const lcsm_import_source *src, const lcsm_i
 
 /* ---- shapes ----------------------------------------------------------------------------- */
 
-/* The shape that a tensor of theirs must have to become this one of ours. */
-static lcsm_named_tensor their_shape(const lcsm_param *p, const match_of *m,
-                                     const lcsm_import_plan *plan)
+/* The same numbers whatever the shape; what is stored has the one of lcsm_rule_shape. */
+static bool any_shape(lcsm_take how)
 {
-    size_t            a = (size_t)p->shape.dim[0], b = (size_t)p->shape.dim[1];
-    lcsm_take         how = m->rule->how;
-    lcsm_named_tensor t   = {.name = m->theirs, .rank = (size_t)p->shape.rank};
+    return how == LCSM_TAKE_FLAT || how == LCSM_TAKE_VECTOR || how == LCSM_TAKE_HEAD_ROWS
+        || how == LCSM_TAKE_BY_HEAD || how == LCSM_TAKE_LOG_RATE || how == LCSM_TAKE_ROW;
+}
+
+lcsm_named_tensor lcsm_rule_shape(const lcsm_param *p, const lcsm_import_rule *rule,
+                                  const char *theirs, const lcsm_import_plan *plan)
+{
+    const lcsm_import_part *part = &plan->parts[rule->part];
+    size_t                  a = (size_t)p->shape.dim[0], b = (size_t)p->shape.dim[1], n = p->count;
+    size_t                  heads = plan->cfg.heads > 0 ? (size_t)plan->cfg.heads : 1;
+    lcsm_named_tensor       t     = {.name = theirs, .rank = (size_t)p->shape.rank};
     for (size_t j = 0; j < t.rank; j++) t.shape[j] = (size_t)p->shape.dim[j];
-    if (how == LCSM_TAKE_COLUMNS || how == LCSM_TAKE_LOG_RATE_COLUMNS)
-        t = (lcsm_named_tensor){.name = m->theirs, .rank = 2, .shape = {b, a}};
-    if (how == LCSM_TAKE_BLOCKS) t.shape[1] = t.shape[2], t.shape[2] = b;
-    if (how == LCSM_TAKE_CHANNELS)
-        t = (lcsm_named_tensor){.name = m->theirs, .rank = 3, .shape = {a, 1, b}};
-    if (how == LCSM_TAKE_RWKV6_UP)
-        t = (lcsm_named_tensor){
-            .name = m->theirs, .rank = 2, .shape = {b, a * (size_t)p->shape.dim[2]}};
-    const lcsm_import_part *part = &plan->parts[m->rule->part];
-    if (how == LCSM_TAKE_ROW)
-        return (lcsm_named_tensor){
-            .name = m->theirs, .rank = 2, .shape = {(size_t)part->stride, p->count}};
-    if (m->rule->part > 0 && how != LCSM_TAKE_PAIRS)
+#define SHAPE(n, ...)                                                                              \
+    (lcsm_named_tensor)                                                                            \
+    {                                                                                              \
+        .name = theirs, .rank = (n), .shape = { __VA_ARGS__ }                                      \
+    }
+    switch (rule->how) {
+    case LCSM_TAKE_COLUMNS:
+    case LCSM_TAKE_LOG_RATE_COLUMNS: t = SHAPE(2, b, a); break;
+    case LCSM_TAKE_BLOCKS: t.shape[1] = t.shape[2], t.shape[2] = b; break;
+    case LCSM_TAKE_CHANNELS: t = SHAPE(3, a, 1, b); break;
+    case LCSM_TAKE_RWKV6_UP: t = SHAPE(2, b, a * (size_t)p->shape.dim[2]); break;
+    case LCSM_TAKE_VECTOR: return SHAPE(3, 1, 1, n);
+    case LCSM_TAKE_HEAD_ROWS: return SHAPE(4, 1, 1, n, 1);
+    case LCSM_TAKE_BY_HEAD: return SHAPE(2, heads, n / heads);
+    case LCSM_TAKE_ROW: return SHAPE(2, (size_t)part->stride, n);
+    default: break;
+    }
+#undef SHAPE
+    if (rule->part > 0 && rule->how != LCSM_TAKE_PAIRS)
         t.shape[0] = (size_t)(part->groups * part->stride);
     return t;
 }
@@ -138,7 +166,7 @@ static lcsm_named_tensor their_shape(const lcsm_param *p, const match_of *m,
 static bool fits(const lcsm_named_tensor *have, const lcsm_named_tensor *want, lcsm_take how)
 {
     size_t a, b, bytes;
-    if (how == LCSM_TAKE_FLAT || how == LCSM_TAKE_LOG_RATE || how == LCSM_TAKE_ROW)
+    if (any_shape(how))
         return lcsm_named_tensor_measure(have, &a, &bytes)
             && lcsm_named_tensor_measure(want, &b, &bytes) && a == b;
     return have->rank == want->rank
@@ -310,9 +338,9 @@ static lcsm_status convert(float *to, const lcsm_param *p, const match_of *m,
 
 /* ---- parameters ------------------------------------------------------------------------- */
 
-static void rope(float *to, size_t n)
+float lcsm_rule_constant(const lcsm_import_rule *rule, size_t j, size_t n)
 {
-    for (size_t j = 0; j < n; j++) to[j] = (float)pow(10000, -(double)j / (double)n);
+    return rule->how == LCSM_TAKE_ROPE ? (float)pow(10000, -(double)j / (double)n) : 0;
 }
 
 /* What no tensor gives: angles, or constants of the model. */
@@ -324,8 +352,7 @@ static lcsm_status take_none(lcsm_params *params, int row, const match_of *m, lc
         return lcsm_fail(err, LCSM_ERR_INTERNAL, "no rule for parameter %s", p->name);
     if (to == NULL) return LCSM_OK;
     if (m->rule == NULL) return lcsm_params_fill(params, row, err);
-    if (m->rule->how == LCSM_TAKE_ROPE) rope(to, p->count);
-    else memset(to, 0, p->count * sizeof *to);
+    for (size_t j = 0; j < p->count; j++) to[j] = lcsm_rule_constant(m->rule, j, p->count);
     return LCSM_OK;
 }
 
@@ -339,7 +366,7 @@ static lcsm_status take(const lcsm_import_source *src, const lcsm_import_plan *p
     lcsm_status       st = LCSM_OK;
     find_rule(&m, src, plan, release, p->name);
     if (m.rule == NULL || m.rule->theirs == NULL) return take_none(params, row, &m, err);
-    lcsm_named_tensor want = their_shape(p, &m, plan);
+    lcsm_named_tensor want = lcsm_rule_shape(p, m.rule, m.theirs, plan);
     LCSM_OR_RETURN(check_tensor(src, &want, &m, err));
     src->used[m.at] = true;
     if (to == NULL) return check_finite(src, &src->list[m.at], err);
@@ -366,6 +393,19 @@ static lcsm_status check_extra(const lcsm_import_source *src, lcsm_error *err)
                 "%s: tensor %.80s is not part of this architecture; --ignore-extra skips it",
                 src->label, src->list[j].name);
     return LCSM_OK;
+}
+
+lcsm_status lcsm_import_check_tensors(const lcsm_import_source *src, const lcsm_import_plan *plan,
+                                      const lcsm_release *release, lcsm_error *err)
+{
+    lcsm_params *params = NULL;
+    lcsm_status  st;
+    LCSM_TRY(lcsm_model_list(&params, src->ctx, &plan->cfg, 0, err));
+    LCSM_TRY(take_all(src, plan, release, params, err));
+    LCSM_TRY(check_extra(src, err));
+cleanup:
+    lcsm_params_free(params);
+    return st;
 }
 
 lcsm_status lcsm_import_tensors(lcsm_params **out, const lcsm_import_source *src,

@@ -84,7 +84,7 @@ lcsm_status lcsm_import_xlstm(lcsm_import_plan *out, lcsm_import_source *src, lc
         return lcsm_import_refuse(src, "ffn_round_up_to_multiple_of", "1 or more", err);
     c->expand        = keys / c->heads;
     c->value_ratio   = (double)values / H;
-    c->hidden        = (ptrdiff_t)(ceil(wide / step) * step);
+    c->hidden        = (ptrdiff_t)(ceil(wide / step - 1e-9) * step);
     c->channel_mixer = LCSM_CHANNEL_GLU;
     finish_parts(out, keys, values);
     return LCSM_OK;

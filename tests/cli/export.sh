@@ -6,7 +6,16 @@ while [ $i -lt 50 ]; do echo "the cat sat on the mat. "; i=$((i + 1)); done >tex
 echo "exit $?"
 "$LCSM" import model.gguf back
 echo "exit $?"
-"$LCSM" export run model.gguf --format hf
+"$LCSM" export run folder --format hf
+echo "exit $?"
+ls folder
+"$LCSM" import folder again
+echo "exit $?"
+"$LCSM" export again twice --format hf --type bf16 && cmp folder/tokenizer.json twice/tokenizer.json
+echo "exit $?"
+"$LCSM" export run folder --format hf
+echo "exit $?"
+"$LCSM" export run model.gguf --format onnx
 echo "exit $?"
 "$LCSM" export run model.gguf --format gguf --type q2_k
 echo "exit $?"
