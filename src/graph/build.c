@@ -181,7 +181,8 @@ static lcsm_tensor *new_tensor(lcsm_graph *g, lcsm_tensor_kind kind, lcsm_dtype 
                        .ld    = cols,
                        .index = g->tensor_list.count - 1,
                        .name  = name,
-                       .param = -1};
+                       .param = -1,
+                       .given = kind == LCSM_TENSOR_INPUT};
     return t;
 }
 
@@ -264,6 +265,7 @@ static lcsm_tensor *new_view(lcsm_graph *g, lcsm_tensor *x, const lcsm_shape *sh
     lcsm_tensor *v = new_tensor(g, LCSM_TENSOR_VIEW, x->dtype, shape, x->name);
     if (v == NULL) return NULL;
     v->parent = x;
+    v->given  = x->given;
     v->offset = offset;
     v->ld     = ld;
     return v;
@@ -354,12 +356,20 @@ static lcsm_status check_inputs(const lcsm_graph *g, const lcsm_node *n, lcsm_er
     return LCSM_OK;
 }
 
+static bool is_given(const lcsm_node *n)
+{
+    bool given = false;
+    for (int j = 0; j < n->n_in; j++) given = given || (n->in[j] != NULL && n->in[j]->given);
+    return given;
+}
+
 static bool add_outputs(lcsm_graph *g, lcsm_node *n, int from)
 {
     for (int j = from; j < n->n_out; j++) {
         n->out[j] = new_tensor(g, LCSM_TENSOR_COMPUTED, g->dtype, &n->shape[j], n->op->name);
         if (n->out[j] == NULL) return false;
-        n->out[j]->node = n;
+        n->out[j]->node  = n;
+        n->out[j]->given = is_given(n);
     }
     return true;
 }
@@ -393,6 +403,7 @@ lcsm_node *lcsm_graph_add(lcsm_graph *g, lcsm_op_id id, const void *attr, lcsm_t
                      .bwd_in  = op->bwd_in,
                      .bwd_out = op->bwd_out};
     for (int j = 0; j < n_in; j++) n->in[j] = in[j];
+    n->bf16 = g->bf16 && is_given(n);
     if (check_inputs(g, n, &err) != LCSM_OK || op->shape(n, &err) != LCSM_OK)
         return node_fail(g, n, &err);
     return add_outputs(g, n, 0) ? n : NULL;

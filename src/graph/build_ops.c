@@ -108,6 +108,11 @@ static lcsm_eos_operand describe(lcsm_operand o)
     return (lcsm_eos_operand){.present = o.x != NULL, .axes = o.axes};
 }
 
+void lcsm_graph_use_bf16(lcsm_graph *g)
+{
+    g->bf16 = true;
+}
+
 void lcsm_graph_prefer_form(lcsm_graph *g, lcsm_eos_form form, ptrdiff_t chunk)
 {
     g->form  = form;

@@ -74,6 +74,11 @@ lcsm_tensor *lcsm_graph_fail(lcsm_graph *g, lcsm_status status, const char *fmt,
 
 lcsm_dtype lcsm_graph_dtype(const lcsm_graph *g);
 
+/* Before the first node: in runs that train, products are of numbers rounded to bfloat16 and summed
+ * in the graph's type, and what forward leaves for backward is kept in bfloat16 where the ops allow
+ * it (docs/numerics.md). Parameters, gradients and all else have the graph's type. */
+void lcsm_graph_use_bf16(lcsm_graph *g);
+
 /* ---- building: views ---- */
 
 /* The same numbers in another shape. A slice keeps its last axis. */
@@ -211,6 +216,7 @@ typedef struct {
     size_t live;     /* the most that is alive at once: no plan can need less */
     size_t unshared; /* bytes if every piece had its own memory */
     size_t state;    /* bytes of one carried state */
+    size_t kept;     /* bytes of values that are kept in bfloat16 from forward to backward */
     int    nodes, steps, pieces;
     int    in_place; /* results and gradients that took over the memory of an operand */
     double fwd_flops, bwd_flops;
@@ -231,7 +237,7 @@ typedef struct {
 } lcsm_watch;
 
 typedef struct {
-    bool      training;     /* dropout is on, and a memory_type counts */
+    bool      training;     /* dropout is on, and a memory_type and bf16 count */
     uint64_t  seed;         /* of this run's random numbers; backward gets its forward's */
     ptrdiff_t row, rows;    /* where the batch is a part of a larger one, whose random numbers it
                                takes: its first sequence there, and how many it has; 0, 0: whole */

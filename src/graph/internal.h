@@ -30,6 +30,7 @@ struct lcsm_graph {
     int   block, n_blocks;
     int   op_count[LCSM_OP_COUNT];
 
+    bool          bf16; /* products of nodes, and activations kept for backward */
     lcsm_eos_form form; /* of recurrences that leave theirs to the planner */
     ptrdiff_t     chunk;
 
@@ -61,6 +62,14 @@ static inline lcsm_tensor *lcsm_tensor_root(lcsm_tensor *t, ptrdiff_t *offset)
     for (; t->parent != NULL; t = t->parent) at += t->offset;
     if (offset != NULL) *offset = at;
     return t;
+}
+
+/* Whether a step reads this input as it is kept, in bfloat16. */
+static inline bool lcsm_plan_as_kept(const lcsm_plan *p, const lcsm_step *s, int input)
+{
+    const lcsm_node *n = s->node;
+    return s->pass == LCSM_PASS_BACKWARD && n->bf16 && (n->op->takes_bf16 & LCSM_BIT(input)) != 0
+        && p->rounded[lcsm_tensor_root(n->in[input], NULL)->index];
 }
 
 /* The two parameters beside a matrix that is adapted. */

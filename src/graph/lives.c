@@ -40,6 +40,22 @@ static void touch_value(lcsm_plan *p, lcsm_tensor *t, int step)
     touch(&p->pieces[*piece], step);
 }
 
+/* What is kept in bfloat16 is there from the last step that writes it to the last that reads it or
+ * its numbers. */
+static void touch_kept(lcsm_plan *p, lcsm_tensor *t, int step)
+{
+    int *piece = &p->kept[lcsm_tensor_root(t, NULL)->index];
+    touch(&p->pieces[*piece], step);
+}
+
+static void touch_input(lcsm_plan *p, int j, int step)
+{
+    const lcsm_step *s = &p->steps[step];
+    lcsm_tensor     *t = s->node->in[j];
+    if (lcsm_plan_as_kept(p, s, j)) touch_kept(p, t, step);
+    else touch_value(p, t, step);
+}
+
 static void touch_values(lcsm_plan *p, int step)
 {
     const lcsm_step *s       = &p->steps[step];
@@ -47,7 +63,7 @@ static void touch_values(lcsm_plan *p, int step)
     const lcsm_node *n       = s->node;
     for (int j = 0; j < n->n_in; j++)
         if (n->in[j] != NULL && (forward || (n->bwd_in & LCSM_BIT(j)) != 0))
-            touch_value(p, n->in[j], step);
+            touch_input(p, j, step);
     for (int j = 0; j < n->n_out; j++)
         if (forward || (n->bwd_out & LCSM_BIT(j)) != 0) touch_value(p, n->out[j], step);
 }
@@ -99,6 +115,55 @@ static void add_own(lcsm_plan *p)
         size_t bytes = lcsm_node_at(p->g, j)->own;
         p->own[j]    = bytes > 0 ? new_piece(p, bytes, 0, p->n_steps) : -1;
     }
+}
+
+/* ---- what is kept in bfloat16 ---- */
+
+static bool writes(const lcsm_node *n, const lcsm_tensor *root)
+{
+    for (int j = 0; n != NULL && j < n->n_out; j++)
+        if (lcsm_tensor_root(n->out[j], NULL) == root) return true;
+    return false;
+}
+
+static bool writes_later(const lcsm_plan *p, const lcsm_tensor *root, int step)
+{
+    for (int j = step + 1; j < p->n_forward; j++)
+        if (writes(p->steps[j].node, root)) return true;
+    return false;
+}
+
+static void add_rounding(lcsm_rounding *list, int *count, lcsm_tensor *root)
+{
+    list[(*count)++] = (lcsm_rounding){.root = root, .count = lcsm_tensor_count(root)};
+}
+
+/* Values are kept once the last of their writers has run. */
+static void add_narrows(lcsm_plan *p, int step)
+{
+    lcsm_step *s = &p->steps[step];
+    s->narrow_at = (unsigned)p->n_narrows;
+    for (int root = 0; root < p->g->tensor_list.count; root++) {
+        lcsm_tensor *t = lcsm_tensor_at(p->g, root);
+        if (!p->rounded[root] || !writes(s->node, t) || writes_later(p, t, step)) continue;
+        p->kept[root] = new_piece(p, (size_t)lcsm_tensor_count(t) * sizeof(uint16_t), step, step);
+        add_rounding(p->narrows, &p->n_narrows, t);
+    }
+    s->n_narrows = (unsigned)p->n_narrows - s->narrow_at;
+}
+
+/* They are numbers again from the first step on that reads such. */
+static void add_widens(lcsm_plan *p, int step)
+{
+    lcsm_step *s = &p->steps[step];
+    s->widen_at  = (unsigned)p->n_widens;
+    for (int root = 0; root < p->g->tensor_list.count; root++) {
+        int wide = p->value[1][root];
+        if (!p->rounded[root] || wide < 0 || p->pieces[wide].first != step) continue;
+        touch(&p->pieces[p->kept[root]], step);
+        add_rounding(p->widens, &p->n_widens, lcsm_tensor_at(p->g, root));
+    }
+    s->n_widens = (unsigned)p->n_widens - s->widen_at;
 }
 
 /* ---- gradients ---- */
@@ -295,6 +360,7 @@ static void widen_both(lcsm_plan *p)
 void lcsm_plan_lives(lcsm_plan *p)
 {
     add_own(p);
+    for (int step = 0; step < p->n_forward && p->g->bf16; step++) add_narrows(p, step);
     for (int step = 0; step < p->n_steps; step++) {
         lcsm_pass pass = p->steps[step].pass;
         if (pass == LCSM_PASS_SEED) {
@@ -307,6 +373,7 @@ void lcsm_plan_lives(lcsm_plan *p)
         add_saved(p, step);
         add_backward_writes(p, step);
     }
+    for (int step = p->n_forward; step < p->n_steps && p->g->bf16; step++) add_widens(p, step);
     hold_values(p);
     if (!p->opt.train) return;
     hold_grads(p);

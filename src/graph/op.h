@@ -58,11 +58,13 @@ typedef struct lcsm_node {
     int                   block;   /* of lcsm_block_begin, or -1 */
     lcsm_pool            *pool;
     int                   threads; /* of the pool */
-    const void           *kernels; /* R_(lcsm_kernels) of the graph's number type */
-    const char           *scope;   /* where it was built, as in "layers.0.mixer" */
-    int                   n_in;
-    lcsm_tensor          *in[LCSM_MAX_IN]; /* NULL: absent */
-    lcsm_tensor          *out[LCSM_MAX_OUT];
+    bool                  bf16;    /* in runs that train its products are of bfloat16 numbers; never
+                                      where all inputs come from parameters */
+    const void  *kernels;          /* R_(lcsm_kernels) of the graph's number type */
+    const char  *scope;            /* where it was built, as in "layers.0.mixer" */
+    int          n_in;
+    lcsm_tensor *in[LCSM_MAX_IN]; /* NULL: absent */
+    lcsm_tensor *out[LCSM_MAX_OUT];
 
     int             n_out;               /* 1 unless the rule says otherwise */
     lcsm_shape      shape[LCSM_MAX_OUT]; /* of the outputs */
@@ -78,7 +80,8 @@ typedef struct lcsm_node {
     ptrdiff_t       room; /* steps of a sequence that its state has room for; 0: any number */
 } lcsm_node;
 
-/* An operand during a run: a matrix of numbers. Of another type than reals ld counts bytes. */
+/* An operand during a run: a matrix of numbers. Of another type than reals ld counts bytes. Values
+ * that a plan keeps in bfloat16 for backward are LCSM_WEIGHT_BF16 where the row says takes_bf16. */
 typedef struct {
     void     *data; /* NULL: absent, or not declared as read */
     ptrdiff_t rows, cols, ld;
@@ -146,6 +149,9 @@ typedef struct lcsm_op {
     unsigned overwrites;      /* backward looks at g_in[j].add; others always find it true */
     unsigned packed_out;      /* outputs that must have ld = cols */
     unsigned blocks_in;       /* inputs that forward takes as blocks of weights, too */
+    /* Where activations are kept in bfloat16: */
+    unsigned rounds_in, rounds_out; /* values that backward may read rounded; others are exact */
+    unsigned takes_bf16;            /* inputs that backward of a bf16 node reads as they are kept */
 } lcsm_op;
 
 /* The name of an input without its marks. */

@@ -54,9 +54,11 @@ lcsm_status lcsm_plan_alloc(lcsm_plan **out, lcsm_graph *g, const lcsm_plan_opti
     p->has_grad    = array(tensors, sizeof *p->has_grad, &ok);
     p->escapes     = array(tensors, sizeof *p->escapes, &ok);
     p->again       = array(tensors, sizeof *p->again, &ok);
+    p->rounded     = array(tensors, sizeof *p->rounded, &ok);
     p->stays       = array(tensors, sizeof *p->stays, &ok);
     p->value[0]    = indices(tensors, &ok);
     p->value[1]    = indices(tensors, &ok);
+    p->kept        = indices(tensors, &ok);
     p->grad        = indices(tensors, &ok);
     p->write_first = indices(tensors, &ok);
     p->write_last  = indices(tensors, &ok);
@@ -67,7 +69,9 @@ lcsm_status lcsm_plan_alloc(lcsm_plan **out, lcsm_graph *g, const lcsm_plan_opti
     p->clears      = array(tensors, sizeof *p->clears, &ok);
     p->sides       = array(inputs, sizeof *p->sides, &ok);
     p->seeds       = array(tensors, sizeof *p->seeds, &ok);
-    p->max_pieces  = 4 * tensors + 5 * nodes + inputs;
+    p->narrows     = array(tensors, sizeof *p->narrows, &ok);
+    p->widens      = array(tensors, sizeof *p->widens, &ok);
+    p->max_pieces  = 5 * tensors + 5 * nodes + inputs;
     p->pieces      = array(p->max_pieces, sizeof *p->pieces, &ok);
     p->into        = indices(p->max_pieces, &ok);
     return ok ? LCSM_OK : lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for a plan");
@@ -77,10 +81,11 @@ void lcsm_plan_free(lcsm_plan *p)
 {
     if (p == NULL) return;
     if (p->arena != NULL) LCSM_UNPOISON(p->arena, p->report.arena);
-    void *arrays[] = {p->steps, p->needs,    p->fixed, p->has_grad,    p->escapes,    p->again,
-                      p->stays, p->value[0], p->grad,  p->write_first, p->write_last, p->wanted,
-                      p->own,   p->value[1], p->state, p->writes,      p->clears,     p->sides,
-                      p->seeds, p->pieces,   p->into,  p->arena};
+    void *arrays[] = {p->steps,   p->needs,    p->fixed, p->has_grad,    p->escapes,    p->again,
+                      p->stays,   p->value[0], p->grad,  p->write_first, p->write_last, p->wanted,
+                      p->own,     p->value[1], p->state, p->writes,      p->clears,     p->sides,
+                      p->seeds,   p->pieces,   p->into,  p->arena,       p->rounded,    p->kept,
+                      p->narrows, p->widens};
     for (size_t j = 0; j < COUNT(arrays); j++) free(arrays[j]);
     free(p);
 }
@@ -181,6 +186,19 @@ static lcsm_mat value_of(const lcsm_plan *p, lcsm_tensor *t, lcsm_pass pass)
     return m;
 }
 
+/* An input as it is kept in bfloat16. */
+static lcsm_mat kept_of(const lcsm_plan *p, lcsm_tensor *t)
+{
+    ptrdiff_t      offset;
+    lcsm_tensor   *root = lcsm_tensor_root(t, &offset);
+    unsigned char *base = memory(p, p->kept[root->index]);
+    return (lcsm_mat){.data = base + (size_t)offset * sizeof(uint16_t),
+                      .rows = t->rows,
+                      .cols = t->cols,
+                      .ld   = t->ld * (ptrdiff_t)sizeof(uint16_t),
+                      .type = LCSM_WEIGHT_BF16};
+}
+
 static lcsm_mat grad_of(const lcsm_plan *p, lcsm_tensor *t)
 {
     ptrdiff_t    offset;
@@ -218,7 +236,8 @@ static void bind_step(lcsm_plan *p, lcsm_step *s)
     c->node             = n;
     for (int j = 0; j < n->n_in; j++)
         if (n->in[j] != NULL && (!backward || (n->bwd_in & LCSM_BIT(j)) != 0))
-            c->in[j] = value_of(p, n->in[j], s->pass);
+            c->in[j] =
+                lcsm_plan_as_kept(p, s, j) ? kept_of(p, n->in[j]) : value_of(p, n->in[j], s->pass);
     for (int j = 0; j < n->n_out; j++)
         if (!backward || (n->bwd_out & LCSM_BIT(j)) != 0 || both)
             c->out[j] = value_of(p, n->out[j], s->pass);
@@ -245,6 +264,21 @@ static void bind_tensors(lcsm_plan *p)
         s->from = mat(s->t, s->t->grad, 0);
     }
     for (int j = 0; j < p->n_clears; j++) p->clears[j].to = grad_of(p, p->clears[j].root);
+}
+
+static void bind_roundings(lcsm_plan *p)
+{
+    for (int j = 0; j < p->n_narrows; j++) {
+        lcsm_rounding *r = &p->narrows[j];
+        r->wide          = value_of(p, r->root, LCSM_PASS_FORWARD).data;
+        r->kept          = memory(p, p->kept[r->root->index]);
+        p->report.kept += (size_t)r->count * sizeof(uint16_t);
+    }
+    for (int j = 0; j < p->n_widens; j++) {
+        lcsm_rounding *r = &p->widens[j];
+        r->wide          = value_of(p, r->root, LCSM_PASS_BACKWARD).data;
+        r->kept          = memory(p, p->kept[r->root->index]);
+    }
 }
 
 /* ---- carried state ---- */
@@ -287,6 +321,7 @@ lcsm_status lcsm_plan_bind(lcsm_plan *p, lcsm_error *err)
     for (int j = 0; j < p->n_steps; j++)
         if (p->steps[j].node != NULL) bind_step(p, &p->steps[j]);
     bind_tensors(p);
+    bind_roundings(p);
     poison_gaps(p);
     lay_out_state(p);
     for (int j = 0; j < p->n_steps; j++) {
@@ -366,6 +401,7 @@ lcsm_status lcsm_graph_plan(lcsm_graph *g, const lcsm_plan_options *opt, lcsm_er
     g->run.pool    = g->ctx->pool;
     g->run.kernels = g->kernels;
     lcsm_plan_schedule(p);
+    if (g->bf16 && opt->train) lcsm_plan_round(p);
     lcsm_plan_lives(p);
     lcsm_plan_share(p);
     LCSM_TRY(lcsm_plan_bind(p, err));

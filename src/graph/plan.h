@@ -4,7 +4,8 @@
  * Time is the index of a step: first every node forward, then the seeds (an empty step), then
  * backward, in which a block that was dropped is first computed again. A piece is memory with a
  * lifetime: the value of a tensor, its gradient, what an op saves, its scratch. A tensor inside a
- * dropped block has two value pieces, one for forward and one for backward.
+ * dropped block has two value pieces, one for forward and one for backward. So has one that is kept
+ * in bfloat16, with the piece of what is kept between them.
  */
 #ifndef LCSM_GRAPH_PLAN_H
 #define LCSM_GRAPH_PLAN_H
@@ -28,7 +29,9 @@ typedef struct {
     unsigned   n_clears;
     unsigned   side_at; /* plan->sides of this step */
     unsigned   n_sides;
-    int        saved, scratch; /* pieces, or -1 */
+    unsigned   narrow_at, n_narrows; /* plan->narrows of this step, forward: after it */
+    unsigned   widen_at, n_widens;   /* plan->widens of this step: before it */
+    int        saved, scratch;       /* pieces, or -1 */
     lcsm_call  call;
 } lcsm_step;
 
@@ -45,6 +48,14 @@ typedef struct {
     lcsm_tensor *root;
     lcsm_mat     to;
 } lcsm_clear;
+
+/* A value that is kept in bfloat16: numbers of the graph on either side. */
+typedef struct {
+    lcsm_tensor *root;
+    ptrdiff_t    count;
+    void        *wide;
+    uint16_t    *kept;
+} lcsm_rounding;
 
 /* A gradient that comes from outside. */
 typedef struct {
@@ -79,8 +90,10 @@ typedef struct lcsm_plan {
     bool *has_grad; /* one arrives */
     bool *escapes;  /* read outside of the block that makes it */
     bool *again;    /* computed a second time in backward */
+    bool *rounded;  /* kept in bfloat16 from forward to backward */
     bool *stays;    /* there after the run */
     int  *value[2]; /* pieces; [1] is the one of backward, where `again` */
+    int  *kept;     /* pieces of what is kept in bfloat16 */
     int  *grad;
     int  *write_first, *write_last; /* gradient writes, -1: none */
 
@@ -92,6 +105,8 @@ typedef struct lcsm_plan {
     lcsm_clear      *clears;
     lcsm_side       *sides;
     lcsm_seeding    *seeds;
+    lcsm_rounding   *narrows, *widens;
+    int              n_narrows, n_widens;
     int              n_writes, n_clears, n_sides, n_seeds;
 
     lcsm_piece *pieces;
@@ -109,6 +124,7 @@ void lcsm_plan_free(lcsm_plan *p);
 lcsm_status lcsm_plan_alloc(lcsm_plan **out, lcsm_graph *g, const lcsm_plan_options *opt,
                             lcsm_error *err);
 void        lcsm_plan_schedule(lcsm_plan *p);              /* which steps */
+void        lcsm_plan_round(lcsm_plan *p);                 /* what is kept in bfloat16 */
 void        lcsm_plan_lives(lcsm_plan *p);                 /* from when to when */
 void        lcsm_plan_share(lcsm_plan *p);                 /* in place of what */
 lcsm_status lcsm_plan_bind(lcsm_plan *p, lcsm_error *err); /* where */
@@ -116,7 +132,7 @@ lcsm_status lcsm_plan_bind(lcsm_plan *p, lcsm_error *err); /* where */
 /* Whether steps of this pass see the second piece of a root's value. */
 static inline bool lcsm_plan_second(const lcsm_plan *p, const lcsm_tensor *root, lcsm_pass pass)
 {
-    return p->again[root->index] && pass != LCSM_PASS_FORWARD;
+    return (p->again[root->index] || p->rounded[root->index]) && pass != LCSM_PASS_FORWARD;
 }
 
 /* The piece whose memory this one has. */

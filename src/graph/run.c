@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "graph/internal.h"
+#include "graph/ops/round.h"
 
 static const lcsm_run_options DEFAULTS = {0};
 
@@ -114,9 +115,32 @@ static lcsm_status check_step(lcsm_graph *g, const lcsm_step *s, bool check, lcs
     return LCSM_OK;
 }
 
+static void keep_values(const lcsm_graph *g, const lcsm_step *s)
+{
+    bool f32 = g->dtype == LCSM_F32;
+    for (unsigned j = s->narrow_at; j < s->narrow_at + s->n_narrows; j++) {
+        const lcsm_rounding *r = &g->plan->narrows[j];
+        (f32 ? lcsm_round_keep_f32 : lcsm_round_keep_f64)(g->run.pool, g->kernels, r->count,
+                                                          r->wide, r->kept);
+    }
+}
+
+static void widen_values(const lcsm_graph *g, const lcsm_step *s)
+{
+    bool f32 = g->dtype == LCSM_F32;
+    for (unsigned j = s->widen_at; j < s->widen_at + s->n_widens; j++) {
+        const lcsm_rounding *r = &g->plan->widens[j];
+        (f32 ? lcsm_round_widen_f32 : lcsm_round_widen_f64)(g->run.pool, g->kernels, r->count,
+                                                            r->kept, r->wide);
+    }
+}
+
+/* Forward, also a second time. */
 static lcsm_status forward_step(lcsm_graph *g, const lcsm_step *s, bool check, lcsm_error *err)
 {
+    widen_values(g, s);
     s->node->op->forward(&s->call);
+    keep_values(g, s);
     return check_step(g, s, check, err);
 }
 
@@ -143,6 +167,7 @@ static void backward_step(const lcsm_plan *p, lcsm_step *s, bool accumulate, boo
     const lcsm_op *op    = s->node->op;
     lcsm_dtype     dtype = p->g->dtype;
     unsigned       fresh = accumulate ? s->fresh & ~s->params : s->fresh;
+    widen_values(p->g, s);
     clear_roots(p, s, accumulate);
     for (int j = 0; j < s->node->n_in; j++) {
         lcsm_mat *m = &s->call.g_in[j];

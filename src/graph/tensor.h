@@ -46,6 +46,7 @@ typedef struct lcsm_tensor {
     struct lcsm_tensor *parent; /* VIEW: whose memory, from element `offset` on */
     ptrdiff_t           offset;
 
+    bool given;     /* it depends on an input of the graph, not on parameters alone */
     bool keep;      /* the value is there after a run */
     bool keep_grad; /* the gradient is wanted and there after a backward run */
     bool seed;      /* the caller gives dL/d(this) before a backward run */

@@ -40,6 +40,7 @@ static const lcsm_key ROWS[] = {
     REAL("clip",           clip,           0, 1e9,     "1",    "clip the gradient norm to this value; 0 = off"),
     BOOL("carried",        carried,        "false", "carry the memory from block to block (truncated backpropagation)"),
     BOOL("recompute",      recompute,      "false", "recompute blocks in the backward pass: less memory, more time"),
+    WORD("precision",      precision,      "float32", "float32|bf16", "bf16 = products of bfloat16 numbers, activations kept in bfloat16; weights, gradients and all else stay float32"),
     INT ("eval_every",     eval_every,     0, MANY,    "0",    "steps between evaluations; 0 = ten per run"),
     INT ("eval_blocks",    eval_blocks,    0, MANY,    "0",    "blocks per evaluation; 0 = all"),
     INT ("patience",       patience,       0, MANY,    "0",    "stop after N evaluations without improvement; 0 = never"),

@@ -9,6 +9,8 @@
 #include "train/optimizer.h"
 #include "train/schedule.h"
 
+typedef enum { LCSM_PRECISION_FLOAT32, LCSM_PRECISION_BF16 } lcsm_precision;
+
 /* Every field is a key of config.json and a flag of the program; the table in settings.c
  * has their ranges, defaults and help. A budget of 0 is none. */
 struct lcsm_train_config {
@@ -26,6 +28,7 @@ struct lcsm_train_config {
     bool      decay_all; /* weight decay also where a parameter says it wants none */
 
     bool carried, recompute;
+    int  precision; /* 0 float32, 1 bf16 */
 
     ptrdiff_t eval_every, eval_blocks, patience;
     double    stop_accuracy, valid_fraction;

@@ -42,6 +42,7 @@ static lcsm_status build_graph(lcsm_trainer *t, lcsm_dist *dist, lcsm_error *err
     t->e.B = lcsm_shards_rows(c, dist), t->e.T = c->seq_len;
     LCSM_OR_RETURN(lcsm_train_freeze(t->model, c, err));
     LCSM_OR_RETURN(lcsm_graph_create(&t->e.g, t->model->ctx, t->model->params, err));
+    if (c->precision == LCSM_PRECISION_BF16) lcsm_graph_use_bf16(t->e.g);
     LCSM_OR_RETURN(lcsm_model_build(t->e.g, &t->model->cfg, t->e.B, t->e.T, &want, &t->e.io, err));
     return lcsm_graph_plan(t->e.g, &plan, err);
 }

@@ -20,6 +20,7 @@ check() {
 text="--data text.txt --batch-size 5 --steps 6 --eval-every 3 --eval-blocks 12"
 check gla 2 $text --method gla --dropout 0.2 --accumulate 2
 check gla 3 $text --method gla --dropout 0.2
+check bf16 2 $text --method gla --dropout 0.2 --accumulate 2 --precision bf16
 check carried 2 $text --method gla --carried true
 check gated-deltanet 3 $text --method gated-deltanet
 check mqar 2 --task mqar --code 1-9-1-4 --batch-size 4 --pairs 2 --vocab 64 --steps 6 --test-examples 40

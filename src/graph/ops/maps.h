@@ -25,7 +25,10 @@ static inline lcsm_status maps_shape(lcsm_node *n, int count, lcsm_error *err)
     }
     n->n_out       = count;
     n->fwd_scratch = R_(lcsm_maps_fwd_bytes)(n->threads, &m);
+    m.bf16         = n->bf16; /* in runs that train */
     n->bwd_scratch = R_(lcsm_maps_bwd_bytes)(n->threads, &m);
+    size_t bytes   = R_(lcsm_maps_fwd_bytes)(n->threads, &m);
+    if (bytes > n->fwd_scratch) n->fwd_scratch = bytes;
     return LCSM_OK;
 }
 
@@ -47,19 +50,28 @@ static inline bool maps_few(const lcsm_shape *x)
     return rows <= GEMM_DOT_ROWS;
 }
 
+/* Products of bfloat16 numbers are for training; backward always belongs to it. */
+static inline bool maps_bf16(const lcsm_call *c, bool back)
+{
+    return c->node->bf16 && (back || c->run->training);
+}
+
 /* All operands of a call, forward or backward; `add`: to what is in the outputs. */
 static inline R_(lcsm_maps) maps_of(const lcsm_call *c, bool back, bool add)
 {
     const lcsm_mat *x = &c->in[MAPS_X];
-    R_(lcsm_maps)   m = {.rows  = x->rows,
-                         .in    = x->cols,
-                         .ldx   = x->ld,
-                         .x     = x->data,
-                         .g_x   = c->g_in[MAPS_X].data,
-                         .ldg   = c->g_in[MAPS_X].ld,
-                         .add_x = c->g_in[MAPS_X].add,
-                         .few   = maps_few(&c->node->in[MAPS_X]->shape),
-                         .n     = c->node->n_out};
+    R_(lcsm_maps)   m = {.rows     = x->rows,
+                         .in       = x->cols,
+                         .ldx      = x->ld,
+                         .x        = x->data,
+                         .g_x      = c->g_in[MAPS_X].data,
+                         .ldg      = c->g_in[MAPS_X].ld,
+                         .add_x    = c->g_in[MAPS_X].add,
+                         .few      = maps_few(&c->node->in[MAPS_X]->shape),
+                         .n        = c->node->n_out,
+                         .bf16     = maps_bf16(c, back),
+                         .x_type   = x->type,
+                         .x_blocks = x->data};
     for (int j = 0; j < m.n; j++) {
         const lcsm_mat *w = &c->in[MAPS_W + j], *g = &c->g_in[MAPS_W + j];
         m.map[j] = (R_(lcsm_map)){.type   = w->type,

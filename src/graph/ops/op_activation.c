@@ -77,4 +77,5 @@ const lcsm_op R_(lcsm_op_activation) = {
     .in_place      = LCSM_BIT(0),
     .grad_in_place = LCSM_BIT(0),
     .overwrites    = LCSM_BIT(0),
+    .rounds_in     = LCSM_BIT(0),
 };

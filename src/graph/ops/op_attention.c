@@ -337,13 +337,15 @@ static double flops(const lcsm_node *n)
 }
 
 const lcsm_op R_(lcsm_op_attention) = {
-    .name      = "attention",
-    .in        = {"q", "k", "v", "?#reset"},
-    .attr_size = sizeof(lcsm_attention_attr),
-    .shape     = shape,
-    .forward   = forward,
-    .backward  = backward,
-    .flops     = flops,
-    .bwd_in    = LCSM_BIT(Q) | LCSM_BIT(K) | LCSM_BIT(V),
-    .bwd_out   = LCSM_BIT(0),
+    .name       = "attention",
+    .in         = {"q", "k", "v", "?#reset"},
+    .attr_size  = sizeof(lcsm_attention_attr),
+    .shape      = shape,
+    .forward    = forward,
+    .backward   = backward,
+    .flops      = flops,
+    .bwd_in     = LCSM_BIT(Q) | LCSM_BIT(K) | LCSM_BIT(V),
+    .bwd_out    = LCSM_BIT(0),
+    .rounds_in  = LCSM_BIT(Q) | LCSM_BIT(K) | LCSM_BIT(V),
+    .rounds_out = LCSM_BIT(0),
 };

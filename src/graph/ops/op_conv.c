@@ -172,4 +172,5 @@ const lcsm_op R_(lcsm_op_conv) = {
     .flops      = flops,
     .bwd_in     = LCSM_BIT(X) | LCSM_BIT(W) | LCSM_BIT(B) | LCSM_BIT(RESET),
     .overwrites = LCSM_BIT(X) | LCSM_BIT(W) | LCSM_BIT(B),
+    .rounds_in  = LCSM_BIT(X),
 };

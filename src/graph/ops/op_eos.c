@@ -191,4 +191,5 @@ const lcsm_op R_(lcsm_op_eos) = {
     .bwd_out    = LCSM_BIT(0),
     .overwrites = ((1u << EOS_OPERANDS) - 1) | LCSM_BIT(Z),
     .packed_out = LCSM_BIT(0) | LCSM_BIT(1),
+    .rounds_in  = LCSM_BIT(EOS_i) | LCSM_BIT(EOS_e) | LCSM_BIT(EOS_s),
 };

@@ -82,4 +82,5 @@ const lcsm_op R_(lcsm_op_lerp) = {
     .in_place      = LCSM_BIT(A) | LCSM_BIT(B),
     .grad_in_place = LCSM_BIT(A),
     .overwrites    = LCSM_BIT(A) | LCSM_BIT(B) | LCSM_BIT(W),
+    .rounds_in     = LCSM_BIT(A) | LCSM_BIT(B) | LCSM_BIT(W),
 };

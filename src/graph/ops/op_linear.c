@@ -44,4 +44,6 @@ const lcsm_op R_(lcsm_op_linear) = {
     .bwd_in     = LCSM_BIT(X) | LCSM_BIT(W),
     .overwrites = LCSM_BIT(X) | LCSM_BIT(W) | LCSM_BIT(B),
     .blocks_in  = LCSM_BIT(W),
+    .rounds_in  = LCSM_BIT(X),
+    .takes_bf16 = LCSM_BIT(X),
 };

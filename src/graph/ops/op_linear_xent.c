@@ -14,8 +14,13 @@
  *
  * Forward and backward at once keep the exponentials of a stage; backward alone computes the
  * logits a second time, but knows the sums.
+ *
+ * In training with bfloat16 the three products are of such numbers: the logits come out as reals, a
+ * block of classes at a time, and so do their exponentials and sums; what is kept of a stage is the
+ * exponentials in bfloat16, which both gradients are made of. Their targets are subtracted exactly.
  */
 #include "graph/ops/loss.h"
+#include "kernel/gemm/gemm_drive.h"
 
 enum { X, W, TARGETS };
 
@@ -36,9 +41,10 @@ typedef struct {
     real              *x_classes, *x_depth;            /* x packed for x w^T and for g x */
     real              *w;                              /* classes of a group, packed for g^T w */
     real              *z;                              /* of a group, of each worker, or all */
+    uint16_t          *half;                           /* bf16: of a group or all; z of workers */
     real              *numbers;                        /* classes of w in blocks, of each worker */
     bool               whole;                          /* z is that of all classes */
-    bool               want_x, want_w;
+    bool               want_x, want_w, bf16;
     real              *scale; /* exponentials to gradients, by row */
     R_(lcsm_xent_row) *part;  /* by block and row */
     real              *ws;    /* for products, of each worker */
@@ -90,7 +96,7 @@ static void layout_forward(pieces *p, const lcsm_node *n, job *j)
 {
     kept_scratch(p, n->in[X]->rows, &j->k);
     layout_common(p, n, j);
-    j->z = take_reals(p, n->threads * j->block, j->ld);
+    j->z = take_reals(p, n->threads * j->block, j->ld); /* one block of each worker */
     /* weights in blocks, which are parameters, are for forward alone */
     j->numbers = take_reals(p, n->in[W]->param >= 0 ? n->threads * j->block : 0, j->D);
 }
@@ -106,8 +112,11 @@ static void layout_backward(pieces *p, const lcsm_node *n, bool whole, job *j)
     j->x_scaled = take_reals(p, j->stage, j->D);
     j->x_depth  = take_reals(p, 1, (ptrdiff_t)lcsm_gemm_packed(j->D, j->stage));
     j->w        = take_reals(p, 1, (ptrdiff_t)lcsm_gemm_packed(j->D, group * j->block));
-    j->z        = take_reals(p, (whole ? j->blocks : group) * j->block, j->ld);
-    j->scale    = take_reals(p, 1, j->stage);
+    j->z = take_reals(p, (n->bf16 ? n->threads : whole ? j->blocks : group) * j->block, j->ld);
+    j->half =
+        lcsm_take(p, (whole ? j->blocks : group) * j->block, n->bf16 ? j->ld : 0, sizeof *j->half);
+    j->bf16  = n->bf16;
+    j->scale = take_reals(p, 1, j->stage);
 }
 
 static lcsm_status shape(lcsm_node *n, lcsm_error *err)
@@ -142,7 +151,8 @@ static ptrdiff_t classes_of(const job *j, ptrdiff_t block)
 /* What is packed: x^T (D, n) for logits, x times its scales (n, D) for g_w. */
 static R_(lcsm_gemm) packed_x(const job *j, bool classes)
 {
-    return (R_(lcsm_gemm)){.tb    = classes,
+    return (R_(lcsm_gemm)){.bf16  = j->bf16,
+                           .tb    = classes,
                            .N     = classes ? j->n : j->D,
                            .K     = classes ? j->D : j->n,
                            .alpha = 1,
@@ -155,7 +165,8 @@ static R_(lcsm_gemm) packed_w(const job *j)
 {
     const lcsm_mat *w     = &j->c->in[W];
     ptrdiff_t       first = j->b0 * j->block;
-    return (R_(lcsm_gemm)){.N     = j->D,
+    return (R_(lcsm_gemm)){.bf16  = j->bf16,
+                           .N     = j->D,
                            .K     = at_most(j->V - first, j->nb * j->block),
                            .alpha = 1,
                            .B     = row_of(w, first),
@@ -167,7 +178,7 @@ static void pack_classes(void *arg, size_t item, int worker)
     const job    *j = arg;
     R_(lcsm_gemm) p = packed_x(j, true);
     (void)worker;
-    kernels_of(j->c)->gemm->pack(&p, (ptrdiff_t)item, j->x_classes);
+    R_(lcsm_gemm_pack)(kernels_of(j->c), &p, (ptrdiff_t)item, j->x_classes);
 }
 
 static void pack_depth(void *arg, size_t item, int worker)
@@ -175,7 +186,7 @@ static void pack_depth(void *arg, size_t item, int worker)
     const job    *j = arg;
     R_(lcsm_gemm) p = packed_x(j, false);
     (void)worker;
-    kernels_of(j->c)->gemm->pack(&p, (ptrdiff_t)item, j->x_depth);
+    R_(lcsm_gemm_pack)(kernels_of(j->c), &p, (ptrdiff_t)item, j->x_depth);
 }
 
 /* The rows under way, one after the other, and packed. */
@@ -230,10 +241,42 @@ static void from_targets(job *j)
 
 /* ---- groups of classes ---- */
 
+/* Whose exponentials are in bfloat16 where gradients are made of them. */
+static bool is_half(const job *j)
+{
+    return j->bf16 && (j->want_x || j->want_w);
+}
+
+static ptrdiff_t place_of(const job *j, ptrdiff_t block)
+{
+    return (j->whole ? block : block - j->b0) * j->block * j->ld;
+}
+
 static real *z_of(const job *j, ptrdiff_t block, int worker)
 {
-    ptrdiff_t at = j->whole ? block : j->want_x || j->want_w ? block - j->b0 : worker;
-    return j->z + at * j->block * j->ld;
+    bool own = is_half(j) || !(j->want_x || j->want_w);
+    return j->z + (own ? worker * j->block * j->ld : place_of(j, block));
+}
+
+/* The exponentials of a block as the first factor, their columns from `first` on. */
+static void take_exps(const job *j, ptrdiff_t block, ptrdiff_t first, R_(lcsm_gemm) *p)
+{
+    p->lda = j->ld;
+    p->A   = NULL;
+    if (!is_half(j)) {
+        p->A = j->z + place_of(j, block) + first;
+        return;
+    }
+    p->a_type   = LCSM_WEIGHT_BF16;
+    p->a_blocks = (const unsigned char *)(j->half + place_of(j, block) + first);
+    p->lda *= (ptrdiff_t)sizeof *j->half;
+}
+
+static void halve(const job *j, ptrdiff_t block, const real *z)
+{
+    for (ptrdiff_t r = 0; r < classes_of(j, block); r++)
+        kernels_of(j->c)->bf16->narrow(j->n, z + r * j->ld,
+                                       j->half + place_of(j, block) + r * j->ld);
 }
 
 /* z = exp(logits - from) of a block of classes. */
@@ -246,13 +289,14 @@ static void exps_of_block(const job *j, ptrdiff_t block, real *z, int worker)
     p.A                     = classes_at(j, first, p.M, worker, &p.lda);
     p.C                     = z;
     p.ldc                   = j->ld;
-    kernels_of(j->c)->gemm->run(&p, j->x_classes, worker_ws(j, worker));
+    R_(lcsm_gemm_run)(kernels_of(j->c), &p, j->x_classes, worker_ws(j, worker));
     for (ptrdiff_t i = 0; i < j->n && at_target != NULL; i++) {
         ptrdiff_t target = target_of(j, i) - first;
         if (target >= 0 && target < p.M) at_target[j->at + i] = z[target * j->ld + i];
     }
     kernels_of(j->c)->xent->exps(first, p.M, j->n, j->k.from + j->at, z, j->ld,
                                  j->part + block * j->stage);
+    if (is_half(j)) halve(j, block, z);
 }
 
 /* g_w of a block of classes += exponentials x, less x where a class is the target. */
@@ -262,12 +306,11 @@ static void add_g_w(const job *j, ptrdiff_t block, int worker)
     ptrdiff_t       first = block * j->block;
     R_(lcsm_gemm)   p     = packed_x(j, false);
     p.M                   = classes_of(j, block);
-    p.A                   = z_of(j, block, worker);
-    p.lda                 = j->ld;
     p.C                   = row_of(g, first);
     p.ldc                 = g->ld;
     p.add                 = g->add || j->at > 0;
-    kernels_of(j->c)->gemm->run(&p, j->x_depth, worker_ws(j, worker));
+    take_exps(j, block, 0, &p);
+    R_(lcsm_gemm_run)(kernels_of(j->c), &p, j->x_depth, worker_ws(j, worker));
     for (ptrdiff_t i = 0; i < j->n; i++) {
         ptrdiff_t target = target_of(j, i);
         if (target < first || target >= first + p.M) continue;
@@ -286,7 +329,7 @@ static void group_item(void *arg, size_t item, int worker)
         if (j->want_w && !j->whole) add_g_w(j, block, worker);
     } else {
         R_(lcsm_gemm) p = packed_w(j);
-        kernels_of(j->c)->gemm->pack(&p, (ptrdiff_t)item - j->nb, j->w);
+        R_(lcsm_gemm_pack)(kernels_of(j->c), &p, (ptrdiff_t)item - j->nb, j->w);
     }
 }
 
@@ -298,12 +341,11 @@ static void add_g_x(void *arg, size_t item, int worker)
     R_(lcsm_gemm) p     = packed_w(j);
     p.ta                = true;
     p.M                 = at_most(j->n - first, SLICE);
-    p.A                 = z_of(j, j->b0, worker) + first;
-    p.lda               = j->ld;
     p.C                 = j->g_x + first * j->D;
     p.ldc               = j->D;
     p.add               = j->b0 > 0;
-    kernels_of(j->c)->gemm->run(&p, j->w, worker_ws(j, worker));
+    take_exps(j, j->b0, first, &p);
+    R_(lcsm_gemm_run)(kernels_of(j->c), &p, j->w, worker_ws(j, worker));
 }
 
 static void all_groups(job *j)
@@ -364,6 +406,7 @@ static void forward(const lcsm_call *c)
     pieces scratch = {.base = c->scratch}, saved = {.base = c->saved};
     job    j = job_of(c, c->node);
     layout_forward(&scratch, c->node, &j);
+    j.bf16 = c->node->bf16 && c->run->training;
     if (c->saved != NULL) kept_layout(&saved, c->in[X].rows, &j.k);
     if (!keep_rows(c, j.targets, c->in[X].rows, j.V, &j.k)) return;
     for (ptrdiff_t at = 0; at < *j.k.count; at += j.stage) stage_forward(&j, at);
@@ -464,4 +507,5 @@ const lcsm_op R_(lcsm_op_linear_xent) = {
     .overwrites = LCSM_BIT(X) | LCSM_BIT(W),
     .packed_out = LCSM_BIT(LOSS_ROWS) | LCSM_BIT(LOSS_RIGHT),
     .blocks_in  = LCSM_BIT(W),
+    .rounds_in  = LCSM_BIT(X),
 };

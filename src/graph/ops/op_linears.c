@@ -34,4 +34,6 @@ const lcsm_op R_(lcsm_op_linears) = {
     .bwd_in     = (LCSM_BIT(MAPS_W + LCSM_MAPS) - 1),
     .overwrites = (LCSM_BIT(MAPS_W + LCSM_MAPS) - 1),
     .blocks_in  = (LCSM_BIT(MAPS_W + LCSM_MAPS) - 1) & ~LCSM_BIT(MAPS_X),
+    .rounds_in  = LCSM_BIT(MAPS_X),
+    .takes_bf16 = LCSM_BIT(MAPS_X),
 };

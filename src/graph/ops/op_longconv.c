@@ -115,11 +115,12 @@ static double flops(const lcsm_node *n)
 }
 
 const lcsm_op R_(lcsm_op_longconv) = {
-    .name     = "longconv",
-    .in       = {"u", "kernel"},
-    .shape    = shape,
-    .forward  = forward,
-    .backward = backward,
-    .flops    = flops,
-    .bwd_in   = LCSM_BIT(U) | LCSM_BIT(KERNEL),
+    .name      = "longconv",
+    .in        = {"u", "kernel"},
+    .shape     = shape,
+    .forward   = forward,
+    .backward  = backward,
+    .flops     = flops,
+    .bwd_in    = LCSM_BIT(U) | LCSM_BIT(KERNEL),
+    .rounds_in = LCSM_BIT(U),
 };

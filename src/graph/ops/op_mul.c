@@ -75,4 +75,5 @@ const lcsm_op R_(lcsm_op_mul) = {
     .in_place      = LCSM_BIT(A) | LCSM_BIT(B),
     .grad_in_place = LCSM_BIT(A),
     .overwrites    = LCSM_BIT(A) | LCSM_BIT(B),
+    .rounds_in     = LCSM_BIT(A) | LCSM_BIT(B),
 };

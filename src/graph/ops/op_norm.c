@@ -135,4 +135,5 @@ const lcsm_op R_(lcsm_op_norm) = {
     .in_place      = LCSM_BIT(X),
     .grad_in_place = LCSM_BIT(X),
     .overwrites    = LCSM_BIT(X) | LCSM_BIT(W) | LCSM_BIT(B),
+    .rounds_in     = LCSM_BIT(X),
 };

@@ -89,4 +89,5 @@ const lcsm_op R_(lcsm_op_quadratic) = {
     .backward  = backward,
     .flops     = flops,
     .bwd_in    = LCSM_BIT(0),
+    .rounds_in = LCSM_BIT(0),
 };

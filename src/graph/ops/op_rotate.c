@@ -232,4 +232,5 @@ const lcsm_op R_(lcsm_op_rotate) = {
     .flops      = flops,
     .bwd_in     = LCSM_BIT(X) | LCSM_BIT(THETA),
     .overwrites = LCSM_BIT(X) | LCSM_BIT(THETA),
+    .rounds_in  = LCSM_BIT(X),
 };

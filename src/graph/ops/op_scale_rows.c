@@ -59,4 +59,5 @@ const lcsm_op R_(lcsm_op_scale_rows) = {
     .in_place      = LCSM_BIT(X),
     .grad_in_place = LCSM_BIT(X),
     .overwrites    = LCSM_BIT(X) | LCSM_BIT(S),
+    .rounds_in     = LCSM_BIT(X),
 };

@@ -125,4 +125,5 @@ const lcsm_op R_(lcsm_op_shift) = {
     .flops      = flops,
     .bwd_in     = LCSM_BIT(X) | LCSM_BIT(MU) | LCSM_BIT(RESET),
     .overwrites = LCSM_BIT(X) | LCSM_BIT(MU),
+    .rounds_in  = LCSM_BIT(X),
 };
