@@ -13,6 +13,7 @@
 #include <lcsm/experiment.h>
 #include <lcsm/inspect.h>
 #include <lcsm/lcsm.h>
+#include <lcsm/parts.h>
 #include <lcsm/report.h>
 #include <lcsm/task.h>
 

@@ -926,6 +926,59 @@ class lcsm_slot_feed(ct.Structure):
         ("all", ct.c_void_p),
     ]
 
+LCSM_PART_LINEAR = 0
+LCSM_PART_CONV = 1
+LCSM_PART_NORM = 2
+LCSM_PART_UNIT = 3
+LCSM_PART_MAP = 4
+LCSM_PART_GLU = 5
+LCSM_PART_SCALE = 6
+LCSM_PART_SPREAD = 7
+LCSM_PART_RATES = 8
+LCSM_PART_EOS = 9
+
+LCSM_PART_SAME = 0
+LCSM_PART_SILU = 1
+LCSM_PART_SIGMOID = 2
+LCSM_PART_SOFTPLUS = 3
+LCSM_PART_EXP = 4
+LCSM_PART_GELU = 5
+LCSM_PART_GELU_TANH = 6
+LCSM_PART_REST = 7
+
+
+class lcsm_part(ct.Structure):
+    _fields_ = [
+        ("size", ct.c_size_t),
+        ("kind", ct.c_int),
+        ("function", ct.c_int),
+        ("rows", ct.c_ssize_t),
+        ("in", ct.c_ssize_t),
+        ("out", ct.c_ssize_t),
+        ("heads", ct.c_ssize_t),
+        ("steps", ct.c_ssize_t),
+        ("taps", ct.c_ssize_t),
+        ("held", ct.c_ssize_t),
+        ("shared", ct.c_ssize_t),
+        ("x_row", ct.c_ssize_t),
+        ("z_row", ct.c_ssize_t),
+        ("y_row", ct.c_ssize_t),
+        ("x", ct.c_void_p),
+        ("w", ct.c_void_p),
+        ("b", ct.c_void_p),
+        ("z", ct.c_void_p),
+        ("y", ct.c_void_p),
+        ("state", ct.c_void_p),
+        ("eps", ct.c_double),
+        ("scale", ct.c_double),
+        ("shift", ct.c_double),
+        ("turned", ct.c_int64),
+        ("own", ct.c_int64),
+        ("add", ct.c_int64),
+        ("eos", ct.c_void_p),
+        ("states", ct.POINTER(lcsm_eos_states)),
+    ]
+
 
 class lcsm_report_options(ct.Structure):
     _fields_ = [
@@ -1085,6 +1138,8 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "lcsm_model_param_count": (ct.c_size_t, [ct.c_void_p]),
     "lcsm_model_save": (ct.c_int, [ct.c_void_p, ct.c_char_p, ct.POINTER(lcsm_error)]),
     "lcsm_model_weight_bytes": (ct.c_size_t, [ct.c_void_p]),
+    "lcsm_parts_run": (ct.c_int, [ct.c_void_p, ct.POINTER(lcsm_part), ct.c_size_t, ct.c_void_p, ct.POINTER(lcsm_error)]),
+    "lcsm_parts_workspace": (ct.c_int, [ct.c_void_p, ct.POINTER(lcsm_part), ct.c_size_t, ct.c_void_p, ct.POINTER(lcsm_error)]),
     "lcsm_recipe_load": (ct.c_int, [ct.c_char_p, ct.c_void_p, ct.c_void_p, ct.POINTER(lcsm_error)]),
     "lcsm_report_write": (ct.c_int, [ct.POINTER(lcsm_report_options), ct.POINTER(lcsm_report_summary), ct.POINTER(lcsm_error)]),
     "lcsm_run_facts": (ct.c_int, [ct.c_char_p, lcsm_run_fact_fn, ct.c_void_p, ct.POINTER(lcsm_error)]),

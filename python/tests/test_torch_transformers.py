@@ -63,8 +63,151 @@ def test_patching_replaces_and_gives_back():
                 owner = getattr(owner, part)
             before[module_name, path] = owner
     names = lt.patch_transformers()
-    assert len(names) == len(before)
+    assert len(names) == len(before) + sum(len(layers) for layers in _patch._LAYERS.values())
     mamba = importlib.import_module("transformers.models.mamba.modeling_mamba")
     assert mamba.mamba_selective_scan is not before["mamba.modeling_mamba", "mamba_selective_scan"]
     lt.unpatch_transformers()
     assert mamba.mamba_selective_scan is before["mamba.modeling_mamba", "mamba_selective_scan"]
+
+
+@pytest.fixture
+def patched():
+    lt.patch_transformers()
+    yield
+    lt.unpatch_transformers()
+
+
+def small(name):
+    torch.manual_seed(1)
+    _, kind, config = next(m for m in models() if m[0] == name)
+    model = kind(config).eval()
+    with torch.no_grad():
+        for p in model.parameters():
+            if p.dim() == 1:
+                p += 0.1 * torch.randn_like(p)
+    return model
+
+
+NAMES = ["mamba", "falcon_mamba", "mamba2", "qwen3_next", "recurrent_gemma"]
+
+
+def both(work):
+    """What transformers and the library come to."""
+    lt.unpatch_transformers()
+    want = work()
+    lt.patch_transformers()
+    return want, work()
+
+
+def layers_ran():
+    return len(_patch.local.kept)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@torch.no_grad()
+def test_whole_layers_without_gradients(name, patched):
+    model, ids = small(name), torch.randint(3, 60, (3, 33))
+
+    def work():
+        logits = [model(ids[:, :n], use_cache=False).logits for n in (33, 7)]
+        out = model.generate(ids[:, :5], max_new_tokens=7, do_sample=False, pad_token_id=0, output_logits=True,
+                             return_dict_in_generate=True)
+        return [*logits, *out.logits], out.sequences
+    (want, text), (found, again) = both(work)
+    assert layers_ran() > 0
+    assert max(float((a - b).abs().max()) for a, b in zip(want, found)) < 1e-5
+    assert torch.equal(text, again)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@torch.no_grad()
+def test_masked_sequences_and_beams(name, patched):
+    model, ids = small(name), torch.randint(3, 60, (2, 9))
+    mask = torch.ones_like(ids)
+    mask[0, :3] = 0
+
+    def work():
+        return (model(ids, attention_mask=mask).logits[:, 3:],
+                model.generate(ids, attention_mask=mask, max_new_tokens=4, do_sample=False, pad_token_id=0),
+                model.generate(ids, max_new_tokens=4, num_beams=3, do_sample=False, pad_token_id=0))
+    want, found = both(work)
+    assert (want[0] - found[0]).abs().max() < 1e-5
+    assert torch.equal(want[1], found[1]) and torch.equal(want[2], found[2])
+
+
+@torch.no_grad()
+def test_weights_that_change_are_seen(patched):
+    model, ids = small("mamba"), torch.randint(3, 60, (1, 9))
+    keys = dict(max_new_tokens=4, do_sample=False, pad_token_id=0, output_logits=True, return_dict_in_generate=True)
+    before = torch.stack(model.generate(ids, **keys).logits)
+    mixer = model.backbone.layers[0].mixer
+    mixer.A_log.data.mul_(0.5)                          # in place, and unseen by version counters
+    model.backbone.layers[1].mixer.in_proj.weight = torch.nn.Parameter(mixer.in_proj.weight * 1.5)
+    want, found = both(lambda: torch.stack(model.generate(ids, **keys).logits))
+    assert (want - found).abs().max() < 1e-5 < (want - before).abs().max()
+
+
+@torch.no_grad()
+def test_hooks_and_adapters_keep_their_own_code(patched):
+    model, ids = small("mamba"), torch.randint(3, 60, (1, 9))
+    seen = []
+    mixer = model.backbone.layers[0].mixer
+    handle = mixer.x_proj.register_forward_hook(lambda m, x, y: seen.append(1) or y * 2)
+
+    class Twice(torch.nn.Linear):
+        def forward(self, x):
+            return 2 * super().forward(x)
+    other = model.backbone.layers[1].mixer
+    twice = Twice(other.in_proj.in_features, other.in_proj.out_features, bias=False)
+    twice.weight = other.in_proj.weight
+    other.in_proj = twice
+    want, found = both(lambda: model.generate(ids, max_new_tokens=3, do_sample=False, pad_token_id=0))
+    assert torch.equal(want, found) and len(seen) == 6
+    handle.remove()
+
+
+@torch.no_grad()
+def test_other_types_keep_their_own_code(patched):
+    ids = torch.randint(3, 60, (1, 9))
+    for kind in (torch.float64, torch.bfloat16):
+        model = small("mamba2").to(kind)
+        want, found = both(lambda: model(ids).logits)
+        assert found.dtype == want.dtype and (want - found).abs().max() < (1e-5 if kind == torch.float64 else 0.1)
+
+
+@torch.no_grad()
+def test_threads_have_their_own_buffers(patched):
+    import threading
+    model, ids = small("mamba"), torch.randint(3, 60, (8, 12))
+    one = [model.generate(row[None], max_new_tokens=6, do_sample=False, pad_token_id=0) for row in ids]
+    found = [None] * len(ids)
+
+    def work(j):
+        with torch.no_grad():
+            for _ in range(3):
+                found[j] = model.generate(ids[j][None], max_new_tokens=6, do_sample=False, pad_token_id=0)
+    threads = [threading.Thread(target=work, args=(j,)) for j in range(len(ids))]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert all(torch.equal(a, b) for a, b in zip(one, found))
+
+
+def test_patched_models_are_copied_pickled_and_compiled(patched):
+    import copy
+    import pickle
+    model, ids = small("mamba2"), torch.randint(3, 60, (1, 9))
+    with torch.no_grad():
+        want = model(ids, use_cache=False).logits
+        for other in (copy.deepcopy(model), pickle.loads(pickle.dumps(model)), torch.compile(model, backend="eager")):
+            assert (other(ids, use_cache=False).logits - want).abs().max() < 1e-4
+
+
+def test_nothing_is_left_after_unpatching():
+    import torch.nn.functional as F
+    before = F.linear, dict(vars(transformers.models.mamba.modeling_mamba.MambaBlock))
+    lt.patch_transformers()
+    assert F.linear is not before[0]
+    lt.unpatch_transformers()
+    assert F.linear is before[0] and dict(vars(transformers.models.mamba.modeling_mamba.MambaBlock)) == before[1]
