@@ -371,7 +371,7 @@ static size_t bytes_of(const lcsm_context *ctx, const lcsm_part *p)
 {
     int threads = lcsm_pool_threads(ctx->pool);
     switch (p->kind) {
-    case LCSM_PART_LINEAR: return lcsm_gemm_bytes_f32(threads, p->rows, p->out, p->in);
+    case LCSM_PART_LINEAR: return lcsm_gemm_bytes_f32(threads, false, p->rows, p->out, p->in);
     case LCSM_PART_CONV: return (size_t)threads * conv_scratch(p) * sizeof(float);
     case LCSM_PART_EOS:
         return p->steps == 1 && p->state != NULL ? lcsm_eos_step_workspace(p->eos)
