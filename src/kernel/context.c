@@ -11,8 +11,9 @@ struct lcsm_kernels_f32 *lcsm_kernels_new_f32(unsigned cpu);
 struct lcsm_kernels_f64 *lcsm_kernels_new_f64(unsigned cpu);
 
 static const char *const ISA_NAMES[] = {
-    [LCSM_ISA_AUTO] = "auto", [LCSM_ISA_REFERENCE] = "reference", [LCSM_ISA_PORTABLE] = "portable",
-    [LCSM_ISA_AVX2] = "avx2", [LCSM_ISA_AVX512] = "avx512",
+    [LCSM_ISA_AUTO] = "auto",         [LCSM_ISA_REFERENCE] = "reference",
+    [LCSM_ISA_PORTABLE] = "portable", [LCSM_ISA_AVX2] = "avx2",
+    [LCSM_ISA_AVX512] = "avx512",     [LCSM_ISA_AVX512_BF16] = "avx512-bf16",
 };
 
 /* What the sets up to this one may use. */
@@ -21,13 +22,15 @@ static const unsigned ISA_BITS[] = {
     [LCSM_ISA_PORTABLE]  = LCSM_CPU_VECTOR,
     [LCSM_ISA_AVX2]      = LCSM_CPU_VECTOR | LCSM_CPU_AVX2,
     [LCSM_ISA_AVX512]    = LCSM_CPU_VECTOR | LCSM_CPU_AVX2 | LCSM_CPU_AVX512,
+    [LCSM_ISA_AVX512_BF16] =
+        LCSM_CPU_VECTOR | LCSM_CPU_AVX2 | LCSM_CPU_AVX512 | LCSM_CPU_AVX512_BF16,
 };
 
 /* The fastest set that was built and that this processor has. */
 static lcsm_isa fastest(void)
 {
     unsigned cpu = lcsm_cpu_features();
-    lcsm_isa isa = LCSM_ISA_AVX512;
+    lcsm_isa isa = LCSM_ISA_AVX512_BF16;
     while ((ISA_BITS[isa] & ~cpu) != 0) isa--;
     return isa;
 }

@@ -12,6 +12,8 @@ unsigned lcsm_cpu_features(void)
         && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq")
         && __builtin_cpu_supports("avx512vl"))
         bits |= LCSM_CPU_AVX512;
+    if ((bits & LCSM_CPU_AVX512) != 0 && __builtin_cpu_supports("avx512bf16"))
+        bits |= LCSM_CPU_AVX512_BF16;
 #endif
     return bits;
 }

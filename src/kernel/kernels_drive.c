@@ -9,16 +9,15 @@
 extern const R_(lcsm_kernels)        lcsm_kernels_f64_ref, lcsm_kernels_f64_portable;
 static const R_(lcsm_kernels) *const SETS[] = {&lcsm_kernels_f64_ref, &lcsm_kernels_f64_portable};
 #else
-extern const R_(lcsm_kernels)        lcsm_kernels_f32_ref, lcsm_kernels_f32_portable;
+extern const R_(lcsm_kernels) lcsm_kernels_f32_ref, lcsm_kernels_f32_portable;
 #if defined(__x86_64__)
-extern const R_(lcsm_kernels)        lcsm_kernels_f32_avx2, lcsm_kernels_f32_avx512;
+extern const R_(lcsm_kernels) lcsm_kernels_f32_avx2, lcsm_kernels_f32_avx512,
+    lcsm_kernels_f32_avx512_bf16;
 #endif
 static const R_(lcsm_kernels) *const SETS[] = {
-    &lcsm_kernels_f32_ref,
-    &lcsm_kernels_f32_portable,
+    &lcsm_kernels_f32_ref,  &lcsm_kernels_f32_portable,
 #if defined(__x86_64__)
-    &lcsm_kernels_f32_avx2,
-    &lcsm_kernels_f32_avx512,
+    &lcsm_kernels_f32_avx2, &lcsm_kernels_f32_avx512,   &lcsm_kernels_f32_avx512_bf16,
 #endif
 };
 #endif

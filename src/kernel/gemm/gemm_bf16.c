@@ -1,0 +1,228 @@
+/*
+ * gemm_bf16.c - products of numbers of bfloat16 by vdpbf16ps, which adds two products to each lane.
+ *
+ * A unit is a pair of numbers that follow each other in the depth; of an odd depth the last has a
+ * zero. So op(A) is (M, K / 2) of units and op(B) (K / 2, N), and the product is that of
+ * gemm_blocks.h with another term. Rows of A that are stored in bfloat16 are read where they lie.
+ *
+ * The instruction rounds each sum to the nearest, takes numbers below 2^-126 for 0 and gives 0
+ * for them, whatever the processor is set to.
+ */
+#include "kernel/bf16.h"
+#include "kernel/gemm/transpose.h"
+#include "kernel/vec.h"
+
+VEC_INLINE vec each_unit(const real *p)
+{
+    int unit;
+    memcpy(&unit, p, sizeof unit);
+    return (vec)_mm512_set1_epi32(unit);
+}
+
+VEC_INLINE vec add_pairs(vec sum, vec a, vec b)
+{
+    return (vec)_mm512_dpbf16_ps((__m512)sum, (__m512bh)a, (__m512bh)b);
+}
+
+#define GEMM_EACH(p)       each_unit(p)
+#define GEMM_TERM(v, e, b) add_pairs(v, e, b)
+#define GEMM_SUM(v, alpha) vhold((v) * (alpha)) /* before it is added, in every kind of tile */
+#include "kernel/gemm/gemm_blocks.h"
+
+/* The product in units; its A is where op(A) lies as units, or `bf16` says that it does not. */
+typedef struct {
+    gemm        units; /* first: place_a finds the product by it */
+    const gemm *x;
+} product;
+
+/* A or B as it is stored. */
+typedef struct {
+    const real          *reals;
+    const unsigned char *halves;
+    ptrdiff_t            ld; /* in bytes */
+} matrix;
+
+static matrix matrix_of(lcsm_weight_type type, const real *p, const unsigned char *blocks,
+                        ptrdiff_t ld)
+{
+    if (type == LCSM_WEIGHT_REAL) return (matrix){.reals = p, .ld = ld * (ptrdiff_t)sizeof(real)};
+    return (matrix){.halves = blocks, .ld = ld};
+}
+
+/* ---- units ---- */
+
+/* Numbers of a vector of units; units for which memory is asked ahead. */
+enum { PAIR = 2 * VW, AHEAD = 4 };
+
+VEC_INLINE __mmask32 first_of(ptrdiff_t n)
+{
+    return n >= PAIR ? 0xffffffffu : n <= 0 ? 0 : (1u << n) - 1u;
+}
+
+/* n numbers side by side as units, the others 0. */
+VEC_INLINE vec along(const matrix *m, ptrdiff_t row, ptrdiff_t col, ptrdiff_t n)
+{
+    __mmask32 mask = first_of(n);
+    if (m->halves != NULL)
+        return (vec)_mm512_maskz_loadu_epi16(mask, m->halves + row * m->ld + 2 * col);
+    const real *p    = (const real *)(const void *)((const char *)m->reals + row * m->ld) + col;
+    __m512      low  = _mm512_maskz_loadu_ps((__mmask16)mask, p);
+    __m512      high = _mm512_maskz_loadu_ps((__mmask16)(mask >> VW), p + VW);
+    return (vec)_mm512_cvtne2ps_pbh(high, low);
+}
+
+/* Units of n <= VW columns: rows `row` and, if two, the next. */
+VEC_INLINE vec across(const matrix *m, ptrdiff_t row, bool two, ptrdiff_t col, ptrdiff_t n)
+{
+    __mmask16 mask = (__mmask16)first_of(n), mask2 = two ? mask : 0;
+    if (m->halves != NULL) {
+        const unsigned char *p   = m->halves + row * m->ld + 2 * col;
+        __m512i              low = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, p));
+        __m512i              high =
+            _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask2, p + (two ? m->ld : 0)));
+        return (vec)_mm512_or_si512(low, _mm512_slli_epi32(high, 16));
+    }
+    const real *p = (const real *)(const void *)((const char *)m->reals + row * m->ld) + col;
+    const real *q = (const real *)(const void *)((const char *)p + (two ? m->ld : 0));
+    __m512i     v = (__m512i)_mm512_cvtne2ps_pbh(_mm512_maskz_loadu_ps(mask2, q),
+                                                 _mm512_maskz_loadu_ps(mask, p));
+    /* 16 of the first row, then 16 of the second */
+    const __m512i lanes =
+        _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7, 22, 6,
+                         21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
+    return (vec)_mm512_permutexvar_epi16(lanes, v);
+}
+
+/* Asks for n numbers of a row. */
+VEC_INLINE void ask_for(const matrix *m, ptrdiff_t row, ptrdiff_t col, ptrdiff_t n)
+{
+    ptrdiff_t   size = m->halves != NULL ? 2 : (ptrdiff_t)sizeof(real);
+    const char *p    = m->halves != NULL ? (const char *)m->halves : (const char *)m->reals;
+    p += row * m->ld + col * size;
+    for (ptrdiff_t at = 0; at < n * size; at += 64) __builtin_prefetch(p + at);
+    __builtin_prefetch(p + n * size - 1);
+}
+
+static ptrdiff_t units_of(ptrdiff_t K)
+{
+    return (K + 1) / 2;
+}
+
+/* ---- packing ---- */
+
+/* Units u0 .. u0 + uc - 1 of n columns from j0 on; zeros up to whole vectors. */
+static void pack_panel(const gemm *x, ptrdiff_t u0, ptrdiff_t uc, ptrdiff_t j0, ptrdiff_t n,
+                       real *panel)
+{
+    matrix    m     = matrix_of(x->type, x->B, x->blocks, x->ldb);
+    ptrdiff_t width = pad(n);
+    for (ptrdiff_t u = 0; u < uc && !x->tb; u++)
+        for (ptrdiff_t j = 0; j < n; j += VW)
+            vstore(panel + u * width + j,
+                   across(&m, 2 * (u0 + u), 2 * (u0 + u) + 1 < x->K, j0 + j, least(n - j, VW)));
+    for (ptrdiff_t j = 0; j < n && x->tb; j += VW)
+        for (ptrdiff_t u = 0; u < uc; u += VW) {
+            vec v[VW];
+            for (int i = 0; i < VW; i++)
+                v[i] =
+                    i < n - j ? along(&m, j0 + j + i, 2 * (u0 + u), x->K - 2 * (u0 + u)) : vzero();
+            vtranspose(v);
+            for (int i = 0; i < VW && i < uc - u; i++) vstore(panel + (u + i) * width + j, v[i]);
+        }
+}
+
+/* A piece is GEMM_DEPTH numbers deep, so a part of a panel. */
+static void pack(const gemm *x, ptrdiff_t piece, real *packed)
+{
+    ptrdiff_t depths = lcsm_gemm_depths(x->K), width = panel_vecs(x->N) * VW, K = units_of(x->K);
+    ptrdiff_t u0 = piece % depths * (GEMM_DEPTH / 2), uc = least(K - u0, GEMM_DEPTH / 2);
+    ptrdiff_t k0 = u0 / GEMM_DEPTH * GEMM_DEPTH, kc = least(K - k0, GEMM_DEPTH);
+    ptrdiff_t first = piece / depths * GEMM_COLS, end = least(first + GEMM_COLS, x->N);
+    for (ptrdiff_t j = first; j < end; j += width) {
+        ptrdiff_t n = least(end - j, width);
+        pack_panel(x, u0, uc, j, n, packed + k0 * pad(x->N) + j * kc + (u0 - k0) * pad(n));
+    }
+}
+
+/* Columns of A, tile by tile: for each unit its rows. */
+static void place_columns(const block *b, const gemm *x, const matrix *m, real *ws)
+{
+    ptrdiff_t low = b->mc / b->tiles, high = b->mc % b->tiles;
+    for (ptrdiff_t k = 0; k < b->kc; k++) {
+        real     *t   = ws;
+        ptrdiff_t row = 2 * (b->k0 + k), col = b->i0;
+        if (k + AHEAD < b->kc) {
+            ask_for(m, row + 2 * AHEAD, col, b->mc);
+            ask_for(m, row + 2 * AHEAD + 1, col, b->mc);
+        }
+        for (ptrdiff_t j = 0; j < b->tiles; j++) {
+            ptrdiff_t n = low + (j < high);
+            vstore_n(t + k * n, across(m, row, row + 1 < x->K, col, n), n);
+            col += n;
+            t += n * b->kc;
+        }
+    }
+}
+
+static void place_rows(const block *b, const gemm *x, const matrix *m, real *ws)
+{
+    for (ptrdiff_t i = 0; i < b->mc; i++)
+        for (ptrdiff_t k = 0; k < b->kc; k += VW) {
+            ptrdiff_t col = 2 * (b->k0 + k);
+            if (i + 1 < b->mc) ask_for(m, b->i0 + i + 1, col, PAIR);
+            vstore_n(ws + i * b->kc + k, along(m, b->i0 + i, col, x->K - col),
+                     least(b->kc - k, VW));
+        }
+}
+
+static void place_a(block *b, bool many, real *ws)
+{
+    const gemm *x = ((const product *)(const void *)b->x)->x;
+    matrix      m = matrix_of(x->a_type, x->A, x->a_blocks, x->lda);
+    (void)many;
+    b->a   = b->x->bf16 ? ws : b->x->A + b->i0 * b->x->lda + b->k0;
+    b->ar  = b->x->bf16 ? b->kc : b->x->lda;
+    b->ad  = 1;
+    b->row = b->ar;
+    if (!b->x->bf16) return;
+    if (!x->ta) {
+        place_rows(b, x, &m, ws);
+        return;
+    }
+    place_columns(b, x, &m, ws);
+    b->ar = 1;
+    b->ad = 0;
+}
+
+/* ---- the product ---- */
+
+/* Rows of A are rows of units if they begin and end with whole units, where a float may lie. */
+static bool is_in_place(const gemm *x)
+{
+    return !x->ta && x->a_type == LCSM_WEIGHT_BF16 && x->K % 2 == 0 && x->lda % 4 == 0
+        && (uintptr_t)x->a_blocks % 4 == 0;
+}
+
+static void run(const gemm *x, const real *packed, real *ws)
+{
+    product p    = {.units = *x, .x = x};
+    p.units.K    = units_of(x->K);
+    p.units.bf16 = !is_in_place(x);
+    p.units.A    = (const real *)(const void *)x->a_blocks;
+    p.units.lda  = x->lda / 4;
+    run_blocks(&p.units, packed, ws);
+}
+
+/* ---- arrays ---- */
+
+static void narrow(ptrdiff_t n, const real *from, uint16_t *to)
+{
+    for (ptrdiff_t j = 0; j < n; j++) to[j] = R_(lcsm_bf16_bits)(from[j]);
+}
+
+static void widen(ptrdiff_t n, const uint16_t *from, real *to)
+{
+    for (ptrdiff_t j = 0; j < n; j++) to[j] = R_(lcsm_bf16_real)(from[j]);
+}
+
+const R_(lcsm_bf16_kernels) K_(lcsm_bf16_products) = {pack, run, narrow, widen};
