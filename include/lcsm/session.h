@@ -57,6 +57,11 @@ LCSM_API size_t            lcsm_session_batch(const lcsm_session *s);
 LCSM_API lcsm_status lcsm_session_feed(lcsm_session *s, const int32_t *tokens, size_t n, float *all,
                                        lcsm_error *err);
 
+/* The same, and hidden gets what the head reads behind each token: the hidden states of the last
+ * layer after the final norm, (B, n, d_model). A mean of them is an embedding of a text. */
+LCSM_API lcsm_status lcsm_session_feed_hidden(lcsm_session *s, const int32_t *tokens, size_t n,
+                                              float *hidden, lcsm_error *err);
+
 /* The logits behind the last token, (B, V); NULL before the first one. */
 LCSM_API const float *lcsm_session_logits(const lcsm_session *s);
 

@@ -73,6 +73,11 @@ typedef struct {
 LCSM_API lcsm_status lcsm_slots_feed(lcsm_slots *s, const lcsm_slot_feed *list, size_t count,
                                      lcsm_error *err);
 
+/* The same, but `all` gets the hidden states behind each token, (n, d_model): those of the last
+ * layer after the final norm, which the head reads. */
+LCSM_API lcsm_status lcsm_slots_feed_hidden(lcsm_slots *s, const lcsm_slot_feed *list, size_t count,
+                                            lcsm_error *err);
+
 /* The logits behind the last token of a slot, (V); NULL before the first one, and if it is closed.
  */
 LCSM_API const float *lcsm_slots_logits(const lcsm_slots *s, size_t slot);

@@ -36,6 +36,8 @@ static const char HELP[] =
     "  --state-dir DIR     keep states in this folder, across restarts (default: in memory)\n"
     "  --state-bytes N     size of all kept states; the least recently used go first (default:\n"
     "                      268435456)\n"
+    "  --weights TYPE      store matrices as f32, f16, bf16, q8, q4 or q4k, for less memory and\n"
+    "                      faster decoding (default: as the run has them)\n"
     "  --threads N         number of threads per model (default: one per processor)\n"
     "  --quiet             no messages on stderr\n"
     "\n"
@@ -53,7 +55,7 @@ typedef struct {
     char             names[MODELS][128];
     size_t           count;
     bool             quiet;
-    const char      *scheme, *host;
+    const char      *scheme, *host, *weights;
     char             key[KEY_SIZE];
 } service;
 
@@ -108,7 +110,7 @@ static int open_models(service *s, char **folders, int count, int threads)
 {
     for (int j = 0; j < count; j++) {
         cli_run *r    = &s->runs[j];
-        int      code = cli_run_open(r, "serve", folders[j], threads, true);
+        int      code = cli_run_open_as(r, "serve", folders[j], s->weights, threads, true);
         if (code != EXIT_OK) return code;
         name_model(s, s->count, folders[j]);
         open_chat(s, s->count, folders[j]);
@@ -212,6 +214,7 @@ int cmd_serve(int argc, char **argv)
             {"--grace", CLI_NUMBER, &o.grace_seconds, 0, 1e6},
             {"--state-dir", CLI_TEXT, &o.state_dir, 0, 0},
             {"--state-bytes", CLI_NUMBER, &state_bytes, 0, 1e15},
+            {"--weights", CLI_TEXT, &s.weights, 0, 0},
             {"--threads", CLI_COUNT, &threads, 1, 1024},
             {"--quiet", CLI_FLAG, &s.quiet, 0, 0},
             {NULL, CLI_FLAG, NULL, 0, 0},

@@ -42,6 +42,17 @@ cleanup:
     return st;
 }
 
+lcsm_status lcsm_check_hidden(const lcsm_model_config *cfg, const lcsm_model_io *io,
+                              lcsm_error *err)
+{
+    ptrdiff_t width = io->hidden->shape.dim[2];
+    if (width == cfg->d_model) return LCSM_OK;
+    return lcsm_fail(err, LCSM_ERR_UNSUPPORTED,
+                     "the head of this model reads %td numbers, and not the d_model (%td) of a "
+                     "hidden state",
+                     width, cfg->d_model);
+}
+
 /* ---- creation --------------------------------------------------------------------------- */
 
 static lcsm_status reserve(lcsm_session *s, lcsm_error *err)
@@ -218,17 +229,31 @@ static int longest(const lcsm_session *s, size_t n)
     return j;
 }
 
-/* Logits (B, T, V) of a run, or (B, 1, V), to where the caller wants them: all (B, n, V), from
- * step t on, and the last of each sequence to the session. */
-static void hand_out(lcsm_session *s, const lcsm_session_graph *r, size_t n, size_t t, float *all)
+/* Where a caller wants the numbers of every step, (B, n, V) or (B, n, D); NULL: nowhere. */
+typedef struct {
+    float *logits, *hidden;
+} outputs;
+
+/* Rows (B, T, width) of a run to (B, n, width), from step t on. */
+static void put_rows(const lcsm_session *s, float *to, const lcsm_tensor *x, size_t n, size_t t)
+{
+    size_t       rows = (size_t)x->shape.dim[1], width = (size_t)x->shape.dim[2];
+    const float *from = x->data;
+    for (size_t b = 0; b < s->batch && to != NULL; b++)
+        memcpy(to + (b * n + t) * width, from + b * rows * width, rows * width * sizeof *to);
+}
+
+/* Logits (B, T, V) of a run, or (B, 1, V), to where the caller wants them, and the last of each
+ * sequence to the session. */
+static void hand_out(lcsm_session *s, const lcsm_session_graph *r, size_t n, size_t t,
+                     const outputs *out)
 {
     size_t       V = s->vocab, rows = (size_t)r->io.logits->shape.dim[1];
     const float *from = r->io.logits->data;
-    for (size_t b = 0; b < s->batch; b++) {
-        const float *row = from + b * rows * V;
-        if (all != NULL) memcpy(all + (b * n + t) * V, row, rows * V * sizeof *all);
-        memcpy(s->logits + b * V, row + (rows - 1) * V, V * sizeof *row);
-    }
+    put_rows(s, out->logits, r->io.logits, n, t);
+    put_rows(s, out->hidden, r->io.hidden, n, t);
+    for (size_t b = 0; b < s->batch; b++)
+        memcpy(s->logits + b * V, from + ((b + 1) * rows - 1) * V, V * sizeof *from);
 }
 
 /* A piece has been read: its tokens (B, stride) join the recent ones and the history. */
@@ -247,7 +272,7 @@ enum { KIND_ALL = 8 /* with the number of the length: logits behind every token 
 
 /* Steps t .. t + T - 1 of the n, whose graph has the logits of every step or those of the last. */
 static lcsm_status run_piece(lcsm_session *s, const int32_t *tokens, size_t n, size_t t,
-                             uint8_t kind, float *all, lcsm_error *err)
+                             uint8_t kind, const outputs *out, lcsm_error *err)
 {
     int                 length = kind & (KIND_ALL - 1);
     size_t              T      = LENGTHS[length];
@@ -257,23 +282,36 @@ static lcsm_status run_piece(lcsm_session *s, const int32_t *tokens, size_t n, s
     for (size_t b = 0; b < s->batch; b++)
         memcpy((int32_t *)r->io.tokens->data + b * T, tokens + b * n + t, T * sizeof *tokens);
     LCSM_OR_RETURN(lcsm_graph_forward(r->g, &(lcsm_run_options){.state = s->state}, err));
-    hand_out(s, r, n, t, all);
+    hand_out(s, r, n, t, out);
     remember(s, tokens + t, n, T, kind);
+    return st;
+}
+
+static lcsm_status feed(lcsm_session *s, const int32_t *tokens, size_t n, const outputs *out,
+                        lcsm_error *err)
+{
+    lcsm_status st = LCSM_OK;
+    LCSM_OR_RETURN(check_tokens(s, tokens, n, err));
+    for (size_t t = 0; t < n;) {
+        int     length = longest(s, n - t);
+        uint8_t kind   = (uint8_t)(length | (out->logits != NULL ? KIND_ALL : 0));
+        LCSM_OR_RETURN(run_piece(s, tokens, n, t, kind, out, err));
+        t += LENGTHS[length];
+    }
     return st;
 }
 
 lcsm_status lcsm_session_feed(lcsm_session *s, const int32_t *tokens, size_t n, float *all,
                               lcsm_error *err)
 {
-    lcsm_status st = LCSM_OK;
-    LCSM_OR_RETURN(check_tokens(s, tokens, n, err));
-    for (size_t t = 0; t < n;) {
-        int length = longest(s, n - t);
-        LCSM_OR_RETURN(
-            run_piece(s, tokens, n, t, (uint8_t)(length | (all != NULL ? KIND_ALL : 0)), all, err));
-        t += LENGTHS[length];
-    }
-    return st;
+    return feed(s, tokens, n, &(outputs){.logits = all}, err);
+}
+
+lcsm_status lcsm_session_feed_hidden(lcsm_session *s, const int32_t *tokens, size_t n,
+                                     float *hidden, lcsm_error *err)
+{
+    LCSM_OR_RETURN(lcsm_check_hidden(&s->model->cfg, &s->last[ONE].io, err));
+    return feed(s, tokens, n, &(outputs){.hidden = hidden}, err);
 }
 
 /* ---- going back ------------------------------------------------------------------------- */
@@ -288,7 +326,7 @@ static lcsm_status read_again(lcsm_session *s, uint8_t kind, lcsm_error *err)
 {
     size_t n = LENGTHS[kind & (KIND_ALL - 1)];
     lcsm_history_tokens(&s->history, s->position, n, s->again);
-    return run_piece(s, s->again, n, 0, kind, NULL, err);
+    return run_piece(s, s->again, n, 0, kind, &(outputs){0}, err);
 }
 
 /* Pieces as they were read the first time, up to the one that holds the target. */

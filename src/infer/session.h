@@ -34,6 +34,10 @@ struct lcsm_session {
     int32_t             *again; /* (B, longest piece): tokens that are read again */
 };
 
+/* Refuses a model whose head does not read hidden states of its width. */
+lcsm_status lcsm_check_hidden(const lcsm_model_config *cfg, const lcsm_model_io *io,
+                              lcsm_error *err);
+
 /* The history begins here: what came before cannot be gone back to. */
 void lcsm_session_restart_history(lcsm_session *s);
 

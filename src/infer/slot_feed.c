@@ -24,6 +24,7 @@ typedef struct {
     lcsm_slots           *s;
     const lcsm_slot_feed *list;
     size_t                count;
+    bool                  hidden; /* `all` is for hidden states, not for logits */
 } job;
 
 /* ---- checks ----------------------------------------------------------------------------- */
@@ -149,17 +150,28 @@ static void put_tokens(const job *j, const pass *p)
     }
 }
 
-/* Logits (n, rows, V) to where the caller wants them, and the last of a slot to its place. */
+/* The rows (n, rows, width) of a pass that the caller wants of each token. */
+static void put_rows(const job *j, const pass *p, size_t i)
+{
+    const lcsm_tensor    *x    = j->hidden ? p->r->io.hidden : p->r->io.logits;
+    size_t                feed = slot_of(j, p, i)->feed;
+    const lcsm_slot_feed *f    = &j->list[feed];
+    size_t                rows = (size_t)x->shape.dim[1], width = (size_t)x->shape.dim[2];
+    if (f->all != NULL)
+        memcpy(f->all + j->s->done[feed] * width, (const float *)x->data + i * rows * width,
+               rows * width * sizeof *f->all);
+}
+
+/* Logits (n, rows, V): the last of a slot to its place. */
 static void hand_one(void *arg, size_t i, int worker)
 {
     const delivery       *d = arg;
     const job            *j = d->j;
     size_t                V = j->s->vocab, rows = (size_t)d->p->r->io.logits->shape.dim[1];
     const float          *from = (const float *)d->p->r->io.logits->data + i * rows * V;
-    size_t                feed = slot_of(j, d->p, i)->feed;
-    const lcsm_slot_feed *f    = &j->list[feed];
+    const lcsm_slot_feed *f    = &j->list[slot_of(j, d->p, i)->feed];
     (void)worker;
-    if (f->all != NULL) memcpy(f->all + j->s->done[feed] * V, from, rows * V * sizeof *from);
+    put_rows(j, d->p, i);
     memcpy(j->s->logits + f->slot * V, from + (rows - 1) * V, V * sizeof *from);
 }
 
@@ -218,7 +230,7 @@ static bool goes_on(const job *j, size_t i, int length, bool all)
 {
     const lcsm_slot_feed *f = &j->list[i];
     return f->n - j->s->done[i] >= lcsm_piece_lengths[length]
-        && (length == ONE || (f->all != NULL) == all);
+        && (length == ONE || (f->all != NULL && !j->hidden) == all);
 }
 
 /* Marks the rows of the next pass; returns how many. They are those of the first slots in the order
@@ -246,18 +258,31 @@ static lcsm_status read_length(const job *j, int length, bool all, lcsm_error *e
     return st;
 }
 
+static lcsm_status feed(const job *j, lcsm_error *err)
+{
+    lcsm_status st = begin(j, err);
+    for (int length = 0; length < LCSM_SESSION_LENGTHS && st == LCSM_OK; length++) {
+        if (lcsm_piece_lengths[length] > j->s->options.chunk) continue;
+        st = read_length(j, length, false, err);
+        if (st == LCSM_OK && length != ONE) st = read_length(j, length, true, err);
+    }
+    end(j->s);
+    return st;
+}
+
 lcsm_status lcsm_slots_feed(lcsm_slots *s, const lcsm_slot_feed *list, size_t count,
                             lcsm_error *err)
 {
-    job         j  = {s, list, count};
-    lcsm_status st = begin(&j, err);
-    for (int length = 0; length < LCSM_SESSION_LENGTHS && st == LCSM_OK; length++) {
-        if (lcsm_piece_lengths[length] > s->options.chunk) continue;
-        st = read_length(&j, length, false, err);
-        if (st == LCSM_OK && length != ONE) st = read_length(&j, length, true, err);
-    }
-    end(s);
-    return st;
+    return feed(&(job){.s = s, .list = list, .count = count}, err);
+}
+
+lcsm_status lcsm_slots_feed_hidden(lcsm_slots *s, const lcsm_slot_feed *list, size_t count,
+                                   lcsm_error *err)
+{
+    lcsm_session_graph *one;
+    LCSM_OR_RETURN(lcsm_slots_prepare(s, ONE, 1, false, &one, err));
+    LCSM_OR_RETURN(lcsm_check_hidden(&s->model->cfg, &one->io, err));
+    return feed(&(job){.s = s, .list = list, .count = count, .hidden = true}, err);
 }
 
 /* ---- going back ------------------------------------------------------------------------- */
@@ -274,7 +299,7 @@ static lcsm_status read_again(lcsm_slots *s, size_t slot, uint8_t kind, lcsm_err
     lcsm_slot     *own = &s->slot[slot];
     pass           p   = {.length = kind & (KIND_ALL - 1), .all = (kind & KIND_ALL) != 0, .n = 1};
     lcsm_slot_feed f   = {.slot = slot, .tokens = s->again, .n = lcsm_piece_lengths[p.length]};
-    job            j   = {s, &f, 1};
+    job            j   = {.s = s, .list = &f, .count = 1};
     lcsm_history_tokens(&own->history, own->position, f.n, s->again);
     memset(s->wanted, 0, s->options.slots * sizeof *s->wanted);
     s->wanted[own->row] = true;

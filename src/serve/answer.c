@@ -5,11 +5,13 @@
  * its characters are whole yet or not.
  */
 #include <jansson.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "format/json_scan.h"
+#include "serve/base64.h"
 #include "serve/server.h"
 
 /* ---- tokens ----------------------------------------------------------------------------- */
@@ -161,6 +163,57 @@ static json_t *frame_of(const lcsm_job *job, json_t *choices)
                      (json_int_t)job->p.sample.seed, "choices", choices);
 }
 
+/* ---- embeddings ------------------------------------------------------------------------- */
+
+/* The mean of the hidden states, or the first numbers of it; of length 1 if that is asked for. */
+static void mean_of(float *out, size_t n, const lcsm_stream *t)
+{
+    double length = 0, count = (double)t->prompt->count;
+    for (size_t d = 0; d < n; d++) length += t->sum[d] / count * (t->sum[d] / count);
+    double by = t->job->p.normalize && length > 0 ? 1 / sqrt(length) : 1;
+    for (size_t d = 0; d < n; d++) out[d] = (float)(t->sum[d] / count * by);
+}
+
+static json_t *numbers_of(const float *x, size_t n, bool base64)
+{
+    lcsm_strbuf text = {0};
+    json_t     *out  = base64 ? NULL : json_array();
+    if (base64) {
+        lcsm_base64_add(&text, x, n * sizeof *x);
+        out = json_stringn(lcsm_strbuf_text(&text), text.size);
+    }
+    for (size_t d = 0; !base64 && d < n; d++) (void)json_array_append_new(out, json_real(x[d]));
+    lcsm_strbuf_free(&text);
+    return out;
+}
+
+static json_t *embedding_of(const lcsm_stream *t)
+{
+    const lcsm_request *p = &t->job->p;
+    size_t              n = p->dimensions > 0 ? p->dimensions : t->job->host->width;
+    float              *x = calloc(n, sizeof *x);
+    if (x == NULL) return NULL;
+    mean_of(x, n, t);
+    json_t *list = numbers_of(x, n, p->base64);
+    free(x);
+    return json_pack("{s:s, s:I, s:o}", "object", "embedding", "index", (json_int_t)t->index,
+                     "embedding", list);
+}
+
+static json_t *embeddings_of(const lcsm_job *job)
+{
+    json_t    *list = json_array();
+    json_int_t read = (json_int_t)job->prompt_tokens;
+    for (size_t j = 0; j < job->count; j++)
+        (void)json_array_append_new(list, embedding_of(&job->streams[j]));
+    if (json_array_size(list) < job->count) { /* no memory */
+        json_decref(list);
+        return NULL;
+    }
+    return json_pack("{s:s, s:o, s:s, s:{s:I, s:I}}", "object", "list", "data", list, "model",
+                     job->host->m->name, "usage", "prompt_tokens", read, "total_tokens", read);
+}
+
 /* ---- sending ---------------------------------------------------------------------------- */
 
 /* With the lock held. */
@@ -221,6 +274,7 @@ static void end_events(lcsm_server *s, lcsm_job *job)
 
 static json_t *whole_document(lcsm_server *s, const lcsm_job *job)
 {
+    if (job->p.ask == LCSM_ASK_EMBEDDING) return embeddings_of(job);
     json_t *choices = json_array();
     if (job->p.ask == LCSM_ASK_STATE) {
         lcsm_state_facts facts = {0};

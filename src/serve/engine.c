@@ -12,10 +12,10 @@
 #include "base/clock.h"
 #include "serve/server.h"
 
-enum {
-    BUSY_TOKENS = LCSM_SERVE_CHUNK,     /* of prompts in a round, while texts are written */
-    IDLE_TOKENS = 8 * LCSM_SERVE_CHUNK, /* and while none is */
-};
+enum { BUSY_TOKENS = LCSM_SERVE_CHUNK /* of prompts in a round, while texts are written */ };
+
+/* What the streams of a pass do: one token of a text each, prompts, prompts of embeddings. */
+typedef enum { WRITE, READ, EMBED } pass_kind;
 
 /* ---- ending ----------------------------------------------------------------------------- */
 
@@ -119,31 +119,38 @@ static void admit_siblings(lcsm_host *h, lcsm_stream *t)
 
 /* ---- a round ---------------------------------------------------------------------------- */
 
+static pass_kind kind_of(const lcsm_stream *t)
+{
+    if (t->phase != LCSM_STREAM_READS) return WRITE;
+    return t->job->p.ask == LCSM_ASK_EMBEDDING ? EMBED : READ;
+}
+
 /* What a prompt may read in this round: all its logits fit where they are wanted. */
-static size_t rows_left(const lcsm_stream *t, const lcsm_host *h, size_t left, bool all_taken)
+static size_t rows_left(const lcsm_stream *t, size_t left, bool all_taken)
 {
     bool wants_all = t->job->p.echo && t->job->p.wants_logprobs;
     if (t->phase != LCSM_STREAM_READS) return LCSM_SERVE_CHUNK;
-    if (wants_all && (all_taken || h->all == NULL)) return 0;
-    return left;
+    return wants_all && all_taken ? 0 : left;
 }
 
 /* Streams that write first, so that they never wait for a prompt; then prompts, the one that has
  * waited longest first. Returns how many items there are. */
-static size_t gather(lcsm_server *s, lcsm_host *h, bool writing, size_t *left)
+static size_t gather(lcsm_server *s, lcsm_host *h, pass_kind kind, size_t *left)
 {
-    size_t       count     = 0;
+    size_t       count = 0, rows = 0;
     bool         all_taken = false;
     lcsm_stream *next;
     for (lcsm_stream *t = h->running; t != NULL; t = next) {
         next = t->next;
-        if ((t->phase == LCSM_STREAM_READS) == writing) continue;
+        if (kind_of(t) != kind) continue;
         lcsm_slot_feed *item  = &h->items[count];
         lcsm_fault     *fault = &t->job->fault;
         bool            reads = t->phase == LCSM_STREAM_READS;
-        if (lcsm_stream_next(t, h, rows_left(t, h, *left, all_taken), item, fault)) {
+        if (lcsm_stream_next(t, h, rows_left(t, *left, all_taken), item, fault)) {
             h->fed[count++] = t;
             all_taken       = all_taken || item->all != NULL;
+            if (kind == EMBED) item->all = h->hidden + rows * h->width;
+            rows += item->n;
             if (reads) *left -= item->n < *left ? item->n : *left;
         }
         if (fault->http == 0 && t->phase == LCSM_STREAM_DONE) end_stream(s, h, t);
@@ -171,14 +178,25 @@ static void took(lcsm_server *s, lcsm_host *h, lcsm_stream *t, const lcsm_slot_f
     else if (t->job->p.stream && t->job->fault.http == 0) lcsm_answer_piece(s, t);
 }
 
-/* Feeds what was gathered, and hands on what came of it. */
-static void feed(lcsm_server *s, lcsm_host *h, size_t count)
+static lcsm_status run_pass(lcsm_host *h, pass_kind kind, const lcsm_slot_feed *items, size_t count,
+                            lcsm_error *err)
 {
-    lcsm_error  err = {0};
-    lcsm_status st  = count == 0 ? LCSM_OK : lcsm_slots_feed(h->set, h->items, count, &err);
-    for (size_t j = 0; j < count; j++) {
+    if (count == 0) return LCSM_OK;
+    if (kind == EMBED) return lcsm_slots_feed_hidden(h->set, items, count, err);
+    return lcsm_slots_feed(h->set, items, count, err);
+}
+
+/* Feeds some of what was gathered, and hands on what came of it. A pass that is refused has changed
+ * nothing: its streams are fed one by one, so that only the one that is wrong fails. */
+static void feed(lcsm_server *s, lcsm_host *h, pass_kind kind, size_t from, size_t count)
+{
+    lcsm_error  err     = {0};
+    lcsm_status st      = run_pass(h, kind, h->items + from, count, &err);
+    bool        refused = st == LCSM_ERR_UNSUPPORTED || st == LCSM_ERR_ARGUMENT;
+    for (size_t j = from; j < from + count; j++) {
         lcsm_stream *t = h->fed[j];
-        if (st != LCSM_OK) (void)lcsm_fault_take(&t->job->fault, NULL, &err);
+        if (refused && count > 1) feed(s, h, kind, j, 1);
+        else if (st != LCSM_OK) (void)lcsm_fault_take(&t->job->fault, NULL, &err);
         else if (t->job->fault.http == 0) took(s, h, t, &h->items[j]);
     }
 }
@@ -192,11 +210,8 @@ static bool writes_any(const lcsm_host *h)
 
 static void step(lcsm_server *s, lcsm_host *h)
 {
-    bool   busy  = writes_any(h);
-    size_t left  = busy ? BUSY_TOKENS : IDLE_TOKENS;
-    size_t count = gather(s, h, true, &left);
-    feed(s, h, count);
-    feed(s, h, gather(s, h, false, &left));
+    size_t left = writes_any(h) ? BUSY_TOKENS : LCSM_SERVE_IDLE;
+    for (pass_kind kind = WRITE; kind <= EMBED; kind++) feed(s, h, kind, 0, gather(s, h, kind, &left));
 }
 
 /* ---- jobs ------------------------------------------------------------------------------- */

@@ -6,8 +6,10 @@
 #include "base/clock.h"
 #include "serve/server.h"
 
-static const char *const PREFIXES[] = {
-    [LCSM_ASK_COMPLETION] = "cmpl", [LCSM_ASK_CHAT] = "chatcmpl", [LCSM_ASK_STATE] = "state"};
+static const char *const PREFIXES[] = {[LCSM_ASK_COMPLETION] = "cmpl",
+                                       [LCSM_ASK_CHAT]       = "chatcmpl",
+                                       [LCSM_ASK_STATE]      = "state",
+                                       [LCSM_ASK_EMBEDDING]  = "embd"};
 
 static lcsm_job *create(lcsm_server *s, const lcsm_request *p)
 {

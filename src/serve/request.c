@@ -18,8 +18,9 @@ typedef struct {
     lcsm_request             *p;
     const lcsm_serve_options *o;
     lcsm_fault               *fault;
-    int64_t                   n, best_of, max_tokens, logprobs, top_logprobs, top_k, seed;
-    bool                      logprobs_flag, seeded;
+    int64_t n, best_of, max_tokens, logprobs, top_logprobs, top_k, seed, dimensions;
+    int64_t width; /* of a hidden state */
+    bool    seeded;
 } reader;
 
 struct field;
@@ -36,7 +37,7 @@ typedef struct field {
 /* ---- kinds of fields -------------------------------------------------------------------- */
 
 static field_fn read_messages, read_int, read_real, read_bool, read_prompt, read_stop, read_bias,
-    read_seed, read_stream_options, read_state, read_nothing, refuse, refuse_format;
+    read_seed, read_stream_options, read_state, read_encoding, read_nothing, refuse, refuse_format;
 
 static bool read_int(reader *r, const field *f, lcsm_json v)
 {
@@ -112,6 +113,15 @@ static bool read_stream_options(reader *r, const field *f, lcsm_json v)
     lcsm_json usage = lcsm_json_may(&object, "include_usage");
     if (lcsm_json_get_bool(&r->p->usage, usage, &err) == LCSM_OK) return true;
     return lcsm_fault_take(r->fault, f->key, &err);
+}
+
+static bool read_encoding(reader *r, const field *f, lcsm_json v)
+{
+    const char *name = json_is_string(v.value) ? json_string_value(v.value) : "";
+    r->p->base64     = strcmp(name, "base64") == 0;
+    if (r->p->base64 || strcmp(name, "float") == 0) return true;
+    return lcsm_fault_set(r->fault, 400, f->key, NULL, "%s is neither \"float\" nor \"base64\"",
+                          f->key);
 }
 
 static bool read_state(reader *r, const field *f, lcsm_json v)
@@ -206,18 +216,25 @@ cleanup:
     return st == LCSM_OK || lcsm_fault_take(fault, "prompt", &err);
 }
 
+/* What the text to be read is called. */
+static const char *prompt_key(lcsm_ask ask)
+{
+    return ask == LCSM_ASK_CHAT ? "messages" : ask == LCSM_ASK_EMBEDDING ? "input" : "prompt";
+}
+
 static bool take_ids(reader *r, lcsm_prompt *out, const json_t *list)
 {
-    size_t n = json_array_size(list);
-    out->ids = calloc(n + 1, sizeof *out->ids);
+    const char *key = prompt_key(r->p->ask);
+    size_t      n   = json_array_size(list);
+    out->ids        = calloc(n + 1, sizeof *out->ids);
     if (out->ids == NULL)
-        return lcsm_fault_set(r->fault, 503, "prompt", NULL, "not enough memory for the prompt");
+        return lcsm_fault_set(r->fault, 503, key, NULL, "not enough memory for the %s", key);
     for (size_t j = 0; j < n; j++) {
         const json_t *v = json_array_get(list, j);
         json_int_t    x = json_is_integer(v) ? json_integer_value(v) : -1;
         if (x < 0 || (size_t)x >= r->p->vocab)
-            return lcsm_fault_set(r->fault, 400, "prompt", NULL,
-                                  "item %zu of the prompt is not a token id, 0 to %zu", j,
+            return lcsm_fault_set(r->fault, 400, key, NULL,
+                                  "item %zu of the %s is not a token id, 0 to %zu", j, key,
                                   r->p->vocab - 1);
         out->ids[j] = (int32_t)x;
     }
@@ -228,11 +245,15 @@ static bool take_ids(reader *r, lcsm_prompt *out, const json_t *list)
 /* A prompt without a token is what stands before every text, unless it continues a state. */
 static bool check_prompt(reader *r, lcsm_prompt *p)
 {
+    const char *key = prompt_key(r->p->ask);
     if (p->count > r->o->prompt_tokens)
-        return lcsm_fault_set(r->fault, 400, "prompt", "context_length_exceeded",
-                              "the prompt has %zu tokens; expected at most %zu", p->count,
+        return lcsm_fault_set(r->fault, 400, key, "context_length_exceeded",
+                              "the %s has %zu tokens; expected at most %zu",
+                              r->p->ask == LCSM_ASK_EMBEDDING ? key : "prompt", p->count,
                               r->o->prompt_tokens);
     if (p->count > 0 || r->p->state[0] != '\0') return true;
+    if (r->p->ask == LCSM_ASK_EMBEDDING)
+        return lcsm_fault_set(r->fault, 400, key, NULL, "the input is empty: it has no embedding");
     free(p->ids);
     p->ids = calloc(1, sizeof *p->ids);
     if (p->ids == NULL)
@@ -254,8 +275,10 @@ static bool add_prompt(reader *r, const json_t *v)
     else if (json_is_array(v)) ok = take_ids(r, out, v);
     else
         ok = lcsm_fault_set(r->fault, 400, "prompt", NULL,
-                            "prompt is not a text, a list of texts, a list of token ids or a list "
-                            "of such lists");
+                            "%s is not a text, a list of texts, a list of token ids or a list of "
+                            "such lists",
+                            prompt_key(p->ask));
+    if (!ok) (void)snprintf(r->fault->param, sizeof r->fault->param, "%s", prompt_key(p->ask));
     return ok && check_prompt(r, out);
 }
 
@@ -348,15 +371,19 @@ static bool read_messages(reader *r, const field *f, lcsm_json v)
 
 /* ---- the table -------------------------------------------------------------------------- */
 
-enum { C = LCSM_ASK_COMPLETION, M = LCSM_ASK_CHAT, BOTH = C | M };
+enum { C = LCSM_ASK_COMPLETION, M = LCSM_ASK_CHAT, BOTH = C | M, E = LCSM_ASK_EMBEDDING };
 #define IN(member)  offsetof(reader, member)
 #define OUT(member) offsetof(lcsm_request, member)
 
 /* In the order in which they are read: a prompt may depend on the state. */
 static const field FIELDS[] = {
-    {"model", BOTH, read_nothing, 0, 0, 0}, /* lcsm_request_model */
+    {"model", BOTH | E, read_nothing, 0, 0, 0}, /* lcsm_request_model */
     {"state", BOTH, read_state, 0, 0, 0},
     {"prompt", C, read_prompt, 0, 0, 0},
+    {"input", E, read_prompt, 0, 0, 0},
+    {"encoding_format", E, read_encoding, 0, 0, 0},
+    {"dimensions", E, read_int, IN(dimensions), 1, 1e9},
+    {"normalize", E, read_bool, OUT(normalize), 0, 0},
     {"messages", M, read_messages, 0, 0, 0},
     {"max_tokens", BOTH, read_int, IN(max_tokens), 0, 1e9},
     {"max_completion_tokens", M, read_int, IN(max_tokens), 0, 1e9},
@@ -380,7 +407,7 @@ static const field FIELDS[] = {
     {"top_logprobs", M, read_int, IN(top_logprobs), 0, LCSM_REQUEST_TOP},
     {"ignore_eos", BOTH, read_bool, OUT(ignore_end), 0, 0},
     {"keep_state", BOTH, read_bool, OUT(keep_state), 0, 0},
-    {"user", BOTH, read_nothing, 0, 0, 0},
+    {"user", BOTH | E, read_nothing, 0, 0, 0},
     {"metadata", BOTH, read_nothing, 0, 0, 0},
     {"store", BOTH, read_nothing, 0, 0, 0},
     {"service_tier", BOTH, read_nothing, 0, 0, 0},
@@ -424,9 +451,12 @@ static bool finish(reader *r)
 {
     lcsm_request *p = r->p;
     if (p->prompts == NULL)
-        return lcsm_fault_set(r->fault, 400, p->ask == LCSM_ASK_CHAT ? "messages" : "prompt", NULL,
-                              "the request has no %s",
-                              p->ask == LCSM_ASK_CHAT ? "messages" : "prompt");
+        return lcsm_fault_set(r->fault, 400, prompt_key(p->ask), NULL, "the request has no %s",
+                              prompt_key(p->ask));
+    if (r->dimensions > r->width)
+        return lcsm_fault_set(r->fault, 400, "dimensions", NULL,
+                              "dimensions is %lld; this model has %lld", (long long)r->dimensions,
+                              (long long)r->width);
     if (r->best_of > 0 && r->best_of != r->n)
         return lcsm_fault_set(r->fault, 400, "best_of", "unsupported_value",
                               "best_of other than n is not supported");
@@ -442,6 +472,7 @@ static bool finish(reader *r)
     if (p->choices * p->prompt_count > LCSM_REQUEST_PROMPTS)
         return lcsm_fault_set(r->fault, 400, "n", NULL, "%zu choices; expected at most %d",
                               p->choices * p->prompt_count, LCSM_REQUEST_PROMPTS);
+    p->dimensions   = (size_t)r->dimensions;
     p->max_tokens   = (size_t)r->max_tokens;
     p->sample.top_k = r->top_k > 0 ? (size_t)r->top_k : 0;
     if (p->sample.top_p == 0) p->sample.top_p = 1e-9; /* the most probable one */
@@ -478,14 +509,18 @@ static bool read_document(lcsm_request *p, const lcsm_json_doc *doc, const lcsm_
                       .o          = o,
                       .fault      = fault,
                       .n          = 1,
-                      .max_tokens = p->ask == LCSM_ASK_CHAT ? 512 : 16,
+                      .max_tokens = p->ask == LCSM_ASK_CHAT       ? 512
+                                  : p->ask == LCSM_ASK_COMPLETION ? 16
+                                                                  : 0,
                       .logprobs   = -1};
     if (!json_is_object(root.value))
         return lcsm_fault_set(fault, 400, NULL, NULL, "the request is not a JSON object");
     if (!known_fields(&root, p->ask, fault)) return false;
     p->model = lcsm_request_model(&root, o, fault);
     if (p->model == NULL) return false;
-    p->vocab = (size_t)lcsm_model_config_number(lcsm_model_config_of(p->model->model), "vocab");
+    const lcsm_model_config *cfg = lcsm_model_config_of(p->model->model);
+    p->vocab                     = (size_t)lcsm_model_config_number(cfg, "vocab");
+    r.width                      = (int64_t)lcsm_model_config_number(cfg, "d_model");
     return read_fields(&r, &root) && finish(&r);
 }
 
@@ -494,8 +529,9 @@ bool lcsm_request_read(lcsm_request *p, lcsm_ask ask, const char *body, size_t s
 {
     lcsm_json_doc doc = {0};
     lcsm_error    err = {0};
-    *p                = (lcsm_request){.ask    = ask,
-                                       .sample = {.size = sizeof p->sample, .temperature = 1, .top_p = 1}};
+    *p                = (lcsm_request){.ask       = ask,
+                                       .normalize = true,
+                                       .sample    = {.size = sizeof p->sample, .temperature = 1, .top_p = 1}};
     if (lcsm_json_doc_parse(&doc, "request", body, size, &err) != LCSM_OK)
         return lcsm_fault_take(fault, NULL, &err);
     bool ok = read_document(p, &doc, o, fault);

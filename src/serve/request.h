@@ -20,6 +20,7 @@ typedef enum {
     LCSM_ASK_COMPLETION = 1,
     LCSM_ASK_CHAT       = 2,
     LCSM_ASK_STATE      = 4, /* a state that is brought or taken back: no text */
+    LCSM_ASK_EMBEDDING  = 8,
 } lcsm_ask;
 
 typedef struct {
@@ -51,6 +52,8 @@ typedef struct {
     char                    state[LCSM_STATE_ID]; /* to continue; "": none */
     void                   *bytes;                /* or these of a state; NULL: none */
     size_t                  byte_count;
+    size_t                  dimensions; /* of an embedding; 0: all */
+    bool                    base64, normalize;
     size_t                  singly; /* tokens at the end of the prompt that are read one by one */
 } lcsm_request;
 

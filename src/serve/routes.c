@@ -143,6 +143,12 @@ static void post_chat(lcsm_server *s, lcsm_exchange *x, const char *id)
     ask(s, x, LCSM_ASK_CHAT);
 }
 
+static void post_embeddings(lcsm_server *s, lcsm_exchange *x, const char *id)
+{
+    (void)id;
+    ask(s, x, LCSM_ASK_EMBEDDING);
+}
+
 /* A document of a small request with its root, or a fault. */
 static bool read_small(lcsm_json_doc *doc, const lcsm_exchange *x, const char *const *known,
                        size_t count, lcsm_fault *fault)
@@ -402,6 +408,7 @@ static const route ROUTES[] = {
     {"GET", "/v1/models/*/memory", get_memory, false},
     {"POST", "/v1/completions", post_completions, false},
     {"POST", "/v1/chat/completions", post_chat, false},
+    {"POST", "/v1/embeddings", post_embeddings, false},
     {"POST", "/tokenize", post_tokenize, false},
     {"POST", "/detokenize", post_detokenize, false},
     {"GET", "/v1/states", get_states, false},

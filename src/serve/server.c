@@ -26,18 +26,21 @@ static void close_host(lcsm_host *h)
     free(h->fed);
     free(h->scratch);
     free(h->all);
+    free(h->hidden);
     free(h->mark);
     json_decref(h->view);
 }
 
-/* Logits behind a chunk of a prompt take room; a vocabulary that is too large for that cannot echo
- * them. */
+/* Logits behind a chunk of a prompt, and hidden states of all prompts of a round. */
 static void reserve_all(lcsm_host *h)
 {
     size_t count, bytes;
     if (lcsm_size_mul(h->vocab, LCSM_SERVE_CHUNK, &count)
         && lcsm_size_mul(count, sizeof *h->all, &bytes))
         h->all = malloc(bytes);
+    if (lcsm_size_mul(h->width, LCSM_SERVE_IDLE, &count)
+        && lcsm_size_mul(count, sizeof *h->hidden, &bytes))
+        h->hidden = malloc(bytes);
 }
 
 static lcsm_status open_host(lcsm_host *h, const lcsm_serve_model *m, size_t slots, lcsm_error *err)
@@ -46,6 +49,7 @@ static lcsm_status open_host(lcsm_host *h, const lcsm_serve_model *m, size_t slo
     double                   own = lcsm_model_config_number(cfg, "eos_token_id");
     h->m                         = m;
     h->vocab                     = (size_t)lcsm_model_config_number(cfg, "vocab");
+    h->width                     = (size_t)lcsm_model_config_number(cfg, "d_model");
     h->end           = m->lines ? -1 : own >= 0 ? (int32_t)own : lcsm_tokenizer_eos(m->tok);
     h->slots         = slots;
     const char *over = m->chat != NULL ? lcsm_chat_end(m->chat) : "";
@@ -60,7 +64,7 @@ static lcsm_status open_host(lcsm_host *h, const lcsm_serve_model *m, size_t slo
     h->mark    = calloc(h->vocab, sizeof *h->mark);
     reserve_all(h);
     if (h->items == NULL || h->fed == NULL || h->scratch == NULL || h->mark == NULL
-        || h->all == NULL)
+        || h->all == NULL || h->hidden == NULL)
         return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory to serve %.80s", m->name);
     const lcsm_slots_options o = {.size = sizeof o, .slots = slots, .chunk = LCSM_SERVE_CHUNK};
     return lcsm_slots_create(&h->set, m->model, &o, err);

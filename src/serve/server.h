@@ -17,9 +17,10 @@
 #include "serve/state_store.h"
 
 enum {
-    LCSM_SERVE_CHUNK = 64,  /* prompt tokens of a stream that are read at once: always cut so, or
-                               results would depend on what else runs */
-    LCSM_SERVE_RECENT = 64, /* tokens that a repetition penalty sees */
+    LCSM_SERVE_CHUNK = 64, /* prompt tokens of a stream that are read at once: always cut so, or
+                              results would depend on what else runs */
+    LCSM_SERVE_IDLE = 8 * LCSM_SERVE_CHUNK, /* prompt tokens of a round in which none is written */
+    LCSM_SERVE_RECENT = 64,                 /* tokens that a repetition penalty sees */
 };
 
 typedef enum {
@@ -60,6 +61,7 @@ typedef struct lcsm_stream {
     lcsm_utf8_stream    counter;
     size_t              offset;               /* characters so far */
     lcsm_strbuf         scored, tops;         /* lcsm_scored, lcsm_likely: not sent yet */
+    double             *sum;                  /* (D): of hidden states, for an embedding */
     bool                greeted;              /* the first piece has been sent */
     const char         *finish;               /* "stop" or "length"; NULL: not yet */
     char                state[LCSM_STATE_ID]; /* kept; "": none */
@@ -76,9 +78,10 @@ typedef struct lcsm_host {
     lcsm_slot_feed         *items;   /* of a round */
     lcsm_stream           **fed;     /* the stream of each */
     float                  *scratch; /* (V) */
-    float                  *all;     /* (all_rows, V) */
-    size_t                  all_rows;
-    uint8_t                *mark; /* (V), zero between uses */
+    float                  *all;     /* (LCSM_SERVE_CHUNK, V) */
+    float                  *hidden;  /* (LCSM_SERVE_IDLE, D) */
+    size_t                  width;   /* D, of a hidden state */
+    uint8_t                *mark;    /* (V), zero between uses */
     json_t                 *view; /* of its memory, when it has been asked for; under `looking` */
 } lcsm_host;
 

@@ -97,7 +97,8 @@ static bool prepare(lcsm_stream *t, const lcsm_host *h, lcsm_fault *fault)
     lcsm_error          err = {0};
     t->out    = (lcsm_outlet){.stop = (const char *const *)p->stop, .put = put_text, .user = t};
     t->tokens = calloc(p->max_tokens + 1, sizeof *t->tokens);
-    if (t->tokens == NULL)
+    t->sum    = calloc(h->width, sizeof *t->sum);
+    if (t->tokens == NULL || t->sum == NULL)
         return lcsm_fault_set(fault, 503, NULL, NULL, "not enough memory for %zu tokens",
                               p->max_tokens);
     if (lcsm_sampler_create(&t->sampler, h->vocab, &p->sample, &err) == LCSM_OK) return true;
@@ -158,6 +159,7 @@ void lcsm_stream_free(lcsm_stream *t)
     lcsm_strbuf_free(&t->scored);
     lcsm_strbuf_free(&t->tops);
     free(t->tokens);
+    free(t->sum);
 }
 
 /* ---- writing ---------------------------------------------------------------------------- */
@@ -301,11 +303,19 @@ cleanup:
     return st == LCSM_OK || lcsm_fault_take(fault, "keep_state", &err);
 }
 
+/* Hidden states of an input, in the order of its tokens. */
+static void add_hidden(lcsm_stream *t, const lcsm_host *h, const lcsm_slot_feed *item)
+{
+    for (size_t j = 0; j < item->n; j++)
+        for (size_t d = 0; d < h->width; d++) t->sum[d] += (double)item->all[j * h->width + d];
+}
+
 void lcsm_stream_took(lcsm_stream *t, const lcsm_host *h, const lcsm_slot_feed *item)
 {
     remember(t, item->tokens, item->n);
     if (t->phase == LCSM_STREAM_ENDS) t->phase = LCSM_STREAM_DONE;
     if (t->phase == LCSM_STREAM_READS) {
+        if (t->job->p.ask == LCSM_ASK_EMBEDDING) add_hidden(t, h, item);
         if (t->job->p.echo) echo(t, h, item);
         else
             for (size_t j = 0; t->job->p.wants_logprobs && !t->prompt->implied && j < item->n; j++)

@@ -4,6 +4,7 @@ RUN is a model of bytes, RUN2 one that writes characters of several bytes. Only 
 is used; every wait is bounded, and every server is killed at the end.
 """
 
+import base64
 import concurrent.futures
 import contextlib
 import http.client
@@ -12,6 +13,7 @@ import os
 import pathlib
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import time
@@ -204,6 +206,50 @@ def penalised(s, name):
             value[c] = e["logprobs"]["token_logprobs"][-1] - 2 * times
         text += max(value, key=value.get)
     return text
+
+
+def embed(s, **fields):
+    status, answer, _ = s.ask("POST", "/v1/embeddings", fields)
+    assert status == 200, (status, answer)
+    return answer
+
+
+def vectors(s, **fields):
+    return [e["embedding"] for e in embed(s, **fields)["data"]]
+
+
+def embeddings(s):
+    """Unit vectors, the same alone and beside others, in both formats."""
+    texts = ["the cat", "a", "the cat sat on the mat. " * 30, "mat"]
+    a = embed(s, input=texts)
+    check([e["index"] for e in a["data"]] == [0, 1, 2, 3] and a["usage"]["prompt_tokens"] == sum(map(len, texts)), "a list of texts", a["usage"])
+    together = [e["embedding"] for e in a["data"]]
+    check([vectors(s, input=t)[0] for t in texts] == together, "an embedding does not depend on what is beside it")
+    check(all(len(v) == 16 and abs(sum(x * x for x in v) - 1) < 1e-6 for v in together), "of length 1")
+    mean = vectors(s, input=texts[0], normalize=False)[0]
+    norm = sum(x * x for x in mean) ** 0.5
+    check(max(abs(x / norm - y) for x, y in zip(mean, together[0])) < 1e-6, "or the mean itself")
+    words = [vectors(s, input=list(b"the"), normalize=False)[0], vectors(s, input=[[116], [116, 104]], normalize=False)]
+    first, second = words[1][0], [2 * y - x for x, y in zip(*words[1])]
+    check(len(words[0]) == 16 and first != second, "token ids", words)
+    packed = embed(s, input=texts, encoding_format="base64")["data"]
+    check([list(struct.unpack("<16f", base64.b64decode(e["embedding"]))) for e in packed] == [[f32(x) for x in v] for v in together], "base64")
+    short = vectors(s, input=texts[0], dimensions=4)[0]
+    scale = sum(x * x for x in together[0][:4]) ** 0.5
+    check(len(short) == 4 and max(abs(x / scale - y) for x, y in zip(together[0], short)) < 1e-6, "fewer dimensions")
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        busy = [pool.submit(s.text, prompt="the cat", max_tokens=60, seed=j) for j in range(3)]
+        again = list(pool.map(lambda t: vectors(s, input=t)[0], texts))
+        check(again == together and all(b.result() for b in busy), "also while texts are written")
+    for body in ({}, {"input": ""}, {"input": []}, {"input": [""]}, {"input": 3}, {"input": ["a", 1]}, {"input": [999]}, {"input": "a", "dimensions": 17},
+                 {"input": "a", "dimensions": 0}, {"input": "a", "encoding_format": "int8"}, {"input": "a", "stream": True}, {"prompt": "a"}):
+        status, answer, _ = s.ask("POST", "/v1/embeddings", body)
+        check(status == 400, f"embeddings of {body} are refused", status, answer)
+    check("input" in s.ask("POST", "/v1/embeddings", {"input": 3})[1]["error"]["param"], "a fault names the input")
+
+
+def f32(x):
+    return struct.unpack("<f", struct.pack("<f", x))[0]
 
 
 def stops(s):
@@ -456,7 +502,7 @@ def stopping():
 def main():
     pathlib.Path(RUN, "chat_template.jinja").write_text(TEMPLATE)
     with Server(runs=(RUN, RUN2), *("--streams", "5")) as s:
-        for part in (endpoints, refusals, texts, stops, characters, log_probabilities, conversations, parallel, states):
+        for part in (endpoints, refusals, texts, embeddings, stops, characters, log_probabilities, conversations, parallel, states):
             part(s)
         check(until(lambda: s.metric("lcsm_streams_running") == 0 and s.metric("lcsm_requests_waiting") == 0), "nothing is left over")
         code, errors = s.stop()
