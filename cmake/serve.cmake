@@ -1,5 +1,5 @@
 # The server, for the program and the tests, not in the library. Without libmicrohttpd the command
-# says so. The page is embedded as bytes.
+# says so. The pages are embedded as bytes.
 
 if(NOT LCSM_STATIC_PROGRAM) # it stands on more libraries than can be linked so
     pkg_check_modules(MICROHTTPD IMPORTED_TARGET libmicrohttpd>=0.9.71)
@@ -14,19 +14,23 @@ else()
     message(STATUS "libmicrohttpd is not installed, so there is no `lcsm serve`; all else can be built")
 endif()
 
-set(page ${PROJECT_SOURCE_DIR}/src/serve/page.html)
-set(page_file ${PROJECT_BINARY_DIR}/page_bytes.c)
-set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${page})
-file(READ ${page} bytes HEX)
-string(REGEX REPLACE "(..)" "0x\\1," bytes "${bytes}")
-file(CONFIGURE OUTPUT ${page_file} @ONLY CONTENT
+set(page_files)
+foreach(page models view)
+    set(from ${PROJECT_SOURCE_DIR}/src/serve/page_${page}.html)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${from})
+    file(READ ${from} bytes HEX)
+    string(REGEX REPLACE "(..)" "0x\\1," bytes "${bytes}")
+    string(TOUPPER ${page} PAGE)
+    file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/page_${page}.c @ONLY CONTENT
 "#include \"serve/page.h\"
 
-const unsigned char LCSM_PAGE[] = {@bytes@ 0};
-const size_t LCSM_PAGE_SIZE = sizeof LCSM_PAGE - 1;
+static const unsigned char BYTES[] = {@bytes@ 0};
+const lcsm_page LCSM_PAGE_@PAGE@ = {BYTES, sizeof BYTES - 1};
 ")
+    list(APPEND page_files ${PROJECT_BINARY_DIR}/page_${page}.c)
+endforeach()
 
-add_library(lcsm_serve STATIC EXCLUDE_FROM_ALL ${serve} ${page_file})
+add_library(lcsm_serve STATIC EXCLUDE_FROM_ALL ${serve} ${page_files})
 target_include_directories(lcsm_serve PRIVATE ${PROJECT_SOURCE_DIR}/src)
 target_compile_options(lcsm_serve PRIVATE ${plain})
 target_link_libraries(lcsm_serve PRIVATE lcsm_flags lcsm_deps PUBLIC lcsm_static)

@@ -15,9 +15,11 @@
 #define LCSM_INSPECT_H
 #include <lcsm/context.h>
 #include <lcsm/export.h>
+#include <lcsm/model.h>
 #include <lcsm/status.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 LCSM_BEGIN_DECLS
 
@@ -38,6 +40,15 @@ typedef struct {
  */
 LCSM_API lcsm_status lcsm_inspect(const lcsm_context *ctx, const lcsm_inspect_options *options,
                                   char **json, lcsm_error *err);
+
+/*
+ * What each of n tokens, read by an empty memory, writes: the norm of e_t i_t^T over all heads.
+ *     {"layers": [{"layer", "write": [n numbers]}]}
+ * write is null for a layer without such a memory, and where a running maximum scales what is
+ * written.
+ */
+LCSM_API lcsm_status lcsm_inspect_writes(const lcsm_model *model, const int32_t *tokens, size_t n,
+                                         char **json, lcsm_error *err);
 
 LCSM_END_DECLS
 #endif

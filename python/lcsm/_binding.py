@@ -1114,6 +1114,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "lcsm_generate_prompt": (ct.c_int, [ct.c_void_p, ct.c_void_p, ct.POINTER(lcsm_generate_options), ct.c_char_p, ct.c_size_t, ct.POINTER(lcsm_error)]),
     "lcsm_import": (ct.c_int, [ct.c_void_p, ct.c_char_p, ct.c_char_p, ct.POINTER(lcsm_import_options), ct.POINTER(lcsm_import_result), ct.POINTER(lcsm_error)]),
     "lcsm_inspect": (ct.c_int, [ct.c_void_p, ct.POINTER(lcsm_inspect_options), ct.POINTER(ct.c_void_p), ct.POINTER(lcsm_error)]),
+    "lcsm_inspect_writes": (ct.c_int, [ct.c_void_p, ct.c_void_p, ct.c_size_t, ct.POINTER(ct.c_void_p), ct.POINTER(lcsm_error)]),
     "lcsm_isa_name": (ct.c_char_p, [ct.c_int]),
     "lcsm_method_at": (ct.c_int, [ct.c_size_t, ct.POINTER(lcsm_method_info), ct.POINTER(lcsm_error)]),
     "lcsm_method_count": (ct.c_size_t, []),

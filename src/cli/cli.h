@@ -24,7 +24,7 @@ typedef int cli_command(int argc, char **argv);
 
 cli_command cmd_bench, cmd_bench_decode, cmd_bench_dist, cmd_check, cmd_describe, cmd_eval,
     cmd_experiment, cmd_export, cmd_generate, cmd_import, cmd_inspect, cmd_merge, cmd_methods,
-    cmd_report, cmd_serve, cmd_tasks, cmd_train, cmd_version;
+    cmd_report, cmd_serve, cmd_tasks, cmd_train, cmd_version, cmd_view;
 cli_command cmd_bench_methods, cmd_bench_tokenizer, cmd_bench_train, cmd_tokenizer;
 
 /* Prints "lcsm COMMAND: text" on stderr and returns the exit code that fits the status. */

@@ -2,9 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
-#include "cli.h"
-#include "serve/serve.h"
+#include "cli_service.h"
 
 static const char HELP[] =
     "lcsm serve - answer HTTP requests, as the API of OpenAI does\n"
@@ -18,26 +16,19 @@ static const char HELP[] =
     "with 143 or 130. docs/server.md describes all paths.\n"
     "\n"
     "  --host H            address to listen on (default: 127.0.0.1, this machine alone)\n"
-    "  --port N            port; 0 = any that is free (default: 8080)\n"
-    "  --api-key-file FILE require the key in this file, as the header Authorization: Bearer KEY;\n"
-    "                      without the option the environment variable LCSM_API_KEY has it, if "
-    "set\n"
-    "  --tls-cert FILE     serve HTTPS with this certificate (PEM) ...\n"
-    "  --tls-key FILE      ... and its key\n"
+    "  --port N            port; 0 = any that is free (default: 8080)\n" CLI_SERVICE_HELP
     "  --streams N         texts generated at once per model (default: 16)\n"
     "  --queue N           requests that may wait for that; further ones get 429 (default: 64)\n"
-    "  --connections N     open connections at most (default: 1024)\n"
     "  --max-body N        bytes of a request (default: 8388608)\n"
     "  --max-prompt N      tokens of a prompt (default: 1048576)\n"
     "  --max-tokens N      tokens of a reply (default: 65536)\n"
-    "  --request-timeout S seconds for a request to arrive completely (default: 30)\n"
     "  --timeout S         seconds for a request to be answered, once it runs (default: 600)\n"
     "  --grace S           seconds to finish requests when stopping (default: 10)\n"
     "  --state-dir DIR     keep states in this folder, across restarts (default: in memory)\n"
     "  --state-bytes N     size of all kept states; the least recently used go first (default:\n"
     "                      268435456)\n"
     "  --weights TYPE      store matrices as f32, f16, bf16, q8, q4 or q4k, for less memory and\n"
-    "                      faster decoding (default: as the run has them)\n"
+    "                      more speed (default: as in the run folder)\n"
     "  --threads N         number of threads per model (default: one per processor)\n"
     "  --quiet             no messages on stderr\n"
     "\n"
@@ -46,38 +37,17 @@ static const char HELP[] =
     "      -d '{\"prompt\": \"It was\", \"max_tokens\": 50, \"stream\": true}'\n"
     "  lcsm serve runs/a runs/b --port 9000 --state-dir states --api-key-file key.txt\n";
 
-enum { MODELS = 64, KEY_SIZE = 4096 };
+enum { MODELS = 64 };
 
 typedef struct {
+    cli_service      http;
     cli_run          runs[MODELS];
     lcsm_chat       *chats[MODELS];
     lcsm_serve_model models[MODELS];
     char             names[MODELS][128];
     size_t           count;
-    bool             quiet;
-    const char      *scheme, *host, *weights;
-    char             key[KEY_SIZE];
+    const char      *weights;
 } service;
-
-static bool stop(void *user)
-{
-    (void)user;
-    return cli_signal() != 0;
-}
-
-static void ready(void *user, int port)
-{
-    const service *s   = user;
-    bool           six = strchr(s->host, ':') != NULL;
-    printf("%s://%s%s%s:%d\n", s->scheme, six ? "[" : "", s->host, six ? "]" : "", port);
-    (void)fflush(stdout);
-}
-
-static void say(void *user, const char *text)
-{
-    const service *s = user;
-    if (!s->quiet) fprintf(stderr, "lcsm serve: %s\n", text);
-}
 
 /* The last piece of a path, with a number if another model has it already. */
 static void name_model(service *s, size_t at, const char *folder)
@@ -102,7 +72,7 @@ static void open_chat(service *s, size_t at, const char *folder)
 {
     lcsm_error err = {0};
     if (lcsm_chat_load(&s->chats[at], folder, &err) != LCSM_OK && err.status != LCSM_ERR_IO
-        && !s->quiet)
+        && !s->http.quiet)
         (void)cli_report("serve", &err);
 }
 
@@ -125,51 +95,12 @@ static int open_models(service *s, char **folders, int count, int threads)
     return EXIT_OK;
 }
 
-/* The key of a file, or of the environment, without what stands around it. */
-static int read_key(service *s, const char *path, const char **key)
-{
-    lcsm_error  err  = {0};
-    lcsm_file   file = {0};
-    const char *from = getenv("LCSM_API_KEY");
-    size_t      size = from != NULL ? strlen(from) : 0;
-    if (path != NULL && lcsm_file_read(&file, path, KEY_SIZE - 1, &err) != LCSM_OK)
-        return cli_report("serve", &err);
-    if (path != NULL) {
-        from = (const char *)file.data;
-        size = file.size;
-    }
-    while (size > 0 && strchr(" \t\r\n", from[size - 1]) != NULL) size--;
-    bool fits = size < KEY_SIZE;
-    if (fits && size > 0) memcpy(s->key, from, size);
-    lcsm_file_close(&file);
-    *key = size > 0 ? s->key : NULL;
-    if (fits && (size > 0 || path == NULL)) return EXIT_OK;
-    fprintf(stderr, "lcsm serve: the API key %s\n", fits ? "file is empty" : "is too long");
-    return EXIT_INPUT;
-}
-
-static int serve(service *s, lcsm_serve_options *o)
-{
-    lcsm_error err = {0};
-    o->models      = s->models;
-    o->model_count = s->count;
-    o->stop        = stop;
-    o->ready       = ready;
-    o->log         = say;
-    o->user        = s;
-    cli_catch_signals(NULL);
-    lcsm_status st = lcsm_serve(o, &err);
-    if (st != LCSM_OK) return cli_report("serve", &err);
-    return cli_signal() != 0 ? 128 + cli_signal() : EXIT_OK;
-}
-
 /* What is wrong with a command line, or NULL. */
-static const char *usage(const lcsm_serve_options *o, int count)
+static const char *usage(const service *s, int count)
 {
     if (count == 0) return "expected one run folder or more: lcsm serve RUN...";
     if (count > MODELS) return "more than 64 models";
-    if ((o->cert == NULL) != (o->key == NULL)) return "--tls-cert and --tls-key belong together";
-    return NULL;
+    return cli_service_wrong(&s->http);
 }
 
 static void take_counts(lcsm_serve_options *o, const int *streams, const int *queue,
@@ -182,63 +113,62 @@ static void take_counts(lcsm_serve_options *o, const int *streams, const int *qu
     o->reply_tokens  = (size_t)limits[2];
 }
 
+static void close_models(service *s)
+{
+    for (size_t j = 0; j < s->count; j++) {
+        lcsm_chat_free(s->chats[j]);
+        cli_run_close(&s->runs[j]);
+    }
+}
+
+static int serve(service *s, char **folders, int count, int threads)
+{
+    int code = cli_service_key(&s->http);
+    if (code == EXIT_OK) code = open_models(s, folders, count, threads);
+    s->http.o.models      = s->models;
+    s->http.o.model_count = s->count;
+    if (code == EXIT_OK) code = cli_service_run(&s->http);
+    close_models(s);
+    return code;
+}
+
 int cmd_serve(int argc, char **argv)
 {
-    static service     s;
-    bool               help  = false;
-    int                count = 0, threads = 0, streams = 16, queue = 64;
-    int                limits[3]   = {8 << 20, 1 << 20, 1 << 16};
-    double             state_bytes = 256 << 20;
-    const char        *key_file    = NULL;
-    lcsm_serve_options o           = {.host            = "127.0.0.1",
-                                      .port            = 8080,
-                                      .connections     = 1024,
-                                      .request_seconds = 30,
-                                      .stream_seconds  = 600,
-                                      .grace_seconds   = 10};
-    const cli_option   options[]   = {
-            {"--help", CLI_FLAG, &help, 0, 0},
-            {"--host", CLI_TEXT, &o.host, 0, 0},
-            {"--port", CLI_COUNT, &o.port, 0, 65535},
-            {"--api-key-file", CLI_TEXT, &key_file, 0, 0},
-            {"--tls-cert", CLI_TEXT, &o.cert, 0, 0},
-            {"--tls-key", CLI_TEXT, &o.key, 0, 0},
-            {"--streams", CLI_COUNT, &streams, 1, 4096},
-            {"--queue", CLI_COUNT, &queue, 0, 1 << 20},
-            {"--connections", CLI_COUNT, &o.connections, 1, 1 << 20},
-            {"--max-body", CLI_COUNT, &limits[0], 1024, 1 << 30},
-            {"--max-prompt", CLI_COUNT, &limits[1], 1, 1 << 30},
-            {"--max-tokens", CLI_COUNT, &limits[2], 1, 1 << 24},
-            {"--request-timeout", CLI_NUMBER, &o.request_seconds, 0.1, 1e6},
-            {"--timeout", CLI_NUMBER, &o.stream_seconds, 0.1, 1e9},
-            {"--grace", CLI_NUMBER, &o.grace_seconds, 0, 1e6},
-            {"--state-dir", CLI_TEXT, &o.state_dir, 0, 0},
-            {"--state-bytes", CLI_NUMBER, &state_bytes, 0, 1e15},
-            {"--weights", CLI_TEXT, &s.weights, 0, 0},
-            {"--threads", CLI_COUNT, &threads, 1, 1024},
-            {"--quiet", CLI_FLAG, &s.quiet, 0, 0},
-            {NULL, CLI_FLAG, NULL, 0, 0},
+    static service      s;
+    bool                help  = false;
+    int                 count = 0, threads = 0, streams = 16, queue = 64;
+    int                 limits[3]   = {8 << 20, 1 << 20, 1 << 16};
+    double              state_bytes = 256 << 20;
+    lcsm_serve_options *o           = &s.http.o;
+    cli_option          list[CLI_SERVICE_OPTIONS];
+    const cli_option    own[] = {
+           {"--help", CLI_FLAG, &help, 0, 0},
+           {"--streams", CLI_COUNT, &streams, 1, 4096},
+           {"--queue", CLI_COUNT, &queue, 0, 1 << 20},
+           {"--max-body", CLI_COUNT, &limits[0], 1024, 1 << 30},
+           {"--max-prompt", CLI_COUNT, &limits[1], 1, 1 << 30},
+           {"--max-tokens", CLI_COUNT, &limits[2], 1, 1 << 24},
+           {"--timeout", CLI_NUMBER, &o->stream_seconds, 0.1, 1e9},
+           {"--grace", CLI_NUMBER, &o->grace_seconds, 0, 1e6},
+           {"--state-dir", CLI_TEXT, &o->state_dir, 0, 0},
+           {"--state-bytes", CLI_NUMBER, &state_bytes, 0, 1e15},
+           {"--weights", CLI_TEXT, &s.weights, 0, 0},
+           {"--threads", CLI_COUNT, &threads, 1, 1024},
+           {NULL, CLI_FLAG, NULL, 0, 0},
     };
-    if (!cli_parse(argc, argv, options, &count)) return EXIT_USAGE;
+    cli_service_begin(&s.http, "serve", 8080);
+    cli_service_options(list, &s.http, own);
+    if (!cli_parse(argc, argv, list, &count)) return EXIT_USAGE;
     if (help) {
         fputs(HELP, stdout);
         return EXIT_OK;
     }
-    const char *wrong = usage(&o, count);
+    const char *wrong = usage(&s, count);
     if (wrong != NULL) {
         fprintf(stderr, "lcsm serve: %s\n", wrong);
         return EXIT_USAGE;
     }
-    take_counts(&o, &streams, &queue, limits);
-    o.state_bytes = (size_t)state_bytes;
-    s.host        = o.host;
-    s.scheme      = o.cert != NULL ? "https" : "http";
-    int code      = read_key(&s, key_file, &o.api_key);
-    if (code == EXIT_OK) code = open_models(&s, argv + 1, count, threads);
-    if (code == EXIT_OK) code = serve(&s, &o);
-    for (size_t j = 0; j < s.count; j++) {
-        lcsm_chat_free(s.chats[j]);
-        cli_run_close(&s.runs[j]);
-    }
-    return code;
+    take_counts(o, &streams, &queue, limits);
+    o->state_bytes = (size_t)state_bytes;
+    return serve(&s, argv + 1, count, threads);
 }

@@ -34,6 +34,7 @@ static const command COMMANDS[] = {
     {"train", "train a model on text or on another task", cmd_train, false},
     {"tokenizer", "byte-level BPE: train, encode, decode, show", cmd_tokenizer, true},
     {"version", "show the version and how it was built", cmd_version, false},
+    {"view", "show a run or an experiment in a browser, also while it trains", cmd_view, false},
 };
 
 enum { COMMAND_COUNT = sizeof COMMANDS / sizeof COMMANDS[0] };

@@ -16,8 +16,7 @@
 
 /* ---- tokens ----------------------------------------------------------------------------- */
 
-/* A token as a text: one that is a part of a character as its bytes. */
-static json_t *token_text(const lcsm_host *h, int32_t token)
+json_t *lcsm_token_text(const lcsm_host *h, int32_t token)
 {
     size_t      size  = 0;
     const char *piece = lcsm_host_piece(h, token, &size);
@@ -55,7 +54,7 @@ static json_t *top_object(const lcsm_stream *t, const lcsm_scored *row)
     json_t            *all = json_object();
     for (size_t j = 0; j <= row->top; j++) {
         const lcsm_likely *one  = j < row->top ? &top[j] : &row->own;
-        json_t            *text = token_text(h, one->token);
+        json_t            *text = lcsm_token_text(h, one->token);
         if (json_object_getn(all, json_string_value(text), json_string_length(text)) == NULL)
             (void)json_object_setn_new(all, json_string_value(text), json_string_length(text),
                                        json_real(one->logprob));
@@ -74,7 +73,7 @@ static json_t *completion_logprobs(const lcsm_stream *t)
            *offsets = json_array();
     for (size_t j = 0; j < count; j++) {
         const lcsm_scored *row = &rows[j];
-        (void)json_array_append_new(tokens, token_text(t->job->host, row->own.token));
+        (void)json_array_append_new(tokens, lcsm_token_text(t->job->host, row->own.token));
         (void)json_array_append_new(logprobs,
                                     row->first ? json_null() : json_real(row->own.logprob));
         (void)json_array_append_new(top, row->first || !tops ? json_null() : top_object(t, row));
@@ -86,8 +85,8 @@ static json_t *completion_logprobs(const lcsm_stream *t)
 
 static json_t *chat_token(const lcsm_host *h, const lcsm_likely *one)
 {
-    return json_pack("{s:o, s:f, s:o}", "token", token_text(h, one->token), "logprob", one->logprob,
-                     "bytes", token_bytes(h, one->token));
+    return json_pack("{s:o, s:f, s:o}", "token", lcsm_token_text(h, one->token), "logprob",
+                     one->logprob, "bytes", token_bytes(h, one->token));
 }
 
 /* {"content": [{"token", "logprob", "bytes", "top_logprobs"}]} */

@@ -211,7 +211,8 @@ static bool writes_any(const lcsm_host *h)
 static void step(lcsm_server *s, lcsm_host *h)
 {
     size_t left = writes_any(h) ? BUSY_TOKENS : LCSM_SERVE_IDLE;
-    for (pass_kind kind = WRITE; kind <= EMBED; kind++) feed(s, h, kind, 0, gather(s, h, kind, &left));
+    for (pass_kind kind = WRITE; kind <= EMBED; kind++)
+        feed(s, h, kind, 0, gather(s, h, kind, &left));
 }
 
 /* ---- jobs ------------------------------------------------------------------------------- */

@@ -52,6 +52,16 @@ static json_t *short_of_all(const json_t *facts, const char *name)
     return json_pack("{s:s, s:s, s:o}", "object", "memory", "model", name, "layers", list);
 }
 
+static bool is_too_large(const lcsm_serve_model *m, lcsm_fault *fault)
+{
+    if (lcsm_model_param_count(m->model) <= LCSM_MEMORY_VIEW_MOST) return false;
+    (void)lcsm_fault_set(fault, 400, NULL, "model_too_large",
+                         "models of more than %d parameters are not looked into here: lcsm inspect "
+                         "does that",
+                         LCSM_MEMORY_VIEW_MOST);
+    return true;
+}
+
 json_t *lcsm_memory_view(const lcsm_serve_model *m, lcsm_fault *fault)
 {
     const lcsm_context_options one  = {.size = sizeof one, .threads = 1};
@@ -62,13 +72,7 @@ json_t *lcsm_memory_view(const lcsm_serve_model *m, lcsm_fault *fault)
     char                      *text = NULL;
     json_t                    *view = NULL;
     lcsm_status                st   = LCSM_OK;
-    if (lcsm_model_param_count(m->model) > LCSM_MEMORY_VIEW_MOST) {
-        (void)lcsm_fault_set(fault, 400, NULL, "model_too_large",
-                             "models of more than %d parameters are not looked into here: lcsm "
-                             "inspect does that",
-                             LCSM_MEMORY_VIEW_MOST);
-        return NULL;
-    }
+    if (is_too_large(m, fault)) return NULL;
     LCSM_TRY(lcsm_context_create(&ctx, &one, &err));
     LCSM_TRY(lcsm_inspect(ctx, &what, &text, &err));
     LCSM_TRY(lcsm_json_doc_parse(&doc, "inspection", text, strlen(text), &err));
@@ -78,6 +82,25 @@ cleanup:
     else if (view == NULL) (void)lcsm_fault_set(fault, 503, NULL, NULL, "not enough memory");
     lcsm_json_doc_free(&doc);
     lcsm_context_free(ctx);
+    free(text);
+    return view;
+}
+
+json_t *lcsm_writes_view(const lcsm_serve_model *m, const int32_t *tokens, size_t count,
+                         lcsm_fault *fault)
+{
+    lcsm_error    err  = {0};
+    lcsm_json_doc doc  = {0};
+    char         *text = NULL;
+    json_t       *view = NULL;
+    if (is_too_large(m, fault)) return NULL;
+    if (lcsm_inspect_writes(m->model, tokens, count, &text, &err) != LCSM_OK
+        || lcsm_json_doc_parse(&doc, "writes", text, strlen(text), &err) != LCSM_OK)
+        (void)lcsm_fault_take(fault, NULL, &err);
+    else
+        view = json_pack("{s:s, s:s, s:O}", "object", "writes", "model", m->name, "layers",
+                         json_object_get(doc.root, "layers"));
+    lcsm_json_doc_free(&doc);
     free(text);
     return view;
 }

@@ -1,11 +1,15 @@
-/* serve/page.h - the page at /, as it is embedded in the program (src/serve/page.html). */
+/* serve/page.h - the pages at /, as they are embedded in the program (src/serve/page_*.html). */
 #ifndef LCSM_SERVE_PAGE_H
 #define LCSM_SERVE_PAGE_H
 #include <stddef.h>
 
-/* The bytes of the file, a zero behind them; cmake/serve.cmake makes them. */
-extern const unsigned char LCSM_PAGE[];
-extern const size_t        LCSM_PAGE_SIZE;
+/* The bytes of a file, a zero behind them; cmake/serve.cmake makes them. */
+typedef struct {
+    const unsigned char *bytes;
+    size_t               size;
+} lcsm_page;
+
+extern const lcsm_page LCSM_PAGE_MODELS, LCSM_PAGE_VIEW;
 
 enum { LCSM_PAGE_POLICY = 400 };
 

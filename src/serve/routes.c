@@ -13,14 +13,18 @@
 #include "serve/metrics_text.h"
 #include "serve/page.h"
 #include "serve/server.h"
+#include "serve/view.h"
 
 /* id: what stands in the place of the * of the path. */
 typedef void route_fn(lcsm_server *s, lcsm_exchange *x, const char *id);
 
+typedef enum { MODELS = 1, VIEW = 2, BOTH = MODELS | VIEW } server_kind;
+
 typedef struct {
     const char *method, *path;
     route_fn   *run;
-    bool        open; /* without a key */
+    bool        open;  /* without a key */
+    server_kind kinds; /* of servers that have it */
 } route;
 
 static void refuse(lcsm_exchange *x, int http, const char *param, const char *code,
@@ -47,15 +51,15 @@ static void get_health(lcsm_server *s, lcsm_exchange *x, const char *id)
 
 static void get_page(lcsm_server *s, lcsm_exchange *x, const char *id)
 {
-    char policy[LCSM_PAGE_POLICY];
-    (void)s;
+    const lcsm_page *page = s->o.view != NULL ? &LCSM_PAGE_VIEW : &LCSM_PAGE_MODELS;
+    char             policy[LCSM_PAGE_POLICY];
     (void)id;
-    lcsm_page_policy(policy, (const char *)LCSM_PAGE);
+    lcsm_page_policy(policy, (const char *)page->bytes);
     x->status = 200;
     x->type   = "text/html; charset=utf-8";
     lcsm_http_answer_header(x, "Content-Security-Policy", "%s", policy);
     lcsm_http_answer_header(x, "Referrer-Policy", "no-referrer");
-    lcsm_strbuf_bytes(&x->out, (const char *)LCSM_PAGE, LCSM_PAGE_SIZE);
+    lcsm_strbuf_bytes(&x->out, (const char *)page->bytes, page->size);
     x->ended = true;
 }
 
@@ -314,6 +318,78 @@ static void delete_state(lcsm_server *s, lcsm_exchange *x, const char *id)
                      json_pack("{s:s, s:s, s:b}", "id", id, "object", "state", "deleted", 1));
 }
 
+/* All tokens that a state has read, from those of its parents; f is the state's own facts. */
+static bool all_tokens(lcsm_server *s, const lcsm_state_facts *f, int32_t **out, lcsm_fault *fault)
+{
+    lcsm_state_facts at   = *f;
+    size_t           left = (size_t)f->position;
+    int32_t         *ids  = f->position <= LCSM_WRITES_MOST ? calloc(left + 1, sizeof *ids) : NULL;
+    bool             ok   = ids != NULL && f->tokens != NULL;
+    *out                  = ids;
+    if (f->position > LCSM_WRITES_MOST)
+        return lcsm_fault_set(fault, 400, "id", NULL,
+                              "the state has read %llu tokens; expected at "
+                              "most %d",
+                              (unsigned long long)f->position, LCSM_WRITES_MOST);
+    while (ok && at.token_count <= left) {
+        left -= at.token_count;
+        memcpy(ids + left, at.tokens, at.token_count * sizeof *ids);
+        char parent[LCSM_STATE_ID];
+        memcpy(parent, at.parent, sizeof parent);
+        if (at.tokens != f->tokens) free(at.tokens);
+        at.tokens = NULL;
+        if (parent[0] == '\0') break;
+        ok = lcsm_state_store_get(s->states, parent, &at, NULL, NULL) == LCSM_OK
+          && at.tokens != NULL;
+    }
+    if (at.tokens != f->tokens) free(at.tokens);
+    if (ok && left == 0) return true;
+    return lcsm_fault_set(fault, 409, "id", NULL,
+                          "the tokens of this state, or of a parent, are not known");
+}
+
+static const lcsm_host *find_host(const lcsm_server *s, const char *name)
+{
+    for (size_t j = 0; j < s->o.model_count; j++)
+        if (strcmp(s->o.models[j].name, name) == 0) return &s->hosts[j];
+    return NULL;
+}
+
+/* What each token of a conversation wrote into the memory. */
+static json_t *writes_of(lcsm_server *s, const lcsm_state_facts *f, lcsm_fault *fault)
+{
+    const lcsm_host *h    = find_host(s, f->model);
+    int32_t         *ids  = NULL;
+    json_t          *view = NULL, *texts = json_array();
+    if (h == NULL)
+        (void)lcsm_fault_set(fault, 409, "id", NULL, "its model %.80s is not served", f->model);
+    else if (pthread_mutex_trylock(&s->looking) != 0)
+        (void)lcsm_fault_set(fault, 503, NULL, "busy",
+                             "a model is being looked into: try again in a moment");
+    else {
+        if (all_tokens(s, f, &ids, fault))
+            view = lcsm_writes_view(h->m, ids, (size_t)f->position, fault);
+        (void)pthread_mutex_unlock(&s->looking);
+    }
+    for (size_t j = 0; view != NULL && j < f->position; j++)
+        (void)json_array_append_new(texts, lcsm_token_text(h, ids[j]));
+    if (view != NULL) (void)json_object_set(view, "tokens", texts);
+    json_decref(texts);
+    free(ids);
+    return view;
+}
+
+static void get_state_writes(lcsm_server *s, lcsm_exchange *x, const char *id)
+{
+    lcsm_state_facts facts = {0};
+    lcsm_fault       fault = {0};
+    if (!find_state(s, x, id, &facts, NULL)) return;
+    json_t *view = writes_of(s, &facts, &fault);
+    if (fault.http != 0) lcsm_answer_fault(x, &fault);
+    else lcsm_answer_json(x, 200, view);
+    free(facts.tokens);
+}
+
 /* A job that makes a state out of bytes or of another state and tokens, and no text. */
 static bool make_state(lcsm_request *p, lcsm_fault *fault)
 {
@@ -397,26 +473,70 @@ static void post_rollback(lcsm_server *s, lcsm_exchange *x, const char *id)
     free(facts.tokens);
 }
 
+/* ---- runs that are under way ------------------------------------------------------------ */
+
+static void answer_view(lcsm_exchange *x, json_t *document, const lcsm_fault *fault)
+{
+    if (fault->http != 0) lcsm_answer_fault(x, fault);
+    else lcsm_answer_json(x, 200, document);
+}
+
+static void get_view(lcsm_server *s, lcsm_exchange *x, const char *id)
+{
+    lcsm_fault fault = {0};
+    (void)id;
+    json_t *all = lcsm_view_summary(s->o.view, &fault);
+    answer_view(x, all, &fault);
+}
+
+static void get_run_metrics(lcsm_server *s, lcsm_exchange *x, const char *id)
+{
+    const char *from  = lcsm_http_query(x, "from");
+    lcsm_fault  fault = {0};
+    json_t     *part  = lcsm_view_metrics(s->o.view, id, lcsm_http_query(x, "file"),
+                                     from != NULL ? strtoull(from, NULL, 10) : 0, &fault);
+    answer_view(x, part, &fault);
+}
+
+/* One at a time, because it takes memory and a processor. */
+static void get_run_sample(lcsm_server *s, lcsm_exchange *x, const char *id)
+{
+    lcsm_fault fault = {0};
+    json_t    *text  = NULL;
+    if (pthread_mutex_trylock(&s->looking) != 0)
+        (void)lcsm_fault_set(&fault, 503, NULL, "busy",
+                             "a text is being generated: try again in a moment");
+    else {
+        text = lcsm_view_sample(s->o.view, id, &fault);
+        (void)pthread_mutex_unlock(&s->looking);
+    }
+    answer_view(x, text, &fault);
+}
+
 /* ---- the table -------------------------------------------------------------------------- */
 
 static const route ROUTES[] = {
-    {"GET", "/", get_page, true},
-    {"GET", "/health", get_health, true},
-    {"GET", "/metrics", get_metrics, false},
-    {"GET", "/v1/models", get_models, false},
-    {"GET", "/v1/models/*", get_model, false},
-    {"GET", "/v1/models/*/memory", get_memory, false},
-    {"POST", "/v1/completions", post_completions, false},
-    {"POST", "/v1/chat/completions", post_chat, false},
-    {"POST", "/v1/embeddings", post_embeddings, false},
-    {"POST", "/tokenize", post_tokenize, false},
-    {"POST", "/detokenize", post_detokenize, false},
-    {"GET", "/v1/states", get_states, false},
-    {"POST", "/v1/states", post_state, false},
-    {"GET", "/v1/states/*", get_state, false},
-    {"DELETE", "/v1/states/*", delete_state, false},
-    {"GET", "/v1/states/*/content", get_state_content, false},
-    {"POST", "/v1/states/*/rollback", post_rollback, false},
+    {"GET", "/", get_page, true, BOTH},
+    {"GET", "/health", get_health, true, BOTH},
+    {"GET", "/metrics", get_metrics, false, BOTH},
+    {"GET", "/v1/models", get_models, false, MODELS},
+    {"GET", "/v1/models/*", get_model, false, MODELS},
+    {"GET", "/v1/models/*/memory", get_memory, false, MODELS},
+    {"POST", "/v1/completions", post_completions, false, MODELS},
+    {"POST", "/v1/chat/completions", post_chat, false, MODELS},
+    {"POST", "/v1/embeddings", post_embeddings, false, MODELS},
+    {"POST", "/tokenize", post_tokenize, false, MODELS},
+    {"POST", "/detokenize", post_detokenize, false, MODELS},
+    {"GET", "/v1/states", get_states, false, MODELS},
+    {"POST", "/v1/states", post_state, false, MODELS},
+    {"GET", "/v1/states/*", get_state, false, MODELS},
+    {"DELETE", "/v1/states/*", delete_state, false, MODELS},
+    {"GET", "/v1/states/*/writes", get_state_writes, false, MODELS},
+    {"GET", "/v1/states/*/content", get_state_content, false, MODELS},
+    {"POST", "/v1/states/*/rollback", post_rollback, false, MODELS},
+    {"GET", "/v1/view", get_view, false, VIEW},
+    {"GET", "/v1/view/runs/*/metrics", get_run_metrics, false, VIEW},
+    {"GET", "/v1/view/runs/*/sample", get_run_sample, false, VIEW},
 };
 
 enum { ID_MOST = 128 };
@@ -435,24 +555,30 @@ static bool matches(const char *pattern, const char *path, char id[ID_MOST])
     return strchr(id, '/') == NULL;
 }
 
-static const route *find_route(const lcsm_exchange *x, char id[ID_MOST], bool *known)
+static bool has_route(const lcsm_server *s, const route *r)
+{
+    return (r->kinds & (s->o.view != NULL ? VIEW : MODELS)) != 0;
+}
+
+static const route *find_route(const lcsm_server *s, const lcsm_exchange *x, char id[ID_MOST],
+                               bool *known)
 {
     const char *method = strcmp(x->method, "HEAD") == 0 ? "GET" : x->method;
     *known             = false;
     for (size_t j = 0; j < COUNT(ROUTES); j++) {
-        if (!matches(ROUTES[j].path, x->path, id)) continue;
+        if (!has_route(s, &ROUTES[j]) || !matches(ROUTES[j].path, x->path, id)) continue;
         *known = true;
         if (strcmp(method, ROUTES[j].method) == 0) return &ROUTES[j];
     }
     return NULL;
 }
 
-static void put_allowed(lcsm_exchange *x)
+static void put_allowed(const lcsm_server *s, lcsm_exchange *x)
 {
     char   allowed[64] = "", id[ID_MOST];
     size_t at          = 0;
     for (size_t j = 0; j < COUNT(ROUTES); j++)
-        if (matches(ROUTES[j].path, x->path, id))
+        if (has_route(s, &ROUTES[j]) && matches(ROUTES[j].path, x->path, id))
             at += (size_t)snprintf(allowed + at, sizeof allowed - at, "%s%s", at > 0 ? ", " : "",
                                    ROUTES[j].method);
     lcsm_http_answer_header(x, "Allow", "%s", allowed);
@@ -513,14 +639,14 @@ void lcsm_route_begin(void *user, lcsm_exchange *x)
     lcsm_server *s = user;
     char         id[ID_MOST];
     bool         known;
-    const route *r = find_route(x, id, &known);
+    const route *r = find_route(s, x, id, &known);
     if (!may_come_from(s, x))
         refuse(x, 403, NULL, "forbidden_origin",
                "requests from pages of other hosts, or under other names, are refused");
     else if (!(r != NULL && r->open) && !has_key(s, x))
         refuse(x, 401, NULL, "invalid_api_key", "the API key is missing or wrong");
     else if (known && r == NULL) {
-        put_allowed(x);
+        put_allowed(s, x);
         refuse(x, 405, NULL, NULL, "this method is not one of this path");
     } else if (r == NULL) {
         refuse(x, 404, NULL, "unknown_url", "there is no such path; docs/server.md lists them");
@@ -532,7 +658,7 @@ void lcsm_route(void *user, lcsm_exchange *x)
     lcsm_server *s           = user;
     char         id[ID_MOST] = "";
     bool         known;
-    const route *r = find_route(x, id, &known);
+    const route *r = find_route(s, x, id, &known);
     lcsm_server_lock(s);
     s->handled++;
     x->counted = true;

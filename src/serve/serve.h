@@ -1,6 +1,6 @@
 /*
- * serve/serve.h - models behind HTTP: completions, streams, states, a page. docs/server.md is what
- * a client sees.
+ * serve/serve.h - models behind HTTP: completions, streams, states, a page; or runs that are under
+ * way. docs/server.md is what a client sees.
  *
  * The server belongs to the program and is not in the library. The thread that calls lcsm_serve
  * runs all models; threads of the HTTP library read requests and send answers.
@@ -28,8 +28,9 @@ typedef struct {
     int                     port;       /* 0: any that is free */
     const char             *cert, *key; /* files for TLS; NULL: none */
     const char             *api_key;    /* NULL: none is asked for */
-    size_t                  streams;    /* that run at once, of each model */
-    size_t                  queue;      /* requests that wait at most */
+    const char             *view;    /* a folder of runs to be shown, and no models; NULL: none */
+    size_t                  streams; /* that run at once, of each model */
+    size_t                  queue;   /* requests that wait at most */
     size_t                  body_bytes, prompt_tokens, reply_tokens;
     int                     connections;
     double                  request_seconds; /* for a request to come in */
@@ -43,6 +44,9 @@ typedef struct {
     void (*log)(void *user, const char *text);
     void *user;
 } lcsm_serve_options;
+
+/* Whether a folder is a run, an experiment, or has runs in it. */
+bool lcsm_serve_can_view(const char *folder);
 
 /* Serves until told to stop. */
 lcsm_status lcsm_serve(const lcsm_serve_options *options, lcsm_error *err);

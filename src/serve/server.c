@@ -173,7 +173,7 @@ lcsm_status lcsm_serve(const lcsm_serve_options *options, lcsm_error *err)
     (void)pthread_mutex_init(&s.lock, NULL);
     (void)pthread_cond_init(&s.work, NULL);
     (void)pthread_mutex_init(&s.looking, NULL);
-    s.hosts = calloc(s.o.model_count, sizeof *s.hosts);
+    s.hosts = calloc(s.o.model_count + 1, sizeof *s.hosts);
     if (s.hosts == NULL) LCSM_TRY(lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory to serve"));
     for (size_t j = 0; j < s.o.model_count; j++)
         LCSM_TRY(open_host(&s.hosts[j], &s.o.models[j], s.o.streams, err));

@@ -144,6 +144,9 @@ void lcsm_answer_fault(lcsm_exchange *x, const lcsm_fault *fault);
 /* Ends it with a document, which it takes; NULL is a lack of memory. */
 void lcsm_answer_json(lcsm_exchange *x, int status, json_t *document);
 
+/* A token as a text: one that is a part of a character as its bytes. */
+json_t *lcsm_token_text(const lcsm_host *h, int32_t token);
+
 /* ---- job.c ---- */
 
 /* A job for the request, which takes *p, or a fault. */
