@@ -119,6 +119,16 @@ foreach(script ${scripts})
     lcsm_test_labels(tools/${name})
 endforeach()
 
+# tests/serve/<name>.sh are clients of the server that may not be there: then a test is skipped.
+if(MICROHTTPD_FOUND)
+    foreach(name browser_slow openai)
+        add_test(NAME serve/${name} COMMAND ${PROJECT_SOURCE_DIR}/tests/serve/${name}.sh
+                                            $<TARGET_FILE:lcsm_program>)
+        lcsm_test_labels(serve/${name})
+        set_tests_properties(serve/${name} PROPERTIES SKIP_RETURN_CODE 77)
+    endforeach()
+endif()
+
 # What the library promises, against what it is.
 add_test(NAME abi/check COMMAND ${PROJECT_SOURCE_DIR}/tests/abi/check.sh $<TARGET_FILE:lcsm>)
 lcsm_test_labels(abi/check)

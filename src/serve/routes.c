@@ -77,10 +77,11 @@ static json_t *model_json(const lcsm_server *s, const lcsm_serve_model *m)
     const lcsm_model_config *cfg        = lcsm_model_config_of(m->model);
     char                     method[64] = "";
     (void)lcsm_model_config_get(cfg, "method", method, sizeof method, NULL);
-    return json_pack("{s:s, s:s, s:I, s:s, s:s, s:I, s:I}", "id", m->name, "object", "model",
+    return json_pack("{s:s, s:s, s:I, s:s, s:s, s:I, s:I, s:s?}", "id", m->name, "object", "model",
                      "created", (json_int_t)s->started, "owned_by", "lcsm", "method", method,
                      "parameters", (json_int_t)lcsm_model_param_count(m->model), "vocab",
-                     (json_int_t)lcsm_model_config_number(cfg, "vocab"));
+                     (json_int_t)lcsm_model_config_number(cfg, "vocab"), "chat_end",
+                     m->chat != NULL ? lcsm_chat_end(m->chat) : NULL);
 }
 
 static void get_models(lcsm_server *s, lcsm_exchange *x, const char *id)
