@@ -7,10 +7,9 @@ static const char HELP[] =
     "usage: lcsm view RUN|EXPERIMENT [--host H] [--port N] ...\n"
     "\n"
     "Shows loss, validation, learning rate, gradient norm, speed, time left and a text by the\n"
-    "weights that were saved last, refreshed while the run trains. Of an experiment, or of a "
-    "folder\n"
-    "of runs, a table of all. Nothing is written: a run does not notice. SIGTERM or Ctrl-C ends\n"
-    "it, with 143 or 130. docs/server.md describes the paths behind the page.\n"
+    "weights that were saved last, refreshed while the run trains. Of an experiment, or of a\n"
+    "folder of runs, a table of all. Nothing is written: a run does not notice. SIGTERM or Ctrl-C\n"
+    "ends it, with 143 or 130. docs/server.md describes the paths behind the page.\n"
     "\n"
     "  --host H            address to listen on (default: 127.0.0.1, this machine alone)\n"
     "  --port N            port; 0 = any that is free (default: 8081)\n" CLI_SERVICE_HELP
