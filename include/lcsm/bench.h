@@ -78,9 +78,10 @@ typedef struct {
     size_t      size;    /* sizeof(lcsm_bench_options) */
     int         threads; /* 0: one, and two where there are two processors */
     lcsm_isa    isa;
-    bool        quick;   /* fewer and shorter cases, some seconds in all */
-    double      seconds; /* of a case and pass; 0: 1, or 0.2 if quick */
-    const char *filter;  /* NULL, or: only cases whose name contains it */
+    bool        quick;     /* fewer and shorter cases, some seconds in all */
+    double      seconds;   /* of a case and pass; 0: 1, or 0.2 if quick */
+    const char *filter;    /* NULL, or: only cases whose name contains it */
+    const char *precision; /* of training in lcsm_bench_methods: "float32" (NULL) or "bf16" */
 } lcsm_bench_options;
 
 LCSM_API lcsm_status lcsm_bench_eos(const lcsm_bench_options *options, const lcsm_bench_sink *sink,

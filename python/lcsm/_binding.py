@@ -114,6 +114,7 @@ class lcsm_bench_options(ct.Structure):
         ("quick", ct.c_bool),
         ("seconds", ct.c_double),
         ("filter", ct.c_char_p),
+        ("precision", ct.c_char_p),
     ]
 
 

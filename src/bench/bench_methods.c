@@ -59,17 +59,24 @@ static void fill(const rig *r)
     }
 }
 
+static bool is_bf16(const lcsm_bench_options *o)
+{
+    return o->precision != NULL && strcmp(o->precision, "bf16") == 0;
+}
+
 /* Training, or one token at a time. */
-static lcsm_status rig_make(rig *r, const lcsm_context *ctx, const lcsm_model_config *cfg,
+static lcsm_status rig_make(rig *r, const lcsm_bench_frame *b, const lcsm_model_config *cfg,
                             ptrdiff_t B, ptrdiff_t T, bool train, lcsm_error *err)
 {
-    lcsm_model_want   want = {.whole = train, .loss = train, .logits = !train, .ignore = -1};
-    lcsm_plan_options plan = {.train = train, .fixed = !train};
-    lcsm_adamw_config adam = {.beta1 = 0.9, .beta2 = 0.98, .eps = 1e-8};
-    lcsm_status       st   = LCSM_OK;
-    *r                     = (rig){0};
+    const lcsm_context *ctx  = b->ctx[0];
+    lcsm_model_want     want = {.whole = train, .loss = train, .logits = !train, .ignore = -1};
+    lcsm_plan_options   plan = {.train = train, .fixed = !train};
+    lcsm_adamw_config   adam = {.beta1 = 0.9, .beta2 = 0.98, .eps = 1e-8};
+    lcsm_status         st   = LCSM_OK;
+    *r                       = (rig){0};
     LCSM_TRY(lcsm_params_create(&r->params, LCSM_F32, 1, err));
     LCSM_TRY(lcsm_graph_create(&r->g, ctx, r->params, err));
+    if (train && is_bf16(&b->options)) lcsm_graph_use_bf16(r->g);
     LCSM_TRY(lcsm_model_build(r->g, cfg, B, T, &want, &r->io, err));
     LCSM_TRY(lcsm_graph_plan(r->g, &plan, err));
     if (train) LCSM_TRY(lcsm_optimizer_create(&r->optimizer, r->params, &adam, err));
@@ -98,8 +105,10 @@ static lcsm_status update(const bench *k, rig *r, const lcsm_context *ctx, doubl
 {
     double      from = now_of(k);
     lcsm_error *err  = k->err;
-    lcsm_status st   = lcsm_graph_forward(r->g, NULL, err);
-    if (st == LCSM_OK) st = lcsm_graph_backward(r->g, NULL, err);
+
+    const lcsm_run_options opt = {.training = true};
+    lcsm_status            st  = lcsm_graph_forward(r->g, &opt, err);
+    if (st == LCSM_OK) st = lcsm_graph_backward(r->g, &opt, err);
     if (st == LCSM_OK && ctx != NULL) lcsm_optimizer_step(r->optimizer, ctx, 1e-4, 1);
     *seconds = now_of(k) - from;
     return st;
@@ -123,7 +132,7 @@ static lcsm_status time_training(const bench *k, lcsm_method_speed *out)
 {
     rig         r;
     double      best = NAN;
-    lcsm_status st   = rig_make(&r, k->b->ctx[0], &k->cfg, TRAIN_BATCH, TRAIN_LENGTH, true, k->err);
+    lcsm_status st   = rig_make(&r, k->b, &k->cfg, TRAIN_BATCH, TRAIN_LENGTH, true, k->err);
     if (st != LCSM_OK) return st;
     st                         = best_update(k, &r, k->b->ctx[0], &best);
     out->train_tokens_a_second = TRAIN_BATCH * TRAIN_LENGTH / best;
@@ -137,7 +146,7 @@ static lcsm_status time_decoding(const bench *k, lcsm_method_speed *out)
     enum { BLOCK = 32 };
     rig         r;
     double      best = INFINITY;
-    lcsm_status st   = rig_make(&r, k->b->ctx[0], &k->cfg, 1, 1, false, k->err);
+    lcsm_status st   = rig_make(&r, k->b, &k->cfg, 1, 1, false, k->err);
     if (st != LCSM_OK) return st;
     double end = lcsm_now() + k->b->options.seconds;
     for (int rep = 0; rep < 3 || lcsm_now() < end; rep++) {
@@ -161,7 +170,7 @@ static lcsm_status rig_length(const bench *k, rig *r, ptrdiff_t T, ptrdiff_t tok
     lcsm_model_config one = k->cfg;
     one.layers            = 1;
     one.channel_mixer     = LCSM_CHANNEL_NONE;
-    return rig_make(r, k->b->ctx[0], &one, tokens / T, T, true, k->err);
+    return rig_make(r, k->b, &one, tokens / T, T, true, k->err);
 }
 
 /* Short and long sequences in turns, so that both see the same machine; the best of each. */
@@ -261,6 +270,9 @@ lcsm_status lcsm_bench_methods(const lcsm_bench_options *options, const char *si
     lcsm_bench_options own;
     LCSM_OR_RETURN(LCSM_TAKE(lcsm_bench_options, filter, &own, options, err));
     if (own.threads == 0) own.threads = lcsm_thread_limit();
+    if (own.precision != NULL && strcmp(own.precision, "float32") != 0 && !is_bf16(&own))
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT,
+                         "the precision is \"%s\"; expected float32 or bf16", own.precision);
     lcsm_status st = lcsm_bench_open(&b, &own, sink, err);
     if (st != LCSM_OK) return st;
     lcsm_bench_measure_machine(&b);

@@ -12,10 +12,11 @@ static const char HELP[] =
     "\n"
     "usage: lcsm bench methods [--size SIZE] [--filter TEXT] [--threads N] [--quick] [--seconds "
     "S]\n"
-    "                          [--json]\n"
+    "                          [--precision float32|bf16] [--json]\n"
     "\n"
     "  --size SIZE    1m 3m 10m 30m ... parameters (default: 10m)\n"
     "  --filter TEXT  only methods whose name contains TEXT\n"
+    "  --precision P  of training: float32, or bf16 (default: float32)\n"
     "  --threads N    number of threads (default: all processors); with 1, times are CPU time, "
     "which\n"
     "                 other programs hardly affect\n"
@@ -29,7 +30,7 @@ static const char HELP[] =
     "that\n"
     "in 64 sequences of 1024: 1 where the time is linear in the length.\n"
     "\n"
-    "  lcsm bench methods --filter mamba\n";
+    "  lcsm bench methods --filter mamba --precision bf16\n";
 
 typedef struct {
     bool        json;
@@ -156,7 +157,8 @@ int cmd_bench_methods(int argc, char **argv)
           {"--help", CLI_FLAG, &help, 0, 0},     {"--threads", CLI_COUNT, &o.threads, 1, 1024},
           {"--quick", CLI_FLAG, &o.quick, 0, 0}, {"--filter", CLI_TEXT, &o.filter, 0, 0},
           {"--json", CLI_FLAG, &s.json, 0, 0},   {"--seconds", CLI_NUMBER, &o.seconds, 0.001, 3600},
-          {"--size", CLI_TEXT, &size, 0, 0},     {NULL, CLI_FLAG, NULL, 0, 0},
+          {"--size", CLI_TEXT, &size, 0, 0},     {"--precision", CLI_TEXT, &o.precision, 0, 0},
+          {NULL, CLI_FLAG, NULL, 0, 0},
     };
     if (!cli_parse(argc, argv, options, &count)) return EXIT_USAGE;
     if (help) {

@@ -34,10 +34,10 @@ static const char HELP[] =
     "threads: the best seen between steps and, because other programs may share the machine, for "
     "each\n"
     "step the rate measured every 50 ms during that step (\"fraction_beside\" is the median over "
-    "steps).\n"
+    "steps). With --precision bf16 it is still that of float32.\n"
     "\n"
     "  lcsm bench train --seconds 30\n"
-    "  lcsm bench train --batch-size 1 --seq-len 8192\n"
+    "  lcsm bench train --batch-size 1 --seq-len 8192 --precision bf16\n"
     "  lcsm bench train --method mamba --d-model 256 --layers 4 --vocab 8192\n"
     "  lcsm bench train --task mqar --json | jq .examples_per_second\n";
 

@@ -28,4 +28,5 @@ echo "exit $?"
     --batch_size 2 --seq_len 9 --seconds 0.001 --threads 1 | grep -o 'of the peak\|linear_xent'
 "$LCSM" bench train --precision bf16 --task mqar --vocab 64 --d_model 16 --expand 8 --batch_size 3 \
     --seq_len 16 --seconds 0.001 --threads 1 | grep -o 'examples/s'
+"$LCSM" bench methods --precision half --filter gla 2>&1 >/dev/null || echo "exit $?"
 exit 0
