@@ -40,7 +40,8 @@ typedef enum {
     LCSM_BENCH_SPEEDUP = 2, /* over one thread; at least */
     LCSM_BENCH_MEMORY  = 3, /* extra bytes of backward, as a part of what is allowed; at most */
     LCSM_BENCH_LENGTH  = 4, /* time per token, as a multiple of that of a short sequence; at most */
-    LCSM_BENCH_FIGURES = 5,
+    LCSM_BENCH_TIMES = 5, /* speed, as a multiple of that of the same product in float; at least */
+    LCSM_BENCH_FIGURES = 6,
 } lcsm_bench_figure;
 
 typedef struct {

@@ -66,7 +66,8 @@ LCSM_BENCH_EVALS = 1
 LCSM_BENCH_SPEEDUP = 2
 LCSM_BENCH_MEMORY = 3
 LCSM_BENCH_LENGTH = 4
-LCSM_BENCH_FIGURES = 5
+LCSM_BENCH_TIMES = 5
+LCSM_BENCH_FIGURES = 6
 
 
 class lcsm_bench_result(ct.Structure):
@@ -92,7 +93,7 @@ class lcsm_bench_row(ct.Structure):
         ("extra_bytes", ct.c_size_t),
         ("wrong", ct.c_bool),
         ("note", ct.c_char_p),
-        ("figure", lcsm_bench_result * 5),
+        ("figure", lcsm_bench_result * 6),
     ]
 
 

@@ -350,7 +350,8 @@ static lcsm_status run_all(lcsm_bench_frame *b, lcsm_error *err)
     }
     for (int pass = 0; pass < LCSM_BENCH_PASSES; pass++)
         LCSM_OR_RETURN(bench_length(b, pass, T, 10000, err));
-    return lcsm_bench_attention(b, err);
+    LCSM_OR_RETURN(lcsm_bench_attention(b, err));
+    return lcsm_bench_products(b, err);
 }
 
 lcsm_status lcsm_bench_eos(const lcsm_bench_options *options, const lcsm_bench_sink *sink,

@@ -151,7 +151,8 @@ void lcsm_bench_set_time(const lcsm_bench_frame *b, lcsm_bench_row *row, int run
 
 void lcsm_bench_set(lcsm_bench_row *row, lcsm_bench_figure which, double value, double target)
 {
-    bool at_least      = which == LCSM_BENCH_PEAK || which == LCSM_BENCH_SPEEDUP;
+    bool at_least =
+        which == LCSM_BENCH_PEAK || which == LCSM_BENCH_SPEEDUP || which == LCSM_BENCH_TIMES;
     bool met           = isnan(target) || (at_least ? value >= target : value <= target);
     row->figure[which] = (lcsm_bench_result){value, target, met};
 }

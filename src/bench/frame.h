@@ -65,7 +65,8 @@ void lcsm_bench_not_timed(const lcsm_bench_frame *b, const char *name, double er
 /* True if so many bytes are free; a row says so if not. */
 bool lcsm_bench_fits(const lcsm_bench_frame *b, const char *name, double bytes);
 
-/* The comparison with softmax attention. */
+/* The comparison with softmax attention; products in float and in bfloat16. */
 lcsm_status lcsm_bench_attention(lcsm_bench_frame *b, lcsm_error *err);
+lcsm_status lcsm_bench_products(lcsm_bench_frame *b, lcsm_error *err);
 
 #endif

@@ -98,9 +98,10 @@ static double gradients_apart(const rig *a, const rig *b)
     return sqrt(apart / all);
 }
 
-/* Both factors of a product are rounded, each by at most 2^-9 of itself, so its result is off by
- * 2^-8 of |a| |b| at most. A gradient comes through at most 4 products of every layer and the head,
- * forward and backward, whose errors are independent. */
+/* Both factors of a product are rounded, each by at most 2^-8 of itself and 2^-9.3 in root mean
+ * square, so errors of 2^-8 of the result are more than is typical. A gradient comes through at
+ * most 4 products of every layer and the head, forward and backward, whose errors are independent.
+ */
 TEST(train_bf16_gradients_are_near_those_of_float32)
 {
     double bound = ldexp(sqrt(2 * (4 * LAYERS + 1)), -8);

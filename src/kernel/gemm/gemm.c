@@ -11,6 +11,7 @@
 #define GEMM_EACH(p)       vset1(*(p))
 #define GEMM_TERM(v, e, b) ((v) + (e) * (b))
 #define GEMM_SUM(v, alpha) (v)
+#define GEMM_ASK_STEPS     4
 #include "kernel/gemm/gemm_blocks.h"
 
 /* ---- packing ---- */
@@ -130,6 +131,17 @@ static void place_rounded(block *b, real *ws)
     b->ar  = b->kc;
     b->ad  = 1;
     b->row = b->kc;
+}
+
+static later memory_of(const gemm *x, ptrdiff_t i, ptrdiff_t m, ptrdiff_t k, ptrdiff_t kc)
+{
+    if (x->bf16) return (later){.lines = 0};
+    return (later){
+        .at    = x->ta ? x->A + k * x->lda + i : x->A + i * x->lda + k,
+        .rows  = x->ta ? kc : m,
+        .lines = ((x->ta ? m : kc) + LINE - 1) / LINE,
+        .step  = x->lda,
+    };
 }
 
 /* Columns of A are packed unless one panel is all that meets them. */

@@ -27,6 +27,7 @@ VEC_INLINE vec add_pairs(vec sum, vec a, vec b)
 #define GEMM_EACH(p)       each_unit(p)
 #define GEMM_TERM(v, e, b) add_pairs(v, e, b)
 #define GEMM_SUM(v, alpha) vhold((v) * (alpha)) /* before it is added, in every kind of tile */
+#define GEMM_ASK_STEPS     2 /* of reals there are twice as many lines as of units */
 #include "kernel/gemm/gemm_blocks.h"
 
 /* The product in units; its A is where op(A) lies as units, or `bf16` says that it does not. */
@@ -173,6 +174,23 @@ static void place_rows(const block *b, const gemm *x, const matrix *m, real *ws)
             vstore_n(ws + i * b->kc + k, along(m, b->i0 + i, col, x->K - col),
                      least(b->kc - k, VW));
         }
+}
+
+static later memory_of(const gemm *units, ptrdiff_t i, ptrdiff_t m, ptrdiff_t k, ptrdiff_t kc)
+{
+    const gemm *x     = ((const product *)(const void *)units)->x;
+    ptrdiff_t   depth = least(x->K - 2 * k, 2 * kc), cols = x->ta ? m : depth;
+    ptrdiff_t   row = x->ta ? 2 * k : i, col = x->ta ? i : 2 * k;
+    later       l = {.rows = x->ta ? depth : m, .at = x->A, .step = x->lda};
+    if (x->a_type == LCSM_WEIGHT_REAL) {
+        l.at += row * x->lda + col;
+        l.lines = (cols + LINE - 1) / LINE;
+    } else if (x->lda % 4 == 0 && (uintptr_t)x->a_blocks % 4 == 0) {
+        l.step  = x->lda / 4;
+        l.at    = (const real *)(const void *)x->a_blocks + row * l.step + col / 2;
+        l.lines = (cols + 2 * LINE - 1) / (2 * LINE);
+    }
+    return l;
 }
 
 static void place_a(block *b, bool many, real *ws)

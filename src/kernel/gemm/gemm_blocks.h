@@ -10,6 +10,8 @@
  *   GEMM_EACH(p)         the unit at p in every lane
  *   GEMM_TERM(v, e, b)   v and the products of e and b
  *   GEMM_SUM(v, alpha)   a sum of terms as it is written
+ *   GEMM_ASK_STEPS       steps of a tile from one request for memory to the next
+ *   memory_of            where units of op(A) come from, for requests ahead of time
  *   place_a              says where a block of A lies, or puts it into ws; with `bf16` always
  */
 #ifndef LCSM_KERNEL_GEMM_BLOCKS_H
@@ -33,7 +35,7 @@ enum { VECS = 2, HEIGHT = 6, WIDE = 2, WIDE_HEIGHT = 6 };
 #endif
 
 /* Reals of a cache line; steps of a tile from one request for a line to the next. */
-enum { LINE = 64 / sizeof(real), ASK_STEPS = 4 };
+enum { LINE = 64 / sizeof(real), ASK_STEPS = GEMM_ASK_STEPS };
 
 _Static_assert(GEMM_COLS % (VECS * VW) == 0 && GEMM_COLS % (WIDE * VW) == 0, "whole panels");
 _Static_assert(16 % VW == 0, "padding");
@@ -200,21 +202,18 @@ typedef struct {
     later       then;
 } block;
 
+/* Rows i .. i + m - 1 of op(A) and kc units from k on; lines 0: nothing is to be asked for. */
+static later memory_of(const gemm *x, ptrdiff_t i, ptrdiff_t m, ptrdiff_t k, ptrdiff_t kc);
+
 static later block_after(const block *b)
 {
     const gemm *x = b->x;
-    ptrdiff_t   i = b->i0 + b->mc, k = b->k0, m, kc;
+    ptrdiff_t   i = b->i0 + b->mc, k = b->k0;
     if (i >= x->M) i = 0, k += GEMM_DEPTH;
     if (k >= x->K) return (later){.lines = 0};
-    m  = least(x->M - i, block_rows(x->M));
-    kc = least(x->K - k, GEMM_DEPTH);
-    return (later){
-        .at    = x->ta ? x->A + k * x->lda + i : x->A + i * x->lda + k,
-        .rows  = x->ta ? kc : m,
-        .lines = ((x->ta ? m : kc) + LINE - 1) / LINE,
-        .step  = x->lda,
-        .group = b->kc / ASK_STEPS,
-    };
+    later l = memory_of(x, i, least(x->M - i, block_rows(x->M)), k, least(x->K - k, GEMM_DEPTH));
+    l.group = b->kc / ASK_STEPS;
+    return l;
 }
 
 static bool ask_later(later *l, tile *t)
@@ -263,7 +262,7 @@ static void block_run(const gemm *x, ptrdiff_t k0, ptrdiff_t kc, ptrdiff_t i0, c
     block     b = {.x = x, .k0 = k0, .kc = kc, .i0 = i0, .mc = least(x->M - i0, block_rows(x->M))};
     ptrdiff_t N = pad(x->N);
     b.tiles     = (b.mc + height - 1) / height;
-    b.then      = x->bf16 ? (later){.lines = 0} : block_after(&b);
+    b.then      = block_after(&b);
     place_a(&b, N > vecs * VW, ws);
     for (ptrdiff_t j = 0; j < x->N; j += vecs * VW)
         sweep(&b, packed + k0 * N + j * kc, j, least(x->N - j, vecs * VW));
