@@ -10,9 +10,15 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/thread.h"
+#include "kernel/context.h"
+#include "model/model_weights.h"
 #include "serve/server.h"
 
-enum { BUSY_TOKENS = LCSM_SERVE_CHUNK /* of prompts in a round, while texts are written */ };
+enum {
+    BUSY_TOKENS   = LCSM_SERVE_CHUNK, /* of prompts in a round, while texts are written */
+    WORTH_THREADS = 1 << 14,          /* logits to draw from in a round that are */
+};
 
 /* What the streams of a pass do: one token of a text each, prompts, prompts of embeddings. */
 typedef enum { WRITE, READ, EMBED } pass_kind;
@@ -208,8 +214,27 @@ static bool writes_any(const lcsm_host *h)
     return false;
 }
 
+static void draw_one(void *arg, size_t i, int worker)
+{
+    const lcsm_host *h = arg;
+    (void)worker;
+    lcsm_stream_draw(h->fed[i], h);
+}
+
+/* Streams that write draw their tokens side by side: with a large vocabulary that takes a good part
+ * of a round. */
+static void draw_all(lcsm_host *h)
+{
+    size_t count = 0;
+    for (lcsm_stream *t = h->running; t != NULL; t = t->next)
+        if (t->phase == LCSM_STREAM_WRITES && t->job->fault.http == 0) h->fed[count++] = t;
+    bool worth = count > 1 && count * h->vocab >= WORTH_THREADS;
+    lcsm_parallel_for(worth ? h->m->model->ctx->pool : NULL, count, draw_one, h);
+}
+
 static void step(lcsm_server *s, lcsm_host *h)
 {
+    draw_all(h);
     size_t left = writes_any(h) ? BUSY_TOKENS : LCSM_SERVE_IDLE;
     for (pass_kind kind = WRITE; kind <= EMBED; kind++)
         feed(s, h, kind, 0, gather(s, h, kind, &left));

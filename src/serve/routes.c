@@ -372,7 +372,7 @@ static json_t *writes_of(lcsm_server *s, const lcsm_state_facts *f, lcsm_fault *
             view = lcsm_writes_view(h->m, ids, (size_t)f->position, fault);
         (void)pthread_mutex_unlock(&s->looking);
     }
-    for (size_t j = 0; view != NULL && j < f->position; j++)
+    for (size_t j = 0; view != NULL && ids != NULL && j < f->position; j++)
         (void)json_array_append_new(texts, lcsm_token_text(h, ids[j]));
     if (view != NULL) (void)json_object_set(view, "tokens", texts);
     json_decref(texts);

@@ -60,8 +60,8 @@ static lcsm_status open_host(lcsm_host *h, const lcsm_serve_model *m, size_t slo
                          lcsm_tokenizer_vocab(m->tok), h->vocab);
     h->items   = calloc(slots, sizeof *h->items);
     h->fed     = calloc(slots, sizeof(lcsm_stream *));
-    h->scratch = calloc(h->vocab, sizeof *h->scratch);
-    h->mark    = calloc(h->vocab, sizeof *h->mark);
+    h->scratch = calloc(slots, h->vocab * sizeof *h->scratch);
+    h->mark    = calloc(slots, h->vocab * sizeof *h->mark);
     reserve_all(h);
     if (h->items == NULL || h->fed == NULL || h->scratch == NULL || h->mark == NULL
         || h->all == NULL || h->hidden == NULL)

@@ -52,6 +52,8 @@ typedef struct lcsm_stream {
     lcsm_stream_phase   phase;
     size_t              slot, read, written;
     int32_t             token;  /* to be read next */
+    bool                drawn;  /* it is, in this round */
+    lcsm_fault          fault;  /* of drawing it */
     int32_t            *tokens; /* written, for penalties and the kept state; as many as may be */
     int32_t             recent[LCSM_SERVE_RECENT];
     size_t              recent_count;
@@ -77,11 +79,11 @@ typedef struct lcsm_host {
     lcsm_stream            *running; /* a list */
     lcsm_slot_feed         *items;   /* of a round */
     lcsm_stream           **fed;     /* the stream of each */
-    float                  *scratch; /* (V) */
+    float                  *scratch; /* (slots, V) */
     float                  *all;     /* (LCSM_SERVE_CHUNK, V) */
     float                  *hidden;  /* (LCSM_SERVE_IDLE, D) */
     size_t                  width;   /* D, of a hidden state */
-    uint8_t                *mark;    /* (V), zero between uses */
+    uint8_t                *mark;    /* (slots, V), zero between uses */
     json_t                 *view; /* of its memory, when it has been asked for; under `looking` */
 } lcsm_host;
 
@@ -159,6 +161,9 @@ bool lcsm_stream_begin(lcsm_stream *t, lcsm_host *h, lcsm_fault *fault);
 
 /* Continues where another stream has just read the same prompt. */
 bool lcsm_stream_branch(lcsm_stream *t, lcsm_stream *from, lcsm_host *h, lcsm_fault *fault);
+
+/* Draws the next token of a stream that writes. Several streams may do so at once. */
+void lcsm_stream_draw(lcsm_stream *t, const lcsm_host *h);
 
 /* What it reads next into *item, whose `all` is set if logits behind each token are wanted: at
  * most `rows`. False: nothing in this round. */

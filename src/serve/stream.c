@@ -165,19 +165,21 @@ void lcsm_stream_free(lcsm_stream *t)
 /* ---- writing ---------------------------------------------------------------------------- */
 
 /* Logits with what the request adds to them; the model's own where it adds nothing. */
-static const float *adjusted(const lcsm_stream *t, lcsm_host *h, const float *logits)
+static const float *adjusted(const lcsm_stream *t, const lcsm_host *h, const float *logits)
 {
-    const lcsm_request *p = &t->job->p;
+    const lcsm_request *p       = &t->job->p;
+    float              *scratch = h->scratch + t->slot * h->vocab;
+    uint8_t            *mark    = h->mark + t->slot * h->vocab;
     if (p->presence == 0 && p->frequency == 0 && p->bias_count == 0) return logits;
-    memcpy(h->scratch, logits, h->vocab * sizeof *logits);
-    for (size_t j = 0; j < p->bias_count; j++) h->scratch[p->bias[j].token] += (float)p->bias[j].by;
+    memcpy(scratch, logits, h->vocab * sizeof *logits);
+    for (size_t j = 0; j < p->bias_count; j++) scratch[p->bias[j].token] += (float)p->bias[j].by;
     for (size_t j = 0; j < t->written; j++) {
         int32_t v = t->tokens[j];
-        h->scratch[v] -= (float)(p->frequency + (h->mark[v] ? 0 : p->presence));
-        h->mark[v] = 1;
+        scratch[v] -= (float)(p->frequency + (mark[v] ? 0 : p->presence));
+        mark[v] = 1;
     }
-    for (size_t j = 0; j < t->written; j++) h->mark[t->tokens[j]] = 0;
-    return h->scratch;
+    for (size_t j = 0; j < t->written; j++) mark[t->tokens[j]] = 0;
+    return scratch;
 }
 
 static void remember(lcsm_stream *t, const int32_t *tokens, size_t n)
@@ -206,7 +208,7 @@ static void write_token(lcsm_stream *t, const lcsm_host *h)
     if (t->finish != NULL) t->phase = p->keep_state ? LCSM_STREAM_ENDS : LCSM_STREAM_DONE;
 }
 
-static bool draw(lcsm_stream *t, lcsm_host *h, lcsm_fault *fault)
+void lcsm_stream_draw(lcsm_stream *t, const lcsm_host *h)
 {
     const lcsm_request *p      = &t->job->p;
     const float        *logits = lcsm_slots_logits(h->set, t->slot);
@@ -214,15 +216,24 @@ static bool draw(lcsm_stream *t, lcsm_host *h, lcsm_fault *fault)
         lcsm_slots_position(h->set, t->slot) + ((uint64_t)(t->index % p->choices) << 40);
     size_t     recent = t->recent_count < LCSM_SERVE_RECENT ? t->recent_count : LCSM_SERVE_RECENT;
     lcsm_error err    = {0};
+    t->drawn          = true;
     if (logits == NULL)
-        return lcsm_fault_set(fault, 400, "prompt", NULL, "there is nothing to continue");
-    if (lcsm_sampler_next(t->sampler, adjusted(t, h, logits), index, t->recent, recent, &t->token,
-                          &err)
-        != LCSM_OK)
-        return lcsm_fault_take(fault, NULL, &err);
-    if (p->wants_logprobs) score(t, h, logits, t->token);
-    write_token(t, h);
-    return true;
+        (void)lcsm_fault_set(&t->fault, 400, "prompt", NULL, "there is nothing to continue");
+    else if (lcsm_sampler_next(t->sampler, adjusted(t, h, logits), index, t->recent, recent,
+                               &t->token, &err)
+             != LCSM_OK)
+        (void)lcsm_fault_take(&t->fault, NULL, &err);
+    else if (p->wants_logprobs) score(t, h, logits, t->token);
+}
+
+/* The token that has been drawn, now at the latest, is written. */
+static bool write_next(lcsm_stream *t, const lcsm_host *h, lcsm_fault *fault)
+{
+    if (!t->drawn) lcsm_stream_draw(t, h);
+    t->drawn = false;
+    if (t->fault.http == 0) write_token(t, h);
+    else *fault = t->fault;
+    return t->fault.http == 0;
 }
 
 /* ---- a round ---------------------------------------------------------------------------- */
@@ -241,7 +252,7 @@ bool lcsm_stream_next(lcsm_stream *t, lcsm_host *h, size_t rows, lcsm_slot_feed 
     const lcsm_request *p = &t->job->p;
     *item                 = (lcsm_slot_feed){.slot = t->slot};
     if (t->phase == LCSM_STREAM_READS && chunk_of(t) == 0) prompt_is_read(t);
-    if (t->phase == LCSM_STREAM_WRITES && !draw(t, h, fault)) return false;
+    if (t->phase == LCSM_STREAM_WRITES && !write_next(t, h, fault)) return false;
     if (t->phase == LCSM_STREAM_WRITES || t->phase == LCSM_STREAM_ENDS) {
         item->tokens = &t->token;
         item->n      = 1;

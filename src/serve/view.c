@@ -376,6 +376,6 @@ json_t *lcsm_view_metrics(const char *folder, const char *name, const char *file
     json_t *lines = parse_lines(text != NULL ? text : "", size, &used);
     free(text);
     return json_pack("{s:s, s:I, s:I, s:b, s:o}", "file", own, "from", (json_int_t)from, "next",
-                     (json_int_t)(from + used), "more",
+                     (json_int_t)from + (json_int_t)used, "more",
                      used > 0 && from + used < (size_t)facts.st_size, "lines", lines);
 }
