@@ -11,8 +11,10 @@ import http.client
 import json
 import os
 import pathlib
+import shutil
 import signal
 import socket
+import ssl
 import struct
 import subprocess
 import sys
@@ -375,6 +377,59 @@ def states(s):
     check(last["state"].startswith("state-"), "a state of a stream", last)
 
 
+def writes(s):
+    """What each token of a conversation wrote, over several states."""
+    a = s.complete(prompt="the cat", max_tokens=5, keep_state=True)["choices"][0]
+    b = s.complete(state=a["state"], prompt=" on", max_tokens=2, keep_state=True)["choices"][0]
+    first, both = (s.ask("GET", f"/v1/states/{x['state']}/writes")[1] for x in (a, b))
+    check(first["tokens"][:7] == list("the cat") and len(first["tokens"]) == 12 and len(both["tokens"]) == 17, "tokens of a conversation", both)
+    check(both["tokens"][12:15] == list(" on"), "and of the one that continues it")
+    one, two = first["layers"][0]["write"], both["layers"][0]["write"]
+    check(len(one) == 12 and all(x > 0 and abs(x - y) < 1e-4 * x for x, y in zip(one, two)), "what they wrote", one, two)
+    data = s.ask("GET", f"/v1/states/{a['state']}/content")[1]
+    up = s.ask("POST", "/v1/states", data)[1]["id"]
+    check(s.ask("GET", f"/v1/states/{up}/writes")[0] == 409, "the tokens of an uploaded state are not known")
+    s.ask("DELETE", f"/v1/states/{a['state']}")
+    check(s.ask("GET", f"/v1/states/{b['state']}/writes")[0] == 409, "nor those of a parent that is gone")
+    check(s.ask("GET", "/v1/states/state-" + "0" * 32 + "/writes")[0] == 404, "nor is a state")
+
+
+def weights():
+    with Server("--weights", "q8", runs=(RUN2,)) as s:
+        text = s.text(prompt="é", max_tokens=20, temperature=0.8, top_p=0.95, seed=2)
+        options = ("--weights", "q8", "--prompt", "é", "--n", "20", "--seed", "2", "--quiet")
+        alone = subprocess.run([LCSM, "generate", RUN2, *options], capture_output=True, check=True, timeout=60).stdout.decode(errors="replace")
+        check(text == alone.removesuffix("\n"), "--weights", text, alone)
+    bad = subprocess.run([LCSM, "serve", RUN, "--weights", "q9"], capture_output=True, text=True, timeout=60)
+    check(bad.returncode != 0 and "q9" in bad.stderr, "a type of weights that is not one", bad.stderr)
+
+
+def certificate():
+    """HTTPS, where openssl can make a certificate."""
+    if shutil.which("openssl") is None:
+        return
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", "tls.key", "-out",
+                    "tls.crt", "-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"], check=True, capture_output=True)
+    with Server("--tls-cert", "tls.crt", "--tls-key", "tls.key") as s:
+        trust = ssl.create_default_context(cafile="tls.crt")
+
+        def secure(method, path, body=None):
+            with contextlib.closing(http.client.HTTPSConnection("localhost", s.port, timeout=60, context=trust)) as c:
+                c.request(method, path, None if body is None else json.dumps(body))
+                return c.getresponse().read()
+
+        check(b"ok" in secure("GET", "/health"), "HTTPS")
+        ask = {"prompt": "the cat", "max_tokens": 30, "temperature": 0}
+        text = json.loads(secure("POST", "/v1/completions", ask))["choices"][0]["text"]
+        events = secure("POST", "/v1/completions", {**ask, "stream": True}).decode().split("\n\n")
+        check("".join(json.loads(e[6:])["choices"][0]["text"] for e in events[:-2]) == text, "a stream over HTTPS")
+        with contextlib.suppress(OSError, http.client.HTTPException):
+            check(s.ask("GET", "/health")[0] >= 400, "HTTP is not answered there")
+        check(s.stop()[0] == 143, "it ends")
+    bad = subprocess.run([LCSM, "serve", RUN, "--port", "0", "--tls-cert", "tls.key", "--tls-key", "tls.crt"], capture_output=True, text=True, timeout=60)
+    check(bad.returncode == 3 and "certificate" in bad.stderr, "a certificate that is not one", bad.returncode, bad.stderr)
+
+
 def restart():
     folder = pathlib.Path("states")
     with Server("--state-dir", str(folder)) as s:
@@ -502,12 +557,12 @@ def stopping():
 def main():
     pathlib.Path(RUN, "chat_template.jinja").write_text(TEMPLATE)
     with Server(runs=(RUN, RUN2), *("--streams", "5")) as s:
-        for part in (endpoints, refusals, texts, embeddings, stops, characters, log_probabilities, conversations, parallel, states):
+        for part in (endpoints, refusals, texts, embeddings, stops, characters, log_probabilities, conversations, parallel, states, writes):
             part(s)
         check(until(lambda: s.metric("lcsm_streams_running") == 0 and s.metric("lcsm_requests_waiting") == 0), "nothing is left over")
         code, errors = s.stop()
         check(code == 143 and errors == "", "the end", code, errors)
-    for part in (restart, budget, limits, stopping):
+    for part in (restart, budget, weights, certificate, limits, stopping):
         part()
     print("all as expected" if not failed else f"{len(failed)} failed")
     return len(failed) > 0
