@@ -4,10 +4,11 @@ function quote(s) { gsub(/'/, "'\\''", s); return "'" s "'" }
 
 FILENAME ~ /commands$/ { commands = commands " " $1; next }
 
+$2 == "" { parts[$1] = $4; next }
+
 {
     options[$1] = options[$1] " " $2
     if (!($1 in seen)) { pages[++count] = $1; seen[$1] = 1 }
-    if (index($1, " ") > 0) { split($1, w, " "); if (!(w[1] SUBSEP w[2] in part)) { part[w[1], w[2]] = 1; parts[w[1]] = parts[w[1]] " " w[2] } }
     if ($4 != "") choices[$1 "|" $2] = $4
     if ($3 == "") flags[$1] = flags[$1] " " $2
 }
@@ -47,7 +48,7 @@ END {
     print "    *)"
     print "        if [ \"$COMP_CWORD\" -eq 2 ]; then"
     print "            case \"$page\" in"
-    for (c in parts) printf "            %s) words=%s ;;\n", c, quote(substr(parts[c], 2))
+    for (c in parts) printf "            %s) words=%s ;;\n", c, quote(parts[c])
     print "            esac"
     print "        fi"
     print "        ;;"

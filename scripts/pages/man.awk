@@ -1,6 +1,7 @@
 # A page of --help -> a man page. The first line is "lcsm ... - summary", then come the usage, text,
-# options (two spaces, a term, two spaces, a description, whose further lines are indented), and
-# examples (two spaces and a command).
+# options (two spaces, a term, two spaces, a description, whose further lines are indented),
+# examples (two spaces and a command), and settings, which are options by groups. A manual has its
+# examples at the end, so they are kept until then.
 
 function escape(s)
 {
@@ -11,27 +12,63 @@ function escape(s)
     return s
 }
 
+function put(line)
+{
+    if (mode == "example" && commands) examples = examples line "\n"
+    else print line
+}
+
+# Text, in lines of the source that are not long.
+function fill(s,    cut)
+{
+    while (length(escape(s)) > 76 && index(s, " ") > 0) {
+        for (cut = 76; cut > 1 && (substr(s, cut, 1) != " " || length(escape(substr(s, 1, cut))) > 76); cut--) continue
+        if (cut == 1) cut = index(s, " ")
+        put(escape(substr(s, 1, cut - 1)))
+        s = substr(s, cut + 1)
+    }
+    put(escape(s))
+}
+
+function section(name)
+{
+    if (name == in_section) return
+    in_section = name
+    opened = 1
+    print ".SH " name
+}
+
 # In the middle of one kind of lines: "", text, list or example.
 function enter(kind)
 {
     if (kind == mode) return
-    if (mode == "example") print ".EE"
-    if (kind == "example") print (commands ? ".SH EXAMPLES" : ".PP") "\n.EX"
-    if (kind == "text") print ".PP"
+    if (mode == "example") put(".EE")
+    if (kind == "example" && !commands) print ".PP"
+    if (kind == "text" && !opened) print ".PP"
+    opened = 0
     mode = kind
+    if (kind == "example") put(".EX")
 }
 
 function item(term, text)
 {
     enter("list")
-    print ".TP\n\\fB" escape(term) "\\fR"
-    if (text != "") print escape(text)
+    if (term ~ /^-/ && examples == "") section("OPTIONS")
+    if (name == "lcsm") section("COMMANDS")
+    put(".TP\n\\fB" escape(term) "\\fR")
+    if (text != "") fill(text)
+}
+
+# What follows the examples, before their end is reached.
+function after_examples()
+{
+    if (examples != "") section("SETTINGS")
 }
 
 NR == 1 {
     summary = $0
     sub(/^.* - /, "", summary)
-    printf ".TH %s 1 \"\" \"lcsm %s\" \"lcsm manual\"\n", toupper(name), version
+    printf ".TH %s 1 \"%s\" \"lcsm %s\" \"lcsm manual\"\n", toupper(name), date, version
     print ".ad l\n.nh"
     printf ".SH NAME\n%s \\- %s\n", escape(name), escape(summary)
     next
@@ -43,10 +80,13 @@ NR == 1 {
     next
 }
 usage && /^ / { print escape(substr($0, 8)); next }
-usage { print ".fi\n.SH DESCRIPTION"; usage = 0; mode = "text"; next }
+usage { print ".fi" (name == "lcsm" ? "" : "\n.SH DESCRIPTION"); usage = 0; mode = "text"; next }
 
 /^$/ { if (mode != "example") enter(""); else blank = 1; next }
-/^[A-Z][A-Za-z ,]*:$/ { enter(""); sub(/:$/, ""); print ".SS " escape($0); next }
+/^[A-Z][A-Za-z ,]*:$/ { enter(""); after_examples(); sub(/:$/, ""); print ".SS " escape($0); next }
+/^Exit code / { enter(""); section("EXIT STATUS") }
+/^First steps: / { sub(/.*: /, "  "); first = 1 }
+first { sub(/^ +/, "  ") }
 
 # "  --option ARG  text", "  term   text", but not a command of the program
 /^  [^ ]/ && !/^  lcsm / {
@@ -60,22 +100,25 @@ usage { print ".fi\n.SH DESCRIPTION"; usage = 0; mode = "text"; next }
         next
     }
 }
-/^      / && mode == "list" { sub(/^ +/, ""); print escape($0); next }
+/^      / && mode == "list" { sub(/^ +/, ""); fill($0); next }
 /^  / {
-    commands = /^  lcsm / && mode != "example"
+    if (mode != "example") commands = /^  lcsm /
     enter("example")
-    if (blank) print ""
+    if (blank) put("")
     blank = 0
-    print escape(substr($0, 3))
+    put(escape(substr($0, 3)))
     next
 }
 {
+    if (mode == "example") enter("")
+    after_examples()
     enter("text")
-    print escape($0)
+    fill($0)
 }
 END {
     enter("")
     if (usage) print ".fi"
+    if (examples != "") printf ".SH EXAMPLES\n%s", examples
     print ".SH SEE ALSO"
-    print escape(see)
+    fill(see)
 }

@@ -5,6 +5,8 @@ function short(s) { sub(/ \(default.*/, "", s); gsub(/\[/, "(", s); gsub(/\]/, "
 
 FILENAME ~ /commands$/ { commands = commands " " quote($1 ":" $2); next }
 
+$2 == "" { first[$1] = $4 }
+
 {
     if (!($1 in seen)) { pages[++count] = $1; seen[$1] = 1 }
     value = ""
@@ -14,7 +16,7 @@ FILENAME ~ /commands$/ { commands = commands " " quote($1 ":" $2); next }
         if ($2 == "--method") action = "($(lcsm methods | awk \"NR > 1 && /^[a-z0-9-]+  / { print \\$1 }\"))"
         value = ":" tolower($3) ":" action
     }
-    lines[$1] = lines[$1] " \\\n            " quote("*" $2 "[" short($5) "]" value)
+    if ($2 != "") lines[$1] = lines[$1] " \\\n            " quote("*" $2 "[" short($5) "]" value)
 }
 
 END {
@@ -32,7 +34,8 @@ END {
     print "    shift words; (( CURRENT-- ))"
     print "    case $page in"
     for (j = 1; j <= count; j++) {
-        printf "    %s)\n        _arguments -S%s \\\n            '*:file:_files'\n        ;;\n", quote(pages[j]), lines[pages[j]]
+        word = pages[j] in first ? " \\\n            " quote("1:word:" (pages[j] == "check" ? "_files" : "(" first[pages[j]] ")")) : ""
+        printf "    %s)\n        _arguments -S%s%s \\\n            '*:file:_files'\n        ;;\n", quote(pages[j]), lines[pages[j]], word
     }
     print "    *) _files ;;"
     print "    esac"

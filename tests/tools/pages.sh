@@ -21,7 +21,7 @@ for command in $("$program" help | awk '/^  [a-z]+ / { print $1 }'); do
         continue
     }
     for section in NAME SYNOPSIS "SEE ALSO"; do
-        [ "$command $section" = "help SYNOPSIS" ] || grep -q "^.SH $section\$" "$page" || fail "$page has no $section"
+        grep -q "^.SH $section\$" "$page" || fail "$page has no $section"
     done
     # Options that begin a line of --help, those of settings with dots too.
     "$program" help "$command" </dev/null | sed -n 's/^  \(--[a-z][-a-z0-9.]*\).*/\1/p' | sort -u >wanted
@@ -32,6 +32,13 @@ for command in $("$program" help | awk '/^  [a-z]+ / { print $1 }'); do
             table.txt || fail "completions lack $command $option"
     done <wanted
 done
+if command -v mandoc >/dev/null 2>&1; then
+    mandoc -T lint -W warning man1/*.1 || fail "mandoc has something to say"
+fi
+if command -v groff >/dev/null 2>&1; then
+    said=$(cat man1/*-*.1 | groff -ww -man -Tutf8 2>&1 >/dev/null)
+    [ -z "$said" ] || fail "groff: $said"
+fi
 [ -s man1/lcsm-tokenizer-train.1 ] || fail "no man page for a part of a command"
 
 # complete WORD...: what bash offers for the last word.
@@ -45,6 +52,15 @@ if command -v bash >/dev/null 2>&1; then
     [ "$(complete_bash lcsm train --schedule inv)" = inverse-sqrt ] || fail "bash does not complete values"
     [ "$(complete_bash lcsm tokenizer train --voc)" = --vocab ] || fail "bash does not complete options of parts"
     [ "$(complete_bash lcsm train --method mls)" = mlstm ] || fail "bash does not complete methods"
+    [ "$(complete_bash lcsm generate --weights q4)" = "q4 q4k" ] || fail "bash does not complete words of a list"
+    [ "$(complete_bash lcsm tokenizer e)" = encode ] || fail "bash does not complete parts"
+    [ "$(complete_bash lcsm help tr)" = train ] || fail "bash does not complete the commands of help"
+fi
+if command -v fish >/dev/null 2>&1; then
+    complete_fish() { PATH=$(dirname "$program"):$PATH fish -c "source lcsm.fish; complete -C '$1'" | cut -f 1 | tr '\n' ' '; }
+    [ "$(complete_fish 'lcsm tra')" = "train " ] || fail "fish does not complete commands"
+    [ "$(complete_fish 'lcsm train --schedule inv')" = "inverse-sqrt " ] || fail "fish does not complete values"
+    [ "$(complete_fish 'lcsm experiment ')" = "list run " ] || fail "fish does not complete the words of a command"
 fi
 for shell in zsh fish; do
     command -v $shell >/dev/null 2>&1 || continue
