@@ -35,9 +35,9 @@
 #include <lcsm/train.h>
 
 #define LCSM_VERSION_MAJOR 0
-#define LCSM_VERSION_MINOR 1
+#define LCSM_VERSION_MINOR 2
 #define LCSM_VERSION_PATCH 0
-#define LCSM_VERSION       "0.1.0"
+#define LCSM_VERSION       "0.2.0"
 
 LCSM_BEGIN_DECLS
 

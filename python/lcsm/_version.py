@@ -1,3 +1,3 @@
 """The version, which is that of include/lcsm/lcsm.h."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* "0.1.0, gcc 12.2.0": the version and the compiler. */
+/* "0.2.0, gcc 12.2.0": the version and the compiler. */
 const char *lcsm_build_text(void);
 
 /* Writes the path of the file that this code was loaded from, the shared library or the program;
