@@ -17,6 +17,11 @@ if(processor MATCHES "^(x86_64|amd64)$" AND CMAKE_SIZEOF_VOID_P EQUAL 8)
 else()
     set(x86 0)
 endif()
+if(processor MATCHES "^(aarch64|arm64)$" AND CMAKE_SIZEOF_VOID_P EQUAL 8)
+    set(arm64 1)
+else()
+    set(arm64 0)
+endif()
 
 include(GNUInstallDirs)
 set_source_files_properties(${PROJECT_SOURCE_DIR}/src/model/recipe.c PROPERTIES COMPILE_DEFINITIONS
@@ -60,6 +65,11 @@ lcsm_glob(kernel_once src/kernel/cpu.c src/kernel/context.c src/kernel/*_plan.c)
 list(REMOVE_ITEM kernel_fast ${kernel_ref} ${kernel_drive} ${kernel_api} ${kernel_bf16} ${kernel_once})
 
 set(plain -ffp-contract=off)
+set(scalar "")
+if(arm64 AND CMAKE_C_COMPILER_ID STREQUAL "GNU" AND CMAKE_C_COMPILER_VERSION VERSION_LESS 13)
+    set(scalar -fno-tree-loop-vectorize) # GCC 12 breaks off at sums of floats in double
+endif()
+list(APPEND plain ${scalar})
 set(fast -ffp-contract=fast -fno-math-errno -fno-trapping-math)
 set(avx2 -mavx2 -mfma -mf16c)
 set(avx512 -mavx512f -mavx512bw -mavx512vl -mavx512dq -mfma -mf16c)
@@ -80,6 +90,9 @@ if(x86)
     lcsm_variant(f32_avx2 SOURCES ${kernel_fast} FLAGS ${fast} ${avx2})
     lcsm_variant(f32_avx512 SOURCES ${kernel_fast} FLAGS ${fast} ${avx512})
     lcsm_variant(f32_avx512_bf16 SOURCES ${kernel_bf16} FLAGS ${fast} ${avx512} -mavx512bf16)
+endif()
+if(arm64) # where NEON is part of the architecture
+    lcsm_variant(f32_neon SOURCES ${kernel_fast} FLAGS ${fast})
 endif()
 
 # Drivers and graph operations, once for float and once for double.

@@ -14,6 +14,9 @@ if(x86)
     lcsm_compile(probe_f32_avx512 SOURCES ${probes} FLAGS ${probe_flags} ${avx512}
                  -DLCSM_VARIANT_F32_AVX512)
 endif()
+if(arm64)
+    lcsm_compile(probe_f32_neon SOURCES ${probes} FLAGS ${probe_flags} -DLCSM_VARIANT_F32_NEON)
+endif()
 add_library(lcsm_test_probes STATIC ${lcsm_objects})
 
 lcsm_glob(support tests/support/*.c)
@@ -21,6 +24,7 @@ add_library(lcsm_test_support OBJECT ${support})
 target_include_directories(lcsm_test_support PUBLIC ${PROJECT_SOURCE_DIR}/tests/support
                                                     ${PROJECT_SOURCE_DIR}/include
                                                     ${PROJECT_SOURCE_DIR}/src)
+target_compile_options(lcsm_test_support PUBLIC ${scalar})
 target_link_libraries(lcsm_test_support PUBLIC lcsm_flags lcsm_lab lcsm_test_probes lcsm_static
                       lcsm_deps PkgConfig::CMOCKA)
 

@@ -19,7 +19,8 @@
 
 typedef struct lcsm_context lcsm_context;
 
-/* The instruction sets that the library has kernels for, from slow to fast. */
+/* The instruction sets that the library has kernels for; those of one architecture from slow to
+ * fast. */
 typedef enum {
     LCSM_ISA_AUTO        = 0, /* the fastest that this processor has */
     LCSM_ISA_REFERENCE   = 1, /* plain C, one operation after the other */
@@ -27,6 +28,7 @@ typedef enum {
     LCSM_ISA_AVX2        = 3, /* AVX2 and FMA */
     LCSM_ISA_AVX512      = 4, /* AVX-512 F, BW, VL and DQ */
     LCSM_ISA_AVX512_BF16 = 5, /* and AVX512-BF16, for products in bfloat16 */
+    LCSM_ISA_NEON        = 6, /* NEON of arm64 */
 } lcsm_isa;
 
 typedef enum { LCSM_LOG_DEBUG = 0, LCSM_LOG_INFO = 1, LCSM_LOG_WARNING = 2 } lcsm_log_level;

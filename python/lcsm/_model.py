@@ -35,7 +35,7 @@ class Context:
     """Threads and kernels. One for the whole program is made when it is first needed.
 
     :param threads: 0: one for each processor that the process may use
-    :param isa: use nothing faster than this: "reference", "portable", "avx2", "avx512"
+    :param isa: use nothing faster than this: "reference", "portable", "avx2", "avx512", "neon"
     """
 
     def __init__(self, threads: int = 0, isa: str = "auto"):

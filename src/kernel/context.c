@@ -1,6 +1,7 @@
 /* context.c - threads, instruction set and log of one user of the library. */
 #include "kernel/context.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "base/sized.h"
@@ -14,6 +15,7 @@ static const char *const ISA_NAMES[] = {
     [LCSM_ISA_AUTO] = "auto",         [LCSM_ISA_REFERENCE] = "reference",
     [LCSM_ISA_PORTABLE] = "portable", [LCSM_ISA_AVX2] = "avx2",
     [LCSM_ISA_AVX512] = "avx512",     [LCSM_ISA_AVX512_BF16] = "avx512-bf16",
+    [LCSM_ISA_NEON] = "neon",
 };
 
 /* What the sets up to this one may use. */
@@ -24,14 +26,20 @@ static const unsigned ISA_BITS[] = {
     [LCSM_ISA_AVX512]    = LCSM_CPU_VECTOR | LCSM_CPU_AVX2 | LCSM_CPU_AVX512,
     [LCSM_ISA_AVX512_BF16] =
         LCSM_CPU_VECTOR | LCSM_CPU_AVX2 | LCSM_CPU_AVX512 | LCSM_CPU_AVX512_BF16,
+    [LCSM_ISA_NEON] = LCSM_CPU_VECTOR | LCSM_CPU_NEON,
 };
 
-/* The fastest set that was built and that this processor has. */
+static bool runs_here(lcsm_isa isa)
+{
+    return (ISA_BITS[isa] & ~lcsm_cpu_features()) == 0;
+}
+
+/* The fastest set that was built and that this processor has: the last, since those of another
+ * architecture do not run. */
 static lcsm_isa fastest(void)
 {
-    unsigned cpu = lcsm_cpu_features();
-    lcsm_isa isa = LCSM_ISA_AVX512_BF16;
-    while ((ISA_BITS[isa] & ~cpu) != 0) isa--;
+    lcsm_isa isa = (lcsm_isa)(COUNT(ISA_BITS) - 1);
+    while (!runs_here(isa)) isa--;
     return isa;
 }
 
@@ -44,7 +52,7 @@ static lcsm_status check(const lcsm_context_options *o, lcsm_error *err)
     if ((unsigned)o->isa >= COUNT(ISA_NAMES))
         return lcsm_fail(err, LCSM_ERR_ARGUMENT, "isa is %d; expected 0 to %d", (int)o->isa,
                          (int)COUNT(ISA_NAMES) - 1);
-    if (o->isa > fastest())
+    if (!runs_here(o->isa))
         return lcsm_fail(err, LCSM_ERR_UNSUPPORTED,
                          "this processor does not support %s; its fastest is %s", ISA_NAMES[o->isa],
                          ISA_NAMES[fastest()]);

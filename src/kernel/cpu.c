@@ -1,6 +1,10 @@
 /* cpu.c - what the processor can do. */
 #include "kernel/cpu.h"
 
+#if defined(__aarch64__) && defined(__linux__)
+#include <sys/auxv.h>
+#endif
+
 unsigned lcsm_cpu_features(void)
 {
     unsigned bits = LCSM_CPU_VECTOR;
@@ -14,6 +18,10 @@ unsigned lcsm_cpu_features(void)
         bits |= LCSM_CPU_AVX512;
     if ((bits & LCSM_CPU_AVX512) != 0 && __builtin_cpu_supports("avx512bf16"))
         bits |= LCSM_CPU_AVX512_BF16;
+#elif defined(__aarch64__) && defined(__linux__)
+    if ((getauxval(AT_HWCAP) & HWCAP_ASIMD) != 0) bits |= LCSM_CPU_NEON;
+#elif defined(__aarch64__)
+    bits |= LCSM_CPU_NEON;
 #endif
     return bits;
 }

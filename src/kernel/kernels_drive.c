@@ -13,11 +13,15 @@ extern const R_(lcsm_kernels) lcsm_kernels_f32_ref, lcsm_kernels_f32_portable;
 #if defined(__x86_64__)
 extern const R_(lcsm_kernels) lcsm_kernels_f32_avx2, lcsm_kernels_f32_avx512,
     lcsm_kernels_f32_avx512_bf16;
+#elif defined(__aarch64__)
+extern const R_(lcsm_kernels) lcsm_kernels_f32_neon;
 #endif
 static const R_(lcsm_kernels) *const SETS[] = {
     &lcsm_kernels_f32_ref,  &lcsm_kernels_f32_portable,
 #if defined(__x86_64__)
     &lcsm_kernels_f32_avx2, &lcsm_kernels_f32_avx512,   &lcsm_kernels_f32_avx512_bf16,
+#elif defined(__aarch64__)
+    &lcsm_kernels_f32_neon,
 #endif
 };
 #endif

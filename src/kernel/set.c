@@ -13,6 +13,9 @@
 #elif VW == 8
 #define SET_NAME  "avx2"
 #define SET_NEEDS (LCSM_CPU_VECTOR | LCSM_CPU_AVX2)
+#elif VEC_NEON
+#define SET_NAME  "neon"
+#define SET_NEEDS (LCSM_CPU_VECTOR | LCSM_CPU_NEON)
 #else
 #define SET_NAME  "portable"
 #define SET_NEEDS LCSM_CPU_VECTOR

@@ -1,7 +1,7 @@
 /*
  * kernel/vec.h - vectors of reals for the kernels, over the compilers' vector extensions.
  *
- * `vec` holds VW reals: 4, 8 or 16 floats by the variant's instruction set, 2 doubles in the
+ * `vec` holds VW reals: 4 (portable, NEON), 8 (AVX2) or 16 (AVX-512) floats, 2 doubles in the
  * double variant. Arithmetic is written with + - * and becomes FMA by contraction. The double
  * functions call libm lane by lane: they serve comparisons at 1e-12, not speed.
  *
@@ -18,6 +18,12 @@
 #if defined(__SSE2__)
 #include <immintrin.h>
 #endif
+#if defined(LCSM_VARIANT_F32_NEON)
+#include <arm_neon.h>
+#define VEC_NEON 1
+#else
+#define VEC_NEON 0
+#endif
 
 #if LCSM_REAL_IS_DOUBLE
 #define VW 2
@@ -31,6 +37,13 @@ typedef int32_t ireal;
 #else
 #define VW 4
 typedef int32_t ireal;
+#endif
+
+/* How many vectors a tile of sums, its operands and a broadcast may keep in registers. */
+#if VW == 16 || VEC_NEON
+#define VEC_REGISTERS 32
+#else
+#define VEC_REGISTERS 16
 #endif
 
 typedef real  vec __attribute__((vector_size(VW * sizeof(real))));
@@ -105,6 +118,8 @@ VEC_INLINE vec vhold(vec v)
     __asm__("" : "+v"(v));
 #elif defined(__SSE2__)
     __asm__("" : "+x"(v));
+#elif VEC_NEON
+    __asm__("" : "+w"(v));
 #endif
     return v;
 }
@@ -123,6 +138,13 @@ VEC_INLINE vec vload_n(const real *p, ptrdiff_t n)
 #elif VW == 8
     ivec lane = {0, 1, 2, 3, 4, 5, 6, 7};
     return (vec)_mm256_maskload_ps(p, (__m256i)(lane < (ireal)n));
+#elif VEC_NEON
+    if (n >= VW) return vload(p);
+    float32x4_t v = vdupq_n_f32(0);
+    if (n > 0) v = vld1q_lane_f32(p, v, 0);
+    if (n > 1) v = vld1q_lane_f32(p + 1, v, 1);
+    if (n > 2) v = vld1q_lane_f32(p + 2, v, 2);
+    return (vec)v;
 #else
     vec v = {0};
     memcpy(&v, p, (size_t)n * sizeof(real));
@@ -137,6 +159,11 @@ VEC_INLINE void vstore_n(real *p, vec v, ptrdiff_t n)
 #elif VW == 8
     ivec lane = {0, 1, 2, 3, 4, 5, 6, 7};
     _mm256_maskstore_ps(p, (__m256i)(lane < (ireal)n), (__m256)v);
+#elif VEC_NEON
+    if (n > 0) vst1q_lane_f32(p, (float32x4_t)v, 0);
+    if (n > 1) vst1q_lane_f32(p + 1, (float32x4_t)v, 1);
+    if (n > 2) vst1q_lane_f32(p + 2, (float32x4_t)v, 2);
+    if (n > 3) vst1q_lane_f32(p + 3, (float32x4_t)v, 3);
 #else
     memcpy(p, &v, (size_t)n * sizeof(real));
 #endif
@@ -167,6 +194,8 @@ VEC_INLINE vec vmin(vec a, vec b)
     return (vec)_mm512_min_ps((__m512)a, (__m512)b);
 #elif !LCSM_REAL_IS_DOUBLE && VW == 8
     return (vec)_mm256_min_ps((__m256)a, (__m256)b);
+#elif VEC_NEON
+    return (vec)vminq_f32((float32x4_t)a, (float32x4_t)b);
 #else
     return vselect(a < b, a, b);
 #endif
@@ -178,6 +207,8 @@ VEC_INLINE vec vmax(vec a, vec b)
     return (vec)_mm512_max_ps((__m512)a, (__m512)b);
 #elif !LCSM_REAL_IS_DOUBLE && VW == 8
     return (vec)_mm256_max_ps((__m256)a, (__m256)b);
+#elif VEC_NEON
+    return (vec)vmaxq_f32((float32x4_t)a, (float32x4_t)b);
 #else
     return vselect(a > b, a, b);
 #endif
@@ -207,10 +238,12 @@ VEC_INLINE vec vswap(vec v)
 #endif
 }
 
-/* The sum of the lanes, by halves. */
+/* The sum of the lanes, by halves; with NEON by pairs, as vsums4 there. */
 VEC_INLINE real vsum(vec v)
 {
-#if VW == 16
+#if VEC_NEON
+    return vaddvq_f32((float32x4_t)v);
+#elif VW == 16
     v += __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7);
     v += __builtin_shufflevector(v, v, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11);
     v += __builtin_shufflevector(v, v, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13);
@@ -220,7 +253,9 @@ VEC_INLINE real vsum(vec v)
 #elif VW == 4
     v += __builtin_shufflevector(v, v, 2, 3, 0, 1);
 #endif
+#if !VEC_NEON
     return v[0] + v[1];
+#endif
 }
 
 /* The sums of the lanes of four vectors, the first n <= 4 of them written. */
@@ -238,6 +273,9 @@ VEC_INLINE void vsums4(vec a, vec b, vec c, vec d, real *to, ptrdiff_t n)
     __m256 y = _mm256_unpacklo_ps((__m256)c, (__m256)d) + _mm256_unpackhi_ps((__m256)c, (__m256)d);
     __m256 z = _mm256_shuffle_ps(x, y, 0x44) + _mm256_shuffle_ps(x, y, 0xee);
     __m128 s = _mm256_castps256_ps128(z) + _mm256_extractf128_ps(z, 1);
+#elif VEC_NEON
+    vec s = (vec)vpaddq_f32(vpaddq_f32((float32x4_t)a, (float32x4_t)b),
+                            vpaddq_f32((float32x4_t)c, (float32x4_t)d));
 #else
     vec x = __builtin_shufflevector(a, b, 0, 4, 1, 5) + __builtin_shufflevector(a, b, 2, 6, 3, 7);
     vec y = __builtin_shufflevector(c, d, 0, 4, 1, 5) + __builtin_shufflevector(c, d, 2, 6, 3, 7);
@@ -456,6 +494,10 @@ VEC_INLINE vec vrcp(vec x)
 #elif VW == 8
     vec r = (vec)_mm256_rcp_ps((__m256)x);
     return r + r * (1.0f - r * x);
+#elif VEC_NEON
+    float32x4_t r = vrecpeq_f32((float32x4_t)x);
+    r             = vmulq_f32(r, vrecpsq_f32((float32x4_t)x, r));
+    return (vec)vmulq_f32(r, vrecpsq_f32((float32x4_t)x, r));
 #else
     return 1.0f / x;
 #endif
@@ -463,8 +505,12 @@ VEC_INLINE vec vrcp(vec x)
 
 VEC_INLINE vec vsqrt(vec x)
 {
+#if VEC_NEON
+    return (vec)vsqrtq_f32((float32x4_t)x);
+#else
     for (int j = 0; j < VW; j++) x[j] = sqrtf(x[j]);
     return x;
+#endif
 }
 
 /* Quadrant n of x = n pi/2 + r, |r| <= pi/4; pi/2 in three parts, exact products for n < 2^13. */
@@ -510,6 +556,11 @@ VEC_INLINE unsigned vflush_begin(void)
     unsigned mode = _mm_getcsr();
     _mm_setcsr(mode | 0x8040u); /* flush to zero, denormals are zero */
     return mode;
+#elif VEC_NEON
+    uint64_t mode;
+    __asm__ volatile("mrs %0, fpcr" : "=r"(mode));
+    __asm__ volatile("msr fpcr, %0" : : "r"(mode | 1u << 24) : "memory"); /* the same two */
+    return (unsigned)mode;
 #else
     return 0;
 #endif
@@ -519,6 +570,8 @@ VEC_INLINE void vflush_end(unsigned mode)
 {
 #if defined(__SSE2__) && !LCSM_REAL_IS_DOUBLE
     _mm_setcsr(mode);
+#elif VEC_NEON
+    __asm__ volatile("msr fpcr, %0" : : "r"((uint64_t)mode) : "memory");
 #else
     (void)mode;
 #endif

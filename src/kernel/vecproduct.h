@@ -13,7 +13,7 @@
 
 /* Rows and vectors of a block of C: accumulators, a row of B and one broadcast fill the registers.
  */
-#if VW == 16
+#if VEC_REGISTERS == 32
 enum { VP_ROWS = 6, VP_VECS = 4 };
 #else
 enum { VP_ROWS = 6, VP_VECS = 2 };

@@ -117,7 +117,8 @@ static const struct {
 } SETS[] = {{"reference", LCSM_ISA_REFERENCE},
             {"portable", LCSM_ISA_PORTABLE},
             {"avx2", LCSM_ISA_AVX2},
-            {"avx512", LCSM_ISA_AVX512}};
+            {"avx512", LCSM_ISA_AVX512},
+            {"neon", LCSM_ISA_NEON}};
 
 /* Few rows, which are dots, and many, which are panels; lengths that are whole blocks. */
 TEST(blocks_dot_every_set_and_type_agree_with_the_unpacked_product)

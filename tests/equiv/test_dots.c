@@ -12,7 +12,8 @@
 enum { MOST = 37, WIDE = 21, DEEP = 1300 };
 
 static const unsigned  SETS[]   = {0, LCSM_CPU_VECTOR, LCSM_CPU_VECTOR | LCSM_CPU_AVX2,
-                                   LCSM_CPU_VECTOR | LCSM_CPU_AVX2 | LCSM_CPU_AVX512};
+                                   LCSM_CPU_VECTOR | LCSM_CPU_AVX2 | LCSM_CPU_AVX512,
+                                   LCSM_CPU_VECTOR | LCSM_CPU_NEON};
 static const ptrdiff_t ROWS[]   = {0, 1, 2, 3, 4, 5, 7, 8, 13, 32, MOST};
 static const ptrdiff_t COLS[]   = {0, 1, 3, 4, 5, 8, WIDE};
 static const ptrdiff_t DEPTHS[] = {0, 1, 7, 8, 9, 16, 17, 64, 300, 769, DEEP};

@@ -37,7 +37,8 @@ static void compare(const lcsm_context *fast, const lcsm_context *plain, ptrdiff
 
 TEST(drop_every_set_gives_the_bits_of_the_definition)
 {
-    static const lcsm_isa  sets[]  = {LCSM_ISA_PORTABLE, LCSM_ISA_AVX2, LCSM_ISA_AVX512};
+    static const lcsm_isa  sets[]  = {LCSM_ISA_PORTABLE, LCSM_ISA_AVX2, LCSM_ISA_AVX512,
+                                      LCSM_ISA_NEON};
     static const ptrdiff_t sizes[] = {0, 1, 3, 4, 5, 16, 17, 63, 64, 65, 257};
     static const uint64_t  first[] = {0, 1, 2, 3, 4, 63, (1ull << 34) - 6, (1ull << 40) + 1};
     lcsm_context          *plain   = NULL;

@@ -262,8 +262,10 @@ static int run_forms(drawn *d, judge_fn *judge)
     static const struct {
         const char *name;
         lcsm_isa    isa;
-    } sets[] = {
-        {"portable", LCSM_ISA_PORTABLE}, {"avx2", LCSM_ISA_AVX2}, {"avx512", LCSM_ISA_AVX512}};
+    } sets[]   = {{"portable", LCSM_ISA_PORTABLE},
+                  {"avx2", LCSM_ISA_AVX2},
+                  {"avx512", LCSM_ISA_AVX512},
+                  {"neon", LCSM_ISA_NEON}};
     int  count = 0;
     char where[80];
     for (size_t s = 0; s < COUNT(sets); s++) {

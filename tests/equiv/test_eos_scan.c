@@ -219,6 +219,8 @@ TEST(eos_scan_takes_operands_of_any_strides)
 #if defined(__x86_64__)
     if (cpu & LCSM_CPU_AVX2) assert_int_equal(eos_strides_scan_f32_avx2(), 0);
     if (cpu & LCSM_CPU_AVX512) assert_int_equal(eos_strides_scan_f32_avx512(), 0);
+#elif defined(__aarch64__)
+    if (cpu & LCSM_CPU_NEON) assert_int_equal(eos_strides_scan_f32_neon(), 0);
 #endif
     (void)cpu;
 }

@@ -15,7 +15,8 @@
 #include <string.h>
 
 static const unsigned SETS[] = {0, LCSM_CPU_VECTOR, LCSM_CPU_VECTOR | LCSM_CPU_AVX2,
-                                LCSM_CPU_VECTOR | LCSM_CPU_AVX2 | LCSM_CPU_AVX512};
+                                LCSM_CPU_VECTOR | LCSM_CPU_AVX2 | LCSM_CPU_AVX512,
+                                LCSM_CPU_VECTOR | LCSM_CPU_NEON};
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 

@@ -26,6 +26,8 @@ static const struct {
 #if defined(__x86_64__)
     {"f32 avx2", LCSM_CPU_AVX2, longconv_probe_f32_avx2, 4e-6},
     {"f32 avx512", LCSM_CPU_AVX512, longconv_probe_f32_avx512, 4e-6},
+#elif defined(__aarch64__)
+    {"f32 neon", LCSM_CPU_NEON, longconv_probe_f32_neon, 4e-6},
 #endif
 };
 

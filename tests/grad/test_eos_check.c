@@ -53,3 +53,8 @@ TEST(eos_every_operand_form_passes_on_avx512)
 {
     prove(LCSM_ISA_AVX512, 2);
 }
+
+TEST(eos_every_operand_form_passes_on_neon)
+{
+    prove(LCSM_ISA_NEON, 2);
+}

@@ -225,6 +225,11 @@ TEST(ops_in_float_by_avx512_match_double)
     with_set(LCSM_ISA_AVX512, check_float);
 }
 
+TEST(ops_in_float_by_neon_match_double)
+{
+    with_set(LCSM_ISA_NEON, check_float);
+}
+
 TEST(ops_in_double_by_reference_and_vectors_agree)
 {
     with_set(LCSM_ISA_REFERENCE, check_double);

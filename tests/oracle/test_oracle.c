@@ -46,7 +46,7 @@ static lcsm_status check(const char *path, lcsm_isa isa, tally *t, lcsm_error *e
 
 static void must_pass(const char *path)
 {
-    for (lcsm_isa isa = LCSM_ISA_REFERENCE; isa <= LCSM_ISA_AVX512; isa++) {
+    for (lcsm_isa isa = LCSM_ISA_REFERENCE; lcsm_isa_name(isa) != NULL; isa++) {
         tally      t   = {0};
         lcsm_error err = {0};
         if (check(path, isa, &t, &err) != LCSM_OK) fail_msg("%s", err.text);

@@ -20,6 +20,7 @@ static const struct {
     {"f32 portable", LCSM_ISA_PORTABLE, lcsm_eos_case_run_f32, EOS_FLOAT_BOUND},
     {"f32 avx2", LCSM_ISA_AVX2, lcsm_eos_case_run_f32, EOS_FLOAT_BOUND},
     {"f32 avx512", LCSM_ISA_AVX512, lcsm_eos_case_run_f32, EOS_FLOAT_BOUND},
+    {"f32 neon", LCSM_ISA_NEON, lcsm_eos_case_run_f32, EOS_FLOAT_BOUND},
 };
 
 /* A context that allows no faster set; NULL if this processor cannot. */

@@ -7,5 +7,6 @@
 int eos_strides_scan_f32_portable(void);
 int eos_strides_scan_f32_avx2(void);
 int eos_strides_scan_f32_avx512(void);
+int eos_strides_scan_f32_neon(void);
 int eos_strides_scan_f64_portable(void);
 #endif

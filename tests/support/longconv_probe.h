@@ -12,5 +12,7 @@ typedef void longconv_probe(ptrdiff_t B, ptrdiff_t T, ptrdiff_t L, ptrdiff_t D, 
 longconv_probe longconv_probe_f32_portable, longconv_probe_f64_portable;
 #if defined(__x86_64__)
 longconv_probe longconv_probe_f32_avx2, longconv_probe_f32_avx512;
+#elif defined(__aarch64__)
+longconv_probe longconv_probe_f32_neon;
 #endif
 #endif

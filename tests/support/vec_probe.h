@@ -33,6 +33,8 @@ VEC_PROBE(double);
 extern const vec_probe_float vec_probe_f32_portable;
 #if defined(__x86_64__)
 extern const vec_probe_float vec_probe_f32_avx2, vec_probe_f32_avx512;
+#elif defined(__aarch64__)
+extern const vec_probe_float vec_probe_f32_neon;
 #endif
 extern const vec_probe_double vec_probe_f64_portable;
 #endif

@@ -9,7 +9,8 @@
 #include <stdlib.h>
 
 static const unsigned SETS[] = {0, LCSM_CPU_VECTOR, LCSM_CPU_VECTOR | LCSM_CPU_AVX2,
-                                LCSM_CPU_VECTOR | LCSM_CPU_AVX2 | LCSM_CPU_AVX512};
+                                LCSM_CPU_VECTOR | LCSM_CPU_AVX2 | LCSM_CPU_AVX512,
+                                LCSM_CPU_VECTOR | LCSM_CPU_NEON};
 
 #define EACH_SET(k)                                                                                \
     for (size_t s_ = 0; s_ < sizeof SETS / sizeof SETS[0]; s_++)                                   \

@@ -52,7 +52,8 @@ TEST(isa_names_end_with_null)
     assert_string_equal(lcsm_isa_name(LCSM_ISA_AUTO), "auto");
     assert_string_equal(lcsm_isa_name(LCSM_ISA_AVX512), "avx512");
     assert_string_equal(lcsm_isa_name(LCSM_ISA_AVX512_BF16), "avx512-bf16");
-    assert_null(lcsm_isa_name((lcsm_isa)(LCSM_ISA_AVX512_BF16 + 1)));
+    assert_string_equal(lcsm_isa_name(LCSM_ISA_NEON), "neon");
+    assert_null(lcsm_isa_name((lcsm_isa)(LCSM_ISA_NEON + 1)));
 }
 
 TEST(context_free_of_null_is_fine)

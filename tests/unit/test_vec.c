@@ -13,6 +13,8 @@ static const vec_probe_float *const PROBES[] = {
 #if defined(__x86_64__)
     &vec_probe_f32_avx2,
     &vec_probe_f32_avx512,
+#elif defined(__aarch64__)
+    &vec_probe_f32_neon,
 #endif
 };
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))

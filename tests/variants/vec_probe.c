@@ -78,6 +78,9 @@ static void gather(const real *x, ptrdiff_t stride, ptrdiff_t n, real *y)
 #elif VW == 8
 #define NAME  "avx2"
 #define NEEDS (LCSM_CPU_VECTOR | LCSM_CPU_AVX2)
+#elif VEC_NEON
+#define NAME  "neon"
+#define NEEDS (LCSM_CPU_VECTOR | LCSM_CPU_NEON)
 #else
 #define NAME  "portable"
 #define NEEDS LCSM_CPU_VECTOR

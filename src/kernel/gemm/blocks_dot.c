@@ -18,6 +18,10 @@ enum { DOTS = 4, BLOCK = 32, LINE = 32 };
 
 #if defined(__AVX2__) && !LCSM_REAL_IS_DOUBLE
 #define LEVELS 1
+#include "kernel/gemm/levels_avx2.h"
+#elif VEC_NEON
+#define LEVELS 1
+#include "kernel/gemm/levels_neon.h"
 #else
 #define LEVELS 0
 #endif
@@ -70,6 +74,10 @@ VEC_INLINE vec load_f16(const unsigned char *p)
     __m128i h;
     memcpy(&h, p, sizeof h);
     return (vec)_mm256_cvtph_ps(h);
+#elif VEC_NEON
+    uint16x4_t h;
+    memcpy(&h, p, sizeof h);
+    return (vec)vcvt_f32_f16(vreinterpret_f16_u16(h));
 #else
     uvec h = load_u16(p), wide = (h & 0x7FFF) << 13;
     vec  x = vselect((ivec)(h & 0x7FFF) >= 0x7C00, (vec)(wide | 0x7F800000u), (vec)wide * 0x1p112f);
@@ -79,7 +87,15 @@ VEC_INLINE vec load_f16(const unsigned char *p)
 
 VEC_INLINE vec load_bf16(const unsigned char *p)
 {
+#if VEC_NEON
+    uint16x4_t h;
+    uvec       wide;
+    memcpy(&h, p, sizeof h);
+    __asm__("shll %0.4s, %1.4h, #16" : "=w"(wide) : "w"(h)); /* no name of all compilers for it */
+    return (vec)wide;
+#else
     return (vec)(load_u16(p) << 16);
+#endif
 }
 #endif
 
@@ -132,44 +148,6 @@ ONE_A_BLOCK(bf16)
 /* ---- blocks with a scale ------------------------------------------------------------------ */
 
 #if LEVELS
-/* Eight signed bytes as reals. */
-VEC_INLINE __m256 eight(__m128i bytes)
-{
-    return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(bytes));
-}
-
-/* 32 signed bytes, times a scale, less a minimum. */
-VEC_INLINE void put_block(__m256i levels, float scale, float low, real *to)
-{
-    __m256  d = _mm256_set1_ps(scale), m = _mm256_set1_ps(low);
-    __m128i half[] = {_mm256_castsi256_si128(levels), _mm256_extracti128_si256(levels, 1)};
-    for (int j = 0; j < 4; j++) {
-        __m128i part = j % 2 == 0 ? half[j / 2] : _mm_srli_si128(half[j / 2], 8);
-        _mm256_storeu_ps(to + 8 * j, eight(part) * d - m);
-    }
-}
-
-VEC_INLINE __m256i load_32(const void *p)
-{
-    return _mm256_loadu_si256((const __m256i *)p);
-}
-
-/* 16 bytes of two levels each: the low halves, then the high ones. */
-VEC_INLINE __m256i load_nibbles(const unsigned char *p)
-{
-    __m128i v = _mm_loadu_si128((const __m128i *)(const void *)p);
-    __m256i w = _mm256_inserti128_si256(_mm256_castsi128_si256(v), _mm_srli_epi16(v, 4), 1);
-    return _mm256_and_si256(w, _mm256_set1_epi8(15));
-}
-
-/* f16 as float. */
-VEC_INLINE float scale_at(const unsigned char *p)
-{
-    uint16_t half;
-    memcpy(&half, p, sizeof half);
-    return _cvtsh_ss(half);
-}
-
 /* The scales, then the minima, of the eight sub-blocks of a q4k block, 6 bits each in 12 bytes. */
 VEC_INLINE void sixes(const unsigned char *p, uint64_t *scales, uint64_t *lows)
 {
@@ -181,11 +159,6 @@ VEC_INLINE void sixes(const unsigned char *p, uint64_t *scales, uint64_t *lows)
     *lows         = (uint64_t)low << 32 | (u[1] & 0x3F3F3F3Fu);
 }
 
-VEC_INLINE __m256 eight_of(uint64_t bytes)
-{
-    return _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_cvtsi64_si128((long long)bytes)));
-}
-
 static void unpack_q8(const unsigned char *p, ptrdiff_t n, real *to)
 {
     for (ptrdiff_t k = 0; k < n; k += BLOCK, p += 34)
@@ -195,8 +168,7 @@ static void unpack_q8(const unsigned char *p, ptrdiff_t n, real *to)
 static void unpack_q4(const unsigned char *p, ptrdiff_t n, real *to)
 {
     for (ptrdiff_t k = 0; k < n; k += BLOCK, p += 18)
-        put_block(_mm256_sub_epi8(load_nibbles(p + 2), _mm256_set1_epi8(8)), scale_at(p), 0,
-                  to + k);
+        put_block(less_eight(load_nibbles(p + 2)), scale_at(p), 0, to + k);
 }
 
 static void unpack_q4k(const unsigned char *p, ptrdiff_t n, real *to)
@@ -206,10 +178,10 @@ static void unpack_q4k(const unsigned char *p, ptrdiff_t n, real *to)
         float    d = scale_at(p), least = scale_at(p + 2);
         sixes(p + 4, &scales, &lows);
         for (int j = 0; j < 8; j++) {
-            __m256i w = load_32(p + 16 + 32 * (j / 2));
-            if (j % 2 == 1) w = _mm256_srli_epi16(w, 4);
-            put_block(_mm256_and_si256(w, _mm256_set1_epi8(15)), d * (float)(scales >> 8 * j & 63),
-                      least * (float)(lows >> 8 * j & 63), to + k + BLOCK * j);
+            level_bytes w = load_32(p + 16 + 32 * (j / 2));
+            put_block(j % 2 == 0 ? low_halves(w) : high_halves(w),
+                      d * (float)(scales >> 8 * j & 63), least * (float)(lows >> 8 * j & 63),
+                      to + k + BLOCK * j);
         }
     }
 }
@@ -229,72 +201,20 @@ VEC_INLINE level_row levels_of(const void *levels, ptrdiff_t K, ptrdiff_t i)
     return (level_row){d, d + blocks, (int8_t *)(d + 2 * blocks)};
 }
 
-VEC_INLINE float most_of(__m256 v)
-{
-    __m128 m = _mm_max_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
-    m        = _mm_max_ps(m, _mm_movehl_ps(m, m));
-    return _mm_cvtss_f32(_mm_max_ss(m, _mm_shuffle_ps(m, m, 1)));
-}
-
-VEC_INLINE int32_t sum_of(__m256i v)
-{
-    __m128i s = _mm_add_epi32(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
-    s         = _mm_add_epi32(s, _mm_shuffle_epi32(s, 0x4E));
-    return _mm_cvtsi128_si32(_mm_add_epi32(s, _mm_shuffle_epi32(s, 0xB1)));
-}
-
-/* A NaN or an infinity becomes a scale that is NaN: levels could not say it. */
-static void round_block(const float *a, float *d, float *s, int8_t *q)
-{
-    const __m256 sign = _mm256_set1_ps(-0.0f);
-    __m256       v[4], most = _mm256_setzero_ps(), bad = most;
-    __m256i      n[4], sum;
-    for (int j = 0; j < 4; j++) {
-        v[j] = _mm256_loadu_ps(a + 8 * j);
-        most = _mm256_max_ps(most, _mm256_andnot_ps(sign, v[j]));
-        bad += v[j] * _mm256_setzero_ps();
-    }
-    float  scale = most_of(most) / 127;
-    __m256 by    = _mm256_set1_ps(scale >= 0x1p-126f ? 1 / scale : 0);
-    for (int j = 0; j < 4; j++) n[j] = _mm256_cvtps_epi32(v[j] * by);
-    sum        = _mm256_add_epi32(_mm256_add_epi32(n[0], n[1]), _mm256_add_epi32(n[2], n[3]));
-    __m256i lo = _mm256_packs_epi32(n[0], n[1]), hi = _mm256_packs_epi32(n[2], n[3]);
-    __m256i bytes = _mm256_permutevar8x32_epi32(_mm256_packs_epi16(lo, hi),
-                                                _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
-    memcpy(q, &bytes, sizeof bytes);
-    *d = _mm256_movemask_ps(_mm256_cmp_ps(bad, bad, _CMP_UNORD_Q)) != 0 ? NAN : scale;
-    *s = *d * (float)sum_of(sum);
-}
-
 /* ---- blocks with levels ------------------------------------------------------------------- */
 
-VEC_INLINE __m256 pairs_to_reals(__m256i pairs)
-{
-    return _mm256_cvtepi32_ps(_mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
-}
-
-VEC_INLINE float total(__m256 v)
-{
-    __m128 s = _mm256_castps256_ps128(v) + _mm256_extractf128_ps(v, 1);
-    s        = s + _mm_movehl_ps(s, s);
-    return _mm_cvtss_f32(_mm_add_ss(s, _mm_shuffle_ps(s, s, 1)));
-}
-
-/* The magnitude of one factor is unsigned and its sign goes to the other: at most 2 * 128 * 127 in
- * 16 bits. */
 VEC_INLINE void rows_q8(int count, ptrdiff_t K, level_row a, const unsigned char *b, ptrdiff_t ldb,
                         float *out)
 {
-    __m256 s[DOTS];
-    for (int j = 0; j < count; j++) s[j] = _mm256_setzero_ps();
+    level_sums s[DOTS];
+    for (int j = 0; j < count; j++) s[j] = level_splat(0);
     for (ptrdiff_t k = 0; k < K / BLOCK; k++, b += 34) {
-        __m256i v = load_32(a.q + k * BLOCK);
+        level_bytes v = load_32(a.q + k * BLOCK);
         for (int j = 0; j < count; j++) {
             const unsigned char *p = b + j * ldb;
-            __m256i              w = load_32(p + 2);
+            level_bytes          w = load_32(p + 2);
             __builtin_prefetch(p + count * ldb);
-            __m256i pairs = _mm256_maddubs_epi16(_mm256_abs_epi8(w), _mm256_sign_epi8(v, w));
-            s[j] += _mm256_set1_ps(scale_at(p) * a.d[k]) * pairs_to_reals(pairs);
+            s[j] += level_splat(scale_at(p) * a.d[k]) * products(w, v);
         }
     }
     for (int j = 0; j < count; j++) out[j] = total(s[j]);
@@ -304,17 +224,16 @@ VEC_INLINE void rows_q8(int count, ptrdiff_t K, level_row a, const unsigned char
 VEC_INLINE void rows_q4(int count, ptrdiff_t K, level_row a, const unsigned char *b, ptrdiff_t ldb,
                         float *out)
 {
-    __m256 s[DOTS];
-    float  less[DOTS];
-    for (int j = 0; j < count; j++) s[j] = _mm256_setzero_ps(), less[j] = 0;
+    level_sums s[DOTS];
+    float      less[DOTS];
+    for (int j = 0; j < count; j++) s[j] = level_splat(0), less[j] = 0;
     for (ptrdiff_t k = 0; k < K / BLOCK; k++, b += 18) {
-        __m256i v = load_32(a.q + k * BLOCK);
+        level_bytes v = load_32(a.q + k * BLOCK);
         for (int j = 0; j < count; j++) {
             const unsigned char *p = b + j * ldb;
             float                d = scale_at(p);
             if (k % 2 == 0) __builtin_prefetch(p + count * ldb);
-            __m256i pairs = _mm256_maddubs_epi16(load_nibbles(p + 2), v);
-            s[j] += _mm256_set1_ps(d * a.d[k]) * pairs_to_reals(pairs);
+            s[j] += level_splat(d * a.d[k]) * products_of_small(load_nibbles(p + 2), v);
             less[j] += d * a.s[k];
         }
     }
@@ -322,29 +241,27 @@ VEC_INLINE void rows_q4(int count, ptrdiff_t K, level_row a, const unsigned char
 }
 
 /* One block of 256: the sums with its levels, and what the minima take off. */
-VEC_INLINE void block_q4k(const unsigned char *p, level_row a, ptrdiff_t k, __m256 *s, __m256 *less)
+VEC_INLINE void block_q4k(const unsigned char *p, level_row a, ptrdiff_t k, level_sums *s,
+                          level_sums *less)
 {
-    const __m256i low4 = _mm256_set1_epi8(15);
-    uint64_t      scales, lows;
-    float         by[8];
+    uint64_t scales, lows;
+    float    by[8];
     sixes(p + 4, &scales, &lows);
-    _mm256_storeu_ps(by, eight_of(scales) * _mm256_set1_ps(scale_at(p)) * _mm256_loadu_ps(a.d + k));
-    *less += eight_of(lows) * _mm256_set1_ps(scale_at(p + 2)) * _mm256_loadu_ps(a.s + k);
+    eight_times(scales, scale_at(p), a.d + k, by);
+    *less = add_eight_times(*less, lows, scale_at(p + 2), a.s + k);
     for (int j = 0; j < 8; j += 2) {
-        __m256i     w = load_32(p + 16 + 16 * j), high = _mm256_srli_epi16(w, 4);
-        const void *q = a.q + (k + j) * BLOCK, *r = a.q + (k + j + 1) * BLOCK;
-        __m256i     x = _mm256_maddubs_epi16(_mm256_and_si256(w, low4), load_32(q));
-        __m256i     y = _mm256_maddubs_epi16(_mm256_and_si256(high, low4), load_32(r));
-        *s += _mm256_set1_ps(by[j]) * pairs_to_reals(x);
-        *s += _mm256_set1_ps(by[j + 1]) * pairs_to_reals(y);
+        level_bytes w = load_32(p + 16 + 16 * j);
+        level_bytes v = load_32(a.q + (k + j) * BLOCK), u = load_32(a.q + (k + j + 1) * BLOCK);
+        *s += level_splat(by[j]) * products_of_small(low_halves(w), v);
+        *s += level_splat(by[j + 1]) * products_of_small(high_halves(w), u);
     }
 }
 
 VEC_INLINE void rows_q4k(int count, ptrdiff_t K, level_row a, const unsigned char *b, ptrdiff_t ldb,
                          float *out)
 {
-    __m256 s[DOTS], less[DOTS];
-    for (int j = 0; j < count; j++) s[j] = less[j] = _mm256_setzero_ps();
+    level_sums s[DOTS], less[DOTS];
+    for (int j = 0; j < count; j++) s[j] = less[j] = level_splat(0);
     for (ptrdiff_t k = 0; k < K / BLOCK; k += 8, b += 144)
         for (int j = 0; j < count; j++) block_q4k(b + j * ldb, a, k, &s[j], &less[j]);
     for (int j = 0; j < count; j++) out[j] = total(s[j] - less[j]);

@@ -15,7 +15,7 @@
 typedef R_(lcsm_gemm) gemm;
 
 /* A tile of sums leaves registers for its operands. */
-#if VW == 16
+#if VEC_REGISTERS == 32
 enum { ROWS = 6 };
 #else
 enum { ROWS = 3 };
@@ -60,6 +60,8 @@ VEC_INLINE void rest(int rows, const tile *t, ptrdiff_t k, ptrdiff_t n, vec s[RO
     }
 }
 
+/* alpha is rounded in by itself: whether a compiler fuses it with the addition may depend on the
+ * tile, and a row must not. */
 VEC_INLINE void put(int rows, const tile *t, vec s[ROWS][COLS])
 {
     VEC_UNROLL
@@ -67,8 +69,9 @@ VEC_INLINE void put(int rows, const tile *t, vec s[ROWS][COLS])
         real  sums[COLS];
         real *c = t->c + r * t->x->ldc;
         vsums4(s[r][0], s[r][1], s[r][2], s[r][3], sums, COLS);
-        for (ptrdiff_t j = 0; j < t->cols; j++)
-            c[j] = (t->x->add ? c[j] : 0) + t->x->alpha * sums[j];
+        for (ptrdiff_t j = 0; j < COLS; j++) sums[j] *= t->x->alpha;
+        __asm__("" : "+m"(sums));
+        for (ptrdiff_t j = 0; j < COLS && j < t->cols; j++) c[j] = (t->x->add ? c[j] : 0) + sums[j];
     }
 }
 
@@ -105,7 +108,7 @@ VEC_INLINE void run_tile(int rows, const tile *given)
 TILE(1)
 TILE(2)
 TILE(3)
-#if VW == 16
+#if VEC_REGISTERS == 32
 TILE(4)
 TILE(5)
 TILE(6)
@@ -113,7 +116,7 @@ TILE(6)
 
 static void (*const TILES[ROWS])(const tile *t) = {
     tile_1, tile_2, tile_3,
-#if VW == 16
+#if VEC_REGISTERS == 32
     tile_4, tile_5, tile_6,
 #endif
 };

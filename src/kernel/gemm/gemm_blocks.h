@@ -26,7 +26,7 @@ typedef R_(lcsm_gemm) gemm;
 /* Rows and vectors of a tile: the accumulators leave room for a row of B and one broadcast, and
  * there are at least twice as many multiply-adds as loads. One or two panels of 64 columns are a
  * shape of their own: three vectors and one would waste half. */
-#if VW == 16
+#if VEC_REGISTERS == 32
 enum { VECS = 3, HEIGHT = 9, WIDE = 4, WIDE_HEIGHT = 6 };
 #define ROWS TILE_ROWS_9
 #else
@@ -163,7 +163,7 @@ typedef void tile_run(const tile *t);
 
 TILES_6(1)
 TILES_6(2)
-#if VW == 16
+#if VEC_REGISTERS == 32
 #define TILES_9(V) TILE(7, V) TILE(8, V) TILE(9, V)
 #define NAMES_9(V) NAMES_6(V), tile_7_##V, tile_8_##V, tile_9_##V
 TILES_6(3)

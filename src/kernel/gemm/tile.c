@@ -17,7 +17,7 @@
 #define TILE_BODY VEC_INLINE
 #endif
 
-#if VW == 16
+#if VEC_REGISTERS == 32
 #define ROWS TILE_ROWS_14
 #else
 #define ROWS TILE_ROWS_6
@@ -118,7 +118,7 @@ typedef void tile_fn(ptrdiff_t first, ptrdiff_t tiles, const lcsm_product *p, in
 #define N2(i, g, o) tile_##i##_2,
 ROWS(X1)
 ROWS(X2)
-#if VW == 16
+#if VEC_REGISTERS == 32
 #define X3(i, g, o) TILE_FN(i, 3)
 #define X4(i, g, o) TILE_FN(i, 4)
 #define N3(i, g, o) tile_##i##_3,
@@ -157,7 +157,7 @@ void K_(lcsm_tiles)(ptrdiff_t rows, int vecs, const lcsm_product *p, int count,
 
 /* BLOCK_ROWS rows of A by four of B: sums of vectors, as many as there are registers for, added up
  * at last. */
-#if VW == 16
+#if VEC_REGISTERS == 32
 #define BLOCK_ROWS 4
 #define BLOCK(X)   X(0) X(1) X(2) X(3)
 #else

@@ -15,7 +15,10 @@
 /* The accumulators leave room for a row of B and one broadcast. With 512-bit vectors the
  * processor loads one vector, or broadcasts one element, a cycle while it does two
  * multiply-adds; so a tile is wide, that height + width <= height * width / 2. */
-#if VW == 16
+#if VEC_NEON
+#define TILE_VECS    4
+#define TILE_HEIGHTS 14, 10, 9, 6
+#elif VEC_REGISTERS == 32
 #define TILE_VECS    4
 #define TILE_HEIGHTS 14, 14, 9, 6
 #else
@@ -52,7 +55,7 @@
 /* Steps that are unrolled: where a step is short, the loop's own instructions take the place of its
  * products. The compiler must not know where the pointers of a step are relative to those of the
  * next, or it would trade the additions for more registers than there are. */
-#if VW == 16
+#if VEC_REGISTERS == 32
 #define TILE_AT_ONCE 1
 #else
 #define TILE_AT_ONCE 4

@@ -74,7 +74,7 @@ RUNS(4, 1)
 RUN(4, 1, 0, 0, 1)
 ROUNDS(1)
 ROUNDS(4)
-#if VW == 16
+#if VEC_REGISTERS == 32
 RUNS(4, 4)
 RUN(4, 4, 0, 0, 1)
 RUN(16, 1, 0, 0, 1)
@@ -117,7 +117,7 @@ typedef struct {
 static void plan(scan *p, cols *q, const seq *x, real *ws, size_t *used)
 {
     pieces          c  = {.base = ws};
-    const ptrdiff_t NV = VW == 16 ? 4 : 2;
+    const ptrdiff_t NV = VEC_REGISTERS == 32 ? 4 : 2;
     K_(lcsm_scan_plan)
     (p, x, SCAN_BLOCK, is_token(&x->full) ? SCAN_BLOCK_FULL : SCAN_BLOCK_TOKEN, NV, NV, 1, &c);
     size_t line = (size_t)(p->n_max * SCAN_COLUMNS);

@@ -237,7 +237,7 @@ ROUNDS(1)
 ROUNDS(4)
 FUSED(4, 1)
 FUSED(4, 2)
-#if VW == 16
+#if VEC_REGISTERS == 32
 FUSED(8, 1)
 FUSED(8, 2)
 TILE(4, 4)
@@ -296,7 +296,7 @@ static void plan(work *k, const seq *x, ptrdiff_t C, real *ws, size_t *used)
 {
     pieces    c = {.base = ws};
     ptrdiff_t n = C < x->T || x->T == 0 ? C : x->T;
-    K_(lcsm_scan_plan)(&k->p, x, n, n, VW == 16 ? 4 : 2, 2, 2, &c);
+    K_(lcsm_scan_plan)(&k->p, x, n, n, VEC_REGISTERS == 32 ? 4 : 2, 2, 2, &c);
     const scan *p    = &k->p;
     size_t      tile = (size_t)(p->R * p->NV * VW), planes = (size_t)p->planes, steps = (size_t)n;
     size_t      line = steps * SCAN_COLUMNS, lane = steps * (size_t)(p->R * VW);
