@@ -201,6 +201,18 @@ VEC_INLINE level_row levels_of(const void *levels, ptrdiff_t K, ptrdiff_t i)
     return (level_row){d, d + blocks, (int8_t *)(d + 2 * blocks)};
 }
 
+/* A NaN or an infinity becomes a scale that is NaN: levels could not say it. */
+static void round_row(const float *a, ptrdiff_t K, level_row r)
+{
+    for (ptrdiff_t k = 0; k < K / BLOCK; k++) {
+        int32_t sum;
+        bool    finite;
+        float   scale = round_block(a + k * BLOCK, r.q + k * BLOCK, &sum, &finite);
+        r.d[k]        = finite ? scale : NAN;
+        r.s[k]        = r.d[k] * (float)sum;
+    }
+}
+
 /* ---- blocks with levels ------------------------------------------------------------------- */
 
 VEC_INLINE void rows_q8(int count, ptrdiff_t K, level_row a, const unsigned char *b, ptrdiff_t ldb,
@@ -353,11 +365,7 @@ bool K_(lcsm_blocks_levels)(const gemm *x, void *to)
 {
     if (!TYPES[x->type].levels) return false;
 #if LEVELS
-    for (ptrdiff_t i = 0; i < x->M; i++) {
-        level_row r = levels_of(to, x->K, i);
-        for (ptrdiff_t k = 0; k < x->K / BLOCK; k++)
-            round_block(x->A + i * x->lda + k * BLOCK, r.d + k, r.s + k, r.q + k * BLOCK);
-    }
+    for (ptrdiff_t i = 0; i < x->M; i++) round_row(x->A + i * x->lda, x->K, levels_of(to, x->K, i));
 #else
     (void)to;
 #endif

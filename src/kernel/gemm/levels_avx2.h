@@ -4,6 +4,8 @@
  */
 #ifndef LCSM_KERNEL_LEVELS_AVX2_H
 #define LCSM_KERNEL_LEVELS_AVX2_H
+#include <stdbool.h>
+
 #include "kernel/vec.h"
 
 typedef __m256i level_bytes; /* 32 of them */
@@ -115,9 +117,8 @@ VEC_INLINE int32_t sum_of(__m256i v)
     return _mm_cvtsi128_si32(_mm_add_epi32(s, _mm_shuffle_epi32(s, 0xB1)));
 }
 
-/* 32 numbers as levels: their scale, the scale times their sum, and they. A NaN or an infinity
- * becomes a scale that is NaN: levels could not say it. */
-VEC_INLINE void round_block(const float *a, float *d, float *s, int8_t *q)
+/* 32 numbers as levels; returns their scale. finite: whether all of the numbers are. */
+VEC_INLINE float round_block(const float *a, int8_t *q, int32_t *level_sum, bool *finite)
 {
     const __m256 sign = _mm256_set1_ps(-0.0f);
     __m256       v[4], most = _mm256_setzero_ps(), bad = most;
@@ -135,8 +136,9 @@ VEC_INLINE void round_block(const float *a, float *d, float *s, int8_t *q)
     __m256i bytes = _mm256_permutevar8x32_epi32(_mm256_packs_epi16(lo, hi),
                                                 _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
     memcpy(q, &bytes, sizeof bytes);
-    *d = _mm256_movemask_ps(_mm256_cmp_ps(bad, bad, _CMP_UNORD_Q)) != 0 ? NAN : scale;
-    *s = *d * (float)sum_of(sum);
+    *level_sum = sum_of(sum);
+    *finite    = _mm256_movemask_ps(_mm256_cmp_ps(bad, bad, _CMP_UNORD_Q)) == 0;
+    return scale;
 }
 
 #endif

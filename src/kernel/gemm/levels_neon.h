@@ -5,6 +5,8 @@
  */
 #ifndef LCSM_KERNEL_LEVELS_NEON_H
 #define LCSM_KERNEL_LEVELS_NEON_H
+#include <stdbool.h>
+
 #include "kernel/vec.h"
 
 typedef int8x16x2_t level_bytes;
@@ -120,7 +122,7 @@ VEC_INLINE float total(level_sums v)
     return vaddvq_f32(v);
 }
 
-VEC_INLINE void round_block(const float *a, float *d, float *s, int8_t *q)
+VEC_INLINE float round_block(const float *a, int8_t *q, int32_t *level_sum, bool *finite)
 {
     float32x4_t v[8], most = vdupq_n_f32(0), bad = most;
     int32x4_t   n[8], sum = vdupq_n_s32(0);
@@ -140,8 +142,9 @@ VEC_INLINE void round_block(const float *a, float *d, float *s, int8_t *q)
         vst1_s8(q + 4 * j, vqmovn_s16(two));
     }
     float zero = vaddvq_f32(bad); /* or a NaN */
-    *d         = zero == zero ? scale : NAN;
-    *s         = *d * (float)vaddvq_s32(sum);
+    *level_sum = vaddvq_s32(sum);
+    *finite    = zero == zero;
+    return scale;
 }
 
 #endif
