@@ -165,11 +165,14 @@ void lcsm_case_fill(const lcsm_case_graph *c, uint64_t seed, ptrdiff_t t0)
             }
     }
     for (int j = 0; j < c->node->n_out; j++) {
-        const lcsm_tensor *t = c->node->out[j];
+        const lcsm_tensor *t    = c->node->out[j];
+        bool               time = t->shape.rank > 2 && t->shape.dim[1] == c->T;
         for (ptrdiff_t r = 0; r < t->rows && t->grad != NULL; r++)
-            for (ptrdiff_t i = 0; i < t->cols; i++)
-                lcsm_case_set(
-                    t, t->grad, r, i,
-                    number(&dy, false, seed, (uint32_t)(100 + j), (uint64_t)(r * t->cols + i)));
+            for (ptrdiff_t i = 0; i < t->cols; i++) {
+                ptrdiff_t at = r * t->cols + i;
+                if (time) at = whole_element(&t->shape, at, t0, T_all);
+                lcsm_case_set(t, t->grad, r, i,
+                              number(&dy, false, seed, (uint32_t)(100 + j), (uint64_t)at));
+            }
     }
 }

@@ -230,6 +230,25 @@ lcsm_status lcsm_graph_plan(lcsm_graph *g, const lcsm_plan_options *opt, lcsm_er
 
 lcsm_plan_report lcsm_graph_report(const lcsm_graph *g);
 
+/* Fails with the name of the first op that needs a whole sequence: segments of one, each a run with
+ * the state that the one before it left, and backward in the other order with the gradients of
+ * that, are exact if there is none. */
+lcsm_status lcsm_graph_check_segments(const lcsm_graph *g, lcsm_error *err);
+
+/* Where the segments of a sequence are on several machines: what one leaves is what the next reads,
+ * op by op. Each may be NULL. */
+typedef struct {
+    /* Before a node with a carried state runs forward: fills what it will read; before it runs
+     * backward: the gradient of what it left. */
+    lcsm_status (*take)(void *user, bool backward, void *data, size_t bytes, lcsm_error *err);
+    /* After it: what it left, or the gradient of what it read. Both stay until the next run. */
+    lcsm_status (*give)(void *user, bool backward, const void *data, size_t bytes, lcsm_error *err);
+    /* After every step. Gradients of the parameters from number `done` of the block on are
+     * finished; forward has the number of all of them. */
+    lcsm_status (*stepped)(void *user, size_t done, lcsm_error *err);
+    void *user;
+} lcsm_relay;
+
 /* Called after every step of a run with the name of its op and the time it took. */
 typedef struct {
     void (*step)(void *user, const char *what, bool backward, double seconds);
@@ -237,17 +256,23 @@ typedef struct {
 } lcsm_watch;
 
 typedef struct {
-    bool      training;     /* dropout is on, and a memory_type and bf16 count */
-    uint64_t  seed;         /* of this run's random numbers; backward gets its forward's */
-    ptrdiff_t row, rows;    /* where the batch is a part of a larger one, whose random numbers it
-                               takes: its first sequence there, and how many it has; 0, 0: whole */
-    lcsm_state *state;      /* carried in and out; NULL: start empty, forget the end */
-    ptrdiff_t   state_row;  /* the first of its sequences, where it has more than the graph */
-    bool        accumulate; /* backward adds to the parameters' gradients */
-    double      loss_scale; /* 0 means 1 */
-    bool        check;      /* stop at the first op whose result is not finite */
-    bool        learn;      /* a backward run follows, with the same options: what the plan runs at
-                               once adds to the parameters' gradients already in forward */
+    bool      training;  /* dropout is on, and a memory_type and bf16 count */
+    uint64_t  seed;      /* of this run's random numbers; backward gets its forward's */
+    ptrdiff_t row, rows; /* where the batch is a part of a larger one, whose random numbers it
+                            takes: its first sequence there, and how many it has; 0, 0: whole */
+    ptrdiff_t segment, segments; /* where the sequences are segments of longer ones, in the same
+                                    way: the number of this one, and of how many; 0, 0: whole */
+    lcsm_state *state;           /* carried in and out; NULL: start empty, forget the end */
+    lcsm_state *state_grad; /* NULL, or backward reads here the gradient of what forward left, and
+                               leaves that of what it read; lcsm_state_zero: none */
+    ptrdiff_t         state_row;  /* the first of its sequences, where it has more than the graph */
+    bool              accumulate; /* backward adds to the parameters' gradients */
+    double            loss_scale; /* 0 means 1 */
+    bool              check;      /* stop at the first op whose result is not finite */
+    bool              only_state; /* forward ends when all is carried on: there are no results */
+    const lcsm_relay *relay;      /* NULL: state and state_grad are all there is */
+    bool              learn; /* a backward run follows, with the same options: what the plan runs at
+                                once adds to the parameters' gradients already in forward */
 
     const lcsm_watch *watch; /* NULL: nobody watches, and no clock is read */
 } lcsm_run_options;

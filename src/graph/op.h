@@ -49,6 +49,14 @@ typedef struct {
     double     start; /* what an empty state holds */
 } lcsm_state_spec;
 
+/* What the steps of a node know of each other, which says whether a sequence may be cut into
+ * segments that are trained one after the other (lcsm_graph_check_segments). */
+typedef enum {
+    LCSM_STEPS_ALONE,   /* nothing */
+    LCSM_STEPS_CARRIED, /* what is carried; backward passes on its gradients, if it has any */
+    LCSM_STEPS_WHOLE,   /* of the whole sequence, or of what is carried without gradients */
+} lcsm_steps_kind;
+
 /* One operation of a graph. The graph sets the upper part, the op's shape rule the lower. */
 typedef struct lcsm_node {
     const struct lcsm_op *op;
@@ -78,6 +86,7 @@ typedef struct lcsm_node {
     int             n_state;
     lcsm_state_spec state[LCSM_MAX_STATE];
     ptrdiff_t       room; /* steps of a sequence that its state has room for; 0: any number */
+    lcsm_steps_kind steps;
 } lcsm_node;
 
 /* An operand during a run: a matrix of numbers. Of another type than reals ld counts bytes. Values
@@ -98,7 +107,8 @@ typedef struct {
     bool        training; /* dropout is on */
     uint64_t    seed;     /* of this run's random numbers: lcsm_rng(seed, node->ordinal, element) */
     ptrdiff_t   row, rows; /* as in lcsm_run_options */
-    lcsm_error  error;     /* set by lcsm_call_fail; the run stops after this op */
+    ptrdiff_t   segment, segments;
+    lcsm_error  error; /* set by lcsm_call_fail; the run stops after this op */
 } lcsm_run;
 
 /* The arguments of forward and backward. */
@@ -117,6 +127,11 @@ typedef struct {
      * it. out may be the same memory as in. Backward gets the in of its forward. */
     const void *state_in[LCSM_MAX_STATE];
     void       *state_out[LCSM_MAX_STATE];
+    /* Backward of LCSM_STEPS_CARRIED: the gradient of what forward left, NULL: zero, and room for
+     * that of what it read, zeros at first; NULL: nobody wants it. In what form is the op's own
+     * matter, but zeros mean none. */
+    const void *g_state_out[LCSM_MAX_STATE];
+    void       *g_state_in[LCSM_MAX_STATE];
 } lcsm_call;
 
 /* Stops the run with a sentence. For what only the data can show, as a token out of range. Not

@@ -65,6 +65,8 @@ lcsm_status lcsm_plan_alloc(lcsm_plan **out, lcsm_graph *g, const lcsm_plan_opti
     p->wanted      = array(nodes, sizeof *p->wanted, &ok);
     p->own         = indices(nodes, &ok);
     p->state       = array(nodes, sizeof *p->state, &ok);
+    p->place       = array(nodes, sizeof *p->place, &ok);
+    p->ready       = array(3 * nodes + 1, sizeof *p->ready, &ok);
     p->writes      = array(inputs + tensors, sizeof *p->writes, &ok);
     p->clears      = array(tensors, sizeof *p->clears, &ok);
     p->sides       = array(inputs, sizeof *p->sides, &ok);
@@ -85,7 +87,7 @@ void lcsm_plan_free(lcsm_plan *p)
                       p->stays,   p->value[0], p->grad,  p->write_first, p->write_last, p->wanted,
                       p->own,     p->value[1], p->state, p->writes,      p->clears,     p->sides,
                       p->seeds,   p->pieces,   p->into,  p->arena,       p->rounded,    p->kept,
-                      p->narrows, p->widens};
+                      p->narrows, p->widens,   p->place, p->ready};
     for (size_t j = 0; j < COUNT(arrays); j++) free(arrays[j]);
     free(p);
 }
@@ -305,12 +307,44 @@ static void lay_out_state(lcsm_plan *p)
     for (int j = 0; j < p->g->node_list.count; j++) {
         lcsm_node *n = lcsm_node_at(p->g, j);
         p->state[j]  = entries;
+        p->place[j]  = p->report.state;
         entries += (size_t)n->n_state;
         for (int i = 0; i < n->n_state; i++) {
             p->batch = n->state[i].shape.dim[0];
             p->report.state += lcsm_state_bytes(&n->state[i]);
             p->state_key = mix_spec(p->state_key, n, &n->state[i]);
         }
+    }
+    p->place[p->g->node_list.count] = p->report.state;
+    for (int j = 0; j < p->n_forward; j++)
+        if (p->steps[j].node->n_state > 0) p->carries = j + 1;
+}
+
+/* ---- finished gradients ---- */
+
+/* The end of the last parameter whose gradient this step writes; 0: none. */
+static size_t written_to(const lcsm_plan *p, const lcsm_step *s)
+{
+    const lcsm_params *ps  = p->g->params;
+    size_t             end = 0;
+    if (s->pass != LCSM_PASS_BACKWARD) return 0;
+    for (int j = 0; j < s->node->n_in; j++) {
+        if ((s->wanted & LCSM_BIT(j)) == 0) continue;
+        int row = lcsm_tensor_root(s->node->in[j], NULL)->param;
+        if (row < 0) continue;
+        size_t last = ps->list[row].offset + ps->list[row].count;
+        end         = last > end ? last : end;
+    }
+    return end;
+}
+
+static void find_ready(lcsm_plan *p)
+{
+    size_t end = 0;
+    for (int j = p->n_steps - 1; j >= 0; j--) {
+        size_t own  = written_to(p, &p->steps[j]);
+        p->ready[j] = end;
+        end         = own > end ? own : end;
     }
 }
 
@@ -324,6 +358,7 @@ lcsm_status lcsm_plan_bind(lcsm_plan *p, lcsm_error *err)
     bind_roundings(p);
     poison_gaps(p);
     lay_out_state(p);
+    find_ready(p);
     for (int j = 0; j < p->n_steps; j++) {
         const lcsm_step *s = &p->steps[j];
         if (s->pass == LCSM_PASS_FORWARD && s->node->op->prepare != NULL)

@@ -97,9 +97,12 @@ typedef struct lcsm_plan {
     int  *grad;
     int  *write_first, *write_last; /* gradient writes, -1: none */
 
-    unsigned *wanted; /* by node: inputs that get a gradient; 0: no backward step */
-    int      *own;    /* by node: piece or -1 */
-    size_t   *state;  /* by node: the first of its entries in a carried state */
+    unsigned *wanted;  /* by node: inputs that get a gradient; 0: no backward step */
+    int      *own;     /* by node: piece or -1 */
+    size_t   *state;   /* by node: the first of its entries in a carried state */
+    size_t   *place;   /* by node: where these begin in a block, and at the end of all its size */
+    size_t   *ready;   /* by step: gradients of parameters that no later step writes begin here */
+    int       carries; /* forward steps up to the last that carries something on */
 
     lcsm_grad_write *writes;
     lcsm_clear      *clears;

@@ -61,40 +61,82 @@ static lcsm_status check_state(const lcsm_graph *g, const lcsm_run_options *opt,
     if (g->plan->opt.train && s->blocks < 2)
         return lcsm_fail(err, LCSM_ERR_ARGUMENT,
                          "a state for training is made from a graph planned for training");
+    if (opt->state_grad != NULL
+        && (opt->state_grad->key != s->key || opt->state_grad->rows != s->rows
+            || opt->state_grad->blocks < 2))
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "the gradient of the state is not as the state");
     return LCSM_OK;
 }
 
-/* Points the calls of one step at a block to read and one to write; NULL blocks: none. */
+/* Points the calls of one step at a block to read and one to write, and at those of their
+ * gradients; NULL: none. */
 static void bind_state(const lcsm_plan *p, lcsm_step *s, const lcsm_run_options *opt,
-                       const unsigned char *in, unsigned char *out)
+                       unsigned char *const block[2], unsigned char *const grad[2])
 {
+    const lcsm_state *like = opt->state;
     for (int j = 0; j < s->node->n_state; j++) {
-        size_t at            = in == NULL ? 0
-                                          : lcsm_state_place(opt->state, p->state[s->node->index] + (size_t)j,
-                                                             opt->state_row);
-        s->call.state_in[j]  = in == NULL ? NULL : in + at;
-        s->call.state_out[j] = out == NULL ? NULL : out + at;
+        size_t entry           = p->state[s->node->index] + (size_t)j;
+        size_t at              = like == NULL ? 0 : lcsm_state_place(like, entry, opt->state_row);
+        s->call.state_in[j]    = block[0] == NULL ? NULL : block[0] + at;
+        s->call.state_out[j]   = block[1] == NULL ? NULL : block[1] + at;
+        s->call.g_state_out[j] = grad[0] == NULL ? NULL : grad[0] + at;
+        s->call.g_state_in[j]  = grad[1] == NULL ? NULL : grad[1] + at;
     }
 }
 
 /* Forward reads the current block. Training writes the other one, so that backward finds what
- * forward read; inference writes in place. */
+ * forward read; inference writes in place. Gradients go the same way back. */
 static void bind_states(lcsm_plan *p, const lcsm_run_options *opt, bool backward)
 {
-    const lcsm_state *s        = opt->state;
-    unsigned char    *block[2] = {NULL, NULL};
+    const lcsm_state *s = opt->state, *g = backward ? opt->state_grad : NULL;
+    unsigned char    *block[2] = {NULL, NULL}, *grad[2] = {NULL, NULL};
     if (s != NULL) {
-        block[0] = s->data + (size_t)s->current * s->bytes;
-        block[1] = s->blocks == 2 ? s->data + (size_t)(1 - s->current) * s->bytes : block[0];
-        if (!p->opt.train) block[1] = block[0];
+        block[0] = lcsm_state_block(s);
+        block[1] = p->opt.train ? lcsm_state_other(s) : block[0];
+    }
+    if (backward) {
+        block[0] = block[1];
+        block[1] = NULL;
+    }
+    if (g != NULL) {
+        grad[0] = lcsm_state_block(g);
+        grad[1] = lcsm_state_other(g);
+        memset(grad[1], 0, g->bytes);
     }
     for (int j = 0; j < p->n_steps; j++) {
         lcsm_step *step = &p->steps[j];
         if (step->node == NULL || step->node->n_state == 0) continue;
-        if (step->pass == LCSM_PASS_FORWARD && !backward)
-            bind_state(p, step, opt, block[0], block[1]);
-        if (step->pass != LCSM_PASS_FORWARD && backward) bind_state(p, step, opt, block[1], NULL);
+        if ((step->pass != LCSM_PASS_FORWARD) == backward) bind_state(p, step, opt, block, grad);
     }
+}
+
+/* What a node carries, or its gradient, from and to where the other segments are. */
+static lcsm_status take(const lcsm_plan *p, const lcsm_step *s, const lcsm_run_options *opt,
+                        bool backward, lcsm_error *err)
+{
+    const lcsm_relay *r = opt->relay;
+    const lcsm_state *x = backward ? opt->state_grad : opt->state;
+    if (r == NULL || r->take == NULL || s->node == NULL || s->node->n_state == 0) return LCSM_OK;
+    size_t at = p->place[s->node->index], end = p->place[s->node->index + 1];
+    return r->take(r->user, backward, lcsm_state_block(x) + at, end - at, err);
+}
+
+static lcsm_status give(const lcsm_plan *p, const lcsm_step *s, const lcsm_run_options *opt,
+                        bool backward, lcsm_error *err)
+{
+    const lcsm_relay *r = opt->relay;
+    const lcsm_state *x = backward ? opt->state_grad : opt->state;
+    if (r == NULL || r->give == NULL || s->node == NULL || s->node->n_state == 0) return LCSM_OK;
+    size_t at = p->place[s->node->index], end = p->place[s->node->index + 1];
+    return r->give(r->user, backward, lcsm_state_other(x) + at, end - at, err);
+}
+
+static lcsm_status stepped(const lcsm_plan *p, int j, const lcsm_run_options *opt, bool backward,
+                           lcsm_error *err)
+{
+    const lcsm_relay *r = opt->relay;
+    if (r == NULL || r->stepped == NULL) return LCSM_OK;
+    return r->stepped(r->user, backward ? p->ready[j] : p->g->params->block, err);
 }
 
 /* ---- steps ---- */
@@ -211,7 +253,21 @@ static void start_run(lcsm_graph *g, const lcsm_run_options *opt)
     g->run.seed     = opt->seed;
     g->run.row      = opt->row;
     g->run.rows     = opt->rows;
+    g->run.segment  = opt->segment;
+    g->run.segments = opt->segments;
     g->run.error    = (lcsm_error){0};
+}
+
+lcsm_status lcsm_graph_check_segments(const lcsm_graph *g, lcsm_error *err)
+{
+    for (int j = 0; j < g->node_list.count; j++) {
+        const lcsm_node *n = lcsm_node_at(g, j);
+        if (n->steps == LCSM_STEPS_WHOLE)
+            return lcsm_fail(err, LCSM_ERR_UNSUPPORTED,
+                             "%s%s%s needs a whole sequence, so it cannot be cut into segments",
+                             n->scope, n->scope[0] != '\0' ? "." : "", n->op->name);
+    }
+    return LCSM_OK;
 }
 
 lcsm_status lcsm_graph_forward(lcsm_graph *g, const lcsm_run_options *opt, lcsm_error *err)
@@ -225,16 +281,20 @@ lcsm_status lcsm_graph_forward(lcsm_graph *g, const lcsm_run_options *opt, lcsm_
     start_run(g, opt);
     bind_states(p, opt, false);
     p->done = p->both >= 0 && opt->learn;
-    for (int j = p->settled ? p->n_fixed : 0; j < p->n_forward; j++) {
+    for (int j = p->settled ? p->n_fixed : 0; j < (opt->only_state ? p->carries : p->n_forward);
+         j++) {
         const lcsm_step *s    = &p->steps[j];
         bool             both = p->done && j + 1 == p->n_forward;
-        double           from = begin_step(opt);
-        st                    = both ? both_step(g, opt, err) : forward_step(g, s, opt->check, err);
+        LCSM_OR_RETURN(take(p, s, opt, false, err));
+        double from = begin_step(opt);
+        st          = both ? both_step(g, opt, err) : forward_step(g, s, opt->check, err);
         if (st != LCSM_OK) return st;
         end_step(opt, s, both, from);
+        LCSM_OR_RETURN(give(p, s, opt, false, err));
+        LCSM_OR_RETURN(stepped(p, j, opt, false, err));
     }
     if (opt->state != NULL && p->opt.train) opt->state->current = 1 - opt->state->current;
-    g->forward_done = true;
+    g->forward_done = !opt->only_state;
     p->settled      = p->n_fixed > 0;
     return LCSM_OK;
 }
@@ -253,13 +313,18 @@ lcsm_status lcsm_graph_backward(lcsm_graph *g, const lcsm_run_options *opt, lcsm
     bind_states(p, opt, true);
     for (int j = p->done ? p->both + 1 : p->n_forward; j < p->n_steps && st == LCSM_OK; j++) {
         lcsm_step *s    = &p->steps[j];
-        double     from = begin_step(opt);
+        bool       back = s->pass == LCSM_PASS_BACKWARD;
+        if (back) LCSM_OR_RETURN(take(p, s, opt, true, err));
+        double from = begin_step(opt);
         switch (s->pass) {
         case LCSM_PASS_SEED: seed_step(p, s, opt); break;
         case LCSM_PASS_BACKWARD: backward_step(p, s, opt->accumulate, false); break;
         default: st = forward_step(g, s, false, err);
         }
         end_step(opt, s, true, from);
+        if (back) LCSM_OR_RETURN(give(p, s, opt, true, err));
+        LCSM_OR_RETURN(stepped(p, j, opt, true, err));
     }
+    if (opt->state_grad != NULL) opt->state_grad->current = 1 - opt->state_grad->current;
     return st;
 }

@@ -139,6 +139,11 @@ void lcsm_state_clear(lcsm_state *s)
     }
 }
 
+void lcsm_state_zero(lcsm_state *s)
+{
+    memset(lcsm_state_block(s), 0, s->bytes);
+}
+
 void lcsm_state_clear_row(lcsm_state *s, ptrdiff_t b)
 {
     for (size_t j = 0; j < s->count; j++) {

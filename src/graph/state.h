@@ -46,6 +46,7 @@ lcsm_status lcsm_state_create_rows(lcsm_state **out, const struct lcsm_graph *g,
 void        lcsm_state_free(lcsm_state *s);
 
 void        lcsm_state_clear(lcsm_state *s);                  /* as new */
+void        lcsm_state_zero(lcsm_state *s);                   /* as gradients of nothing */
 void        lcsm_state_clear_row(lcsm_state *s, ptrdiff_t b); /* one sequence of the batch */
 lcsm_status lcsm_state_copy(lcsm_state *dst, const lcsm_state *src, lcsm_error *err);
 
@@ -58,8 +59,20 @@ void   lcsm_state_restore(lcsm_state *s, ptrdiff_t first, ptrdiff_t count, const
 void lcsm_state_copy_row(lcsm_state *dst, ptrdiff_t to, const lcsm_state *src, ptrdiff_t from);
 
 /* The numbers of an entry, those of one sequence in it, and where these are in a block. */
-void  *lcsm_state_data(const lcsm_state *s, size_t entry);
-void  *lcsm_state_row(const lcsm_state *s, size_t entry, ptrdiff_t row);
+void *lcsm_state_data(const lcsm_state *s, size_t entry);
+void *lcsm_state_row(const lcsm_state *s, size_t entry, ptrdiff_t row);
+
+/* The block that the next run reads, of s->bytes, and the one that the last run read. */
+static inline unsigned char *lcsm_state_block(const lcsm_state *s)
+{
+    return s->data + (size_t)s->current * s->bytes;
+}
+
+static inline unsigned char *lcsm_state_other(const lcsm_state *s)
+{
+    return s->blocks == 2 ? s->data + (size_t)(1 - s->current) * s->bytes : s->data;
+}
+
 size_t lcsm_state_place(const lcsm_state *s, size_t entry, ptrdiff_t row);
 
 /* Bytes of an entry, a multiple of LCSM_ALIGN. */

@@ -4,6 +4,7 @@
  *   gradient   backward in double by the references against finite differences
  *   float      the context's float kernels, forward and backward, against double
  *   split      an op with a carried state, a sequence cut in two, against the whole
+ *   segments   the same with backward, where gradients are carried too
  */
 #include <stdio.h>
 #include <string.h>
@@ -288,6 +289,110 @@ cleanup:
     return st;
 }
 
+/* ---- carried gradients -------------------------------------------------------------------- */
+
+/* Two segments of a sequence and what they carry. */
+typedef struct {
+    lcsm_case_graph part[2];
+    lcsm_state     *state[2], *grad;
+} segments;
+
+static void free_segments(segments *s)
+{
+    for (int k = 0; k < 2; k++) {
+        lcsm_state_free(s->state[k]);
+        lcsm_case_free(&s->part[k]);
+    }
+    lcsm_state_free(s->grad);
+}
+
+/* Forward one after the other, and backward in the other order. */
+static lcsm_status run_segments(segments *s, lcsm_error *err)
+{
+    lcsm_run_options with = RUN;
+    LCSM_OR_RETURN(lcsm_state_create(&s->grad, s->part[0].g, err));
+    lcsm_state_zero(s->grad);
+    for (int k = 0; k < 2; k++) {
+        LCSM_OR_RETURN(lcsm_state_create(&s->state[k], s->part[0].g, err));
+        if (k == 1) LCSM_OR_RETURN(lcsm_state_copy(s->state[1], s->state[0], err));
+        with.state = s->state[k];
+        LCSM_OR_RETURN(lcsm_graph_forward(s->part[k].g, &with, err));
+    }
+    with.state_grad = s->grad;
+    for (int k = 1; k >= 0 && s->part[0].op->backward != NULL; k--) {
+        with.state = s->state[k];
+        LCSM_OR_RETURN(lcsm_graph_backward(s->part[k].g, &with, err));
+    }
+    return LCSM_OK;
+}
+
+/* Element k of an input's gradient: of the segment that has the step, or the sum of both. */
+static double joined(const segments *s, int input, ptrdiff_t k)
+{
+    const lcsm_tensor *a = s->part[0].leaf[input], *b = s->part[1].leaf[input];
+    ptrdiff_t          below = a->cols, cut = s->part[0].T, T = cut + s->part[1].T;
+    if (!s->part[0].test->in[input].time) return number(a, true, k) + number(b, true, k);
+    for (int j = 2; j + 1 < a->shape.rank; j++) below *= a->shape.dim[j];
+    ptrdiff_t row = k / below, t = row % T, at = row / T;
+    return t < cut ? number(a, true, (at * cut + t) * below + k % below)
+                   : number(b, true, (at * (T - cut) + t - cut) * below + k % below);
+}
+
+static lcsm_measure compare_joined(const segments *s, const whole *all, int input)
+{
+    const lcsm_tensor *u = all->exact.leaf[input], *p = all->plain.leaf[input];
+    double             off = 0, plain = 0, scale = LEAST_SCALE;
+    for (ptrdiff_t k = 0; k < lcsm_tensor_count(u); k++) {
+        double want = number(u, true, k), got = joined(s, input, k);
+        off   = fmax(off, isfinite(got) ? fabs(got - want) : INFINITY);
+        plain = fmax(plain, fabs(number(p, true, k) - want));
+        scale = fmax(scale, fabs(want));
+    }
+    return lcsm_measure_float(off / scale, plain / scale);
+}
+
+static lcsm_status check_segment_cut(const checker *c, const whole *all, ptrdiff_t cut,
+                                     lcsm_verdict *v, lcsm_error *err)
+{
+    lcsm_status st;
+    segments    s = {0};
+    char        where[MAX_NAME];
+    LCSM_TRY(build_planned(c, &s.part[0], c->ctx, LCSM_F32, cut, 0, true, true, err));
+    LCSM_TRY(
+        build_planned(c, &s.part[1], c->ctx, LCSM_F32, all->exact.T - cut, cut, true, true, err));
+    LCSM_TRY(run_segments(&s, err));
+    for (int j = 0; j < LCSM_MAX_IN; j++) {
+        if (!has_gradient(&all->exact, j)) continue;
+        (void)snprintf(where, sizeof where, "%s, cut after %td of %td steps",
+                       lcsm_op_input(s.part[0].op, j), cut, all->exact.T);
+        note(&v->gradient, compare_joined(&s, all, j), v, where);
+    }
+cleanup:
+    free_segments(&s);
+    return st;
+}
+
+static lcsm_status check_segments(const checker *c, lcsm_error *err)
+{
+    lcsm_status  st;
+    whole        all = {0};
+    lcsm_verdict v   = LCSM_NO_VERDICT;
+    if (lcsm_op_row(c->op, LCSM_F64)->backward == NULL) return LCSM_OK;
+    LCSM_TRY(build_planned(c, &all.exact, c->reference, LCSM_F64, -1, 0, true, true, err));
+    if (all.exact.node->steps != LCSM_STEPS_CARRIED || all.exact.T == 0) goto cleanup;
+    LCSM_TRY(build_planned(c, &all.plain, c->reference, LCSM_F32, -1, 0, true, true, err));
+    LCSM_TRY(run(&all.exact, err));
+    LCSM_TRY(run(&all.plain, err));
+    for (ptrdiff_t cut = 0; cut <= all.exact.T;
+         cut += all.exact.T / (c->options->full ? 12 : 4) + 1)
+        LCSM_TRY(check_segment_cut(c, &all, cut, &v, err));
+    emit(c, "segments", "float", &v);
+cleanup:
+    lcsm_case_free(&all.exact);
+    lcsm_case_free(&all.plain);
+    return st;
+}
+
 /* ---- all of it -------------------------------------------------------------------------- */
 
 static lcsm_status check_case(checker *c, lcsm_error *err)
@@ -297,7 +402,8 @@ static lcsm_status check_case(checker *c, lcsm_error *err)
     if (c->options->filter != NULL && strstr(c->name, c->options->filter) == NULL) return LCSM_OK;
     LCSM_OR_RETURN(check_gradients(c, err));
     LCSM_OR_RETURN(check_float(c, err));
-    return check_split(c, err);
+    LCSM_OR_RETURN(check_split(c, err));
+    return check_segments(c, err);
 }
 
 lcsm_status lcsm_lab_check_ops(const lcsm_context *ctx, const lcsm_check_options *options,

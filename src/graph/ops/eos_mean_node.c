@@ -6,8 +6,8 @@
  *     p   = exp(row) p + exp(z_t) i_t       q = exp(row) q + exp(z_t)
  *
  * The prologue and the epilogue of the operator in one pass with it. Work items are tiles of
- * channels of a sequence. Carried state: p, q and the running maximum of every channel. Reversed
- * time has none.
+ * channels of a sequence. Carried state: p, q and the running maximum of every channel; of its
+ * gradient too, which is that of the values without it. Reversed time has none.
  */
 #include "graph/ops/eos_mean_node.h"
 
@@ -30,7 +30,7 @@ typedef struct {
     sequences        s;
     ptrdiff_t        tiles; /* of a sequence */
     real            *u;     /* logarithms of the bonus */
-    real            *memory, *ws;
+    real            *memory, *after, *ws;
     real            *g_w, *g_u; /* (B, D): of each sequence */
     size_t           ws_size;
 } job;
@@ -41,6 +41,7 @@ static void layout(pieces *a, const lcsm_node *n, bool backward, job *j)
     j->ws_size     = backward ? LCSM_MEAN_SCRATCH(j->s.T, TILE) : 0;
     j->u           = take_reals(a, 1, j->s.D);
     j->memory      = take_reals(a, n->threads, 3 * TILE);
+    j->after       = take_reals(a, backward ? n->threads : 0, 3 * TILE);
     j->ws          = take_reals(a, n->threads, (ptrdiff_t)j->ws_size);
     j->g_w         = take_reals(a, rows, j->s.D);
     j->g_u         = take_reals(a, rows, j->s.D);
@@ -69,6 +70,7 @@ static bool is_reversed(const lcsm_node *n)
 static void state_shapes(lcsm_node *n)
 {
     sequences s = sequences_of(n->in[KEY]);
+    n->steps    = is_reversed(n) ? LCSM_STEPS_WHOLE : LCSM_STEPS_CARRIED;
     if (is_reversed(n)) return;
     n->n_state = 3;
     for (int j = 0; j < 3; j++) {
@@ -175,6 +177,30 @@ static void memory_out(const job *j, place w, R_(lcsm_eos_mean_memory) m)
                    (size_t)w.n * sizeof(real));
 }
 
+/* The gradient of what is carried; where it is zero it is empty. */
+static R_(lcsm_eos_mean_memory) after_in(const job *j, place w, int worker)
+{
+    real       *r    = j->after + (size_t)worker * 3 * TILE;
+    const real *p[3] = {j->c->g_state_out[0], j->c->g_state_out[1], j->c->g_state_out[2]};
+    ptrdiff_t   at   = w.b * j->s.D + w.d;
+    for (ptrdiff_t d = 0; d < w.n; d++) {
+        bool none       = p[0] == NULL || (p[0][at + d] == 0 && p[1][at + d] == 0);
+        r[d]            = none ? 0 : p[0][at + d];
+        r[TILE + d]     = none ? 0 : p[1][at + d];
+        r[2 * TILE + d] = none ? LCSM_MEAN_EMPTY : p[2][at + d];
+    }
+    return (R_(lcsm_eos_mean_memory)){r, r + TILE, r + 2 * TILE};
+}
+
+static void after_out(const job *j, place w, R_(lcsm_eos_mean_memory) r)
+{
+    const real *from[3] = {r.p, r.q, r.o};
+    for (int k = 0; k < j->c->node->n_state; k++)
+        if (j->c->g_state_in[k] != NULL)
+            memcpy((real *)j->c->g_state_in[k] + w.b * j->s.D + w.d, from[k],
+                   (size_t)w.n * sizeof(real));
+}
+
 static void forward_tile(void *arg, size_t item, int worker)
 {
     const job               *j = arg;
@@ -215,8 +241,10 @@ static void backward_tile(void *arg, size_t item, int worker)
                                  .add_k = c->g_in[KEY].add,
                                  .add_v = c->g_in[VALUE].add};
     for (ptrdiff_t d = 0; d < w.n; d++) g.g_w[d] = g.g_u[d] = 0;
-    kernels_of(c)->eos_mean->bwd(&x, memory_in(j, w, worker), &g,
+    R_(lcsm_eos_mean_memory) r = after_in(j, w, worker);
+    kernels_of(c)->eos_mean->bwd(&x, memory_in(j, w, worker), r, &g,
                                  j->ws + (size_t)worker * j->ws_size);
+    after_out(j, w, r);
     const real *bonus = (const real *)c->in[FIRST].data + w.d;
     for (ptrdiff_t d = 0; d < w.n; d++) g.g_u[d] /= bonus[d];
 }

@@ -3,7 +3,8 @@
  * a static o, a static a and b of rank one, e and s (kernel/eos/pairs). As in S4.
  *
  * Work items are tiles of heads for a group of sequences; each group has its own sums of the
- * operands' gradients. The tape is saved between the passes. Carried state: m, (B, H, K) pairs.
+ * operands' gradients. The tape is saved between the passes. Carried state: m, (B, H, K) pairs, as
+ * its gradient is.
  * Reversed time has none.
  */
 #include "graph/ops/eos_pairs_node.h"
@@ -95,6 +96,7 @@ lcsm_status R_(lcsm_eos_pairs_shape)(lcsm_node *n, lcsm_error *err)
     n->n_out    = 1;
     n->shape[0] = n->in[U]->shape;
     n->bwd_out  = 0;
+    n->steps    = is_reversed(n) ? LCSM_STEPS_WHOLE : LCSM_STEPS_CARRIED;
     if (!is_reversed(n)) {
         n->n_state        = 1;
         n->state[0].dtype = LCSM_REAL_DTYPE;
@@ -252,6 +254,7 @@ static void backward_item(void *arg, size_t item, int worker)
     const job               *j    = arg;
     const lcsm_call         *c    = j->c;
     ptrdiff_t                tile = (ptrdiff_t)item % j->tiles, first = (ptrdiff_t)item / j->tiles;
+    real                    *G = j->memory + (size_t)worker * LCSM_PAIRS_MEMORY(j->M);
     R_(lcsm_eos_pairs_grads) g = {.g     = coef_of(j, j->partial, (ptrdiff_t)item),
                                   .g_y_t = step_of(&c->g_out[0], is_reversed(c->node)),
                                   .g_u_t = step_of(&c->g_in[U], is_reversed(c->node)),
@@ -262,8 +265,10 @@ static void backward_item(void *arg, size_t item, int worker)
         real              *u = start_of(&j->s, &c->g_in[U], b, is_reversed(c->node));
         g.g_y = start_of(&j->s, &c->g_out[0], b, is_reversed(c->node)) + tile * LANES;
         g.g_u = u == NULL ? NULL : u + tile * LANES;
-        kernels_of(c)->eos_pairs->bwd(&x, tape_of(j, c->saved, b, tile), &g,
+        memory_in(j, b, tile, c->g_state_out[0], G);
+        kernels_of(c)->eos_pairs->bwd(&x, tape_of(j, c->saved, b, tile), &g, G,
                                       j->ws + (size_t)worker * LCSM_PAIRS_SCRATCH(j->M));
+        memory_out(j, b, tile, G, c->g_state_in[0]);
     }
 }
 

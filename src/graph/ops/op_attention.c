@@ -115,6 +115,7 @@ static lcsm_status shape(lcsm_node *n, lcsm_error *err)
     lcsm_status                st = check(n, err);
     if (st != LCSM_OK) return st;
     job j       = job_of(n);
+    n->steps    = LCSM_STEPS_WHOLE;
     n->shape[0] = n->in[V]->shape;
 
     n->shape[0].dim[n->shape[0].rank - 1] = j.H * j.D;

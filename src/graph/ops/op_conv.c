@@ -2,7 +2,8 @@
  * op_conv.c - short causal convolution, depthwise: y_t = b + sum_j w[:, j] x_{t-W+1+j}, then
  * silu or not.
  *
- * Carried state: the last W - 1 inputs of each sequence, oldest first. Reversed time has none.
+ * Carried state: the last W - 1 inputs of each sequence, oldest first, whose gradients come from
+ * the first steps of the next run. Reversed time has none.
  */
 #include "graph/ops/sequence.h"
 
@@ -52,6 +53,7 @@ static lcsm_status shape(lcsm_node *n, lcsm_error *err)
     if (b != NULL && (b->shape.rank != 1 || b->cols != x->cols))
         return lcsm_fail(err, LCSM_ERR_ARGUMENT, "b must be [%td]", x->cols);
     n->shape[0] = x->shape;
+    if (back(n) > 0) n->steps = a->reverse ? LCSM_STEPS_WHOLE : LCSM_STEPS_CARRIED;
     if (!a->reverse && back(n) > 0) {
         n->n_state        = 1;
         n->state[0].dtype = LCSM_REAL_DTYPE;
@@ -144,6 +146,55 @@ static void sum_filters(const job *j, ptrdiff_t items)
                                     row_of(g_w, d));
 }
 
+/* dL/dz of a step, from that of y. */
+static real before_silu(const R_(lcsm_conv) *p, ptrdiff_t t, ptrdiff_t d, real g)
+{
+    real      z    = p->b == NULL ? 0 : p->b[d], e, sigma;
+    ptrdiff_t seen = R_(lcsm_conv_seen)(p, t);
+    if (!p->silu) return g;
+    for (ptrdiff_t k = 0; k < seen; k++) {
+        const real *x = R_(lcsm_conv_input)(p, t - k);
+        z += x == NULL ? 0 : p->w[d * p->w_d + p->W - 1 - k] * x[d];
+    }
+    e     = R_FN(exp)(-R_FN(fabs)(z));
+    sigma = z < 0 ? e / (1 + e) : 1 / (1 + e);
+    return g * sigma * (1 + z * (1 - sigma));
+}
+
+/* The gradient of the input `ago` steps before the first, by the steps that see it. */
+static void add_past(const job *j, const R_(lcsm_conv) *p, ptrdiff_t b, ptrdiff_t ago, real *to)
+{
+    for (ptrdiff_t t = 0; t + ago < p->W && t < p->T; t++) {
+        const real *g_y = row_of(&j->c->g_out[0], b * p->T + t);
+        if (R_(lcsm_conv_seen)(p, t) <= t + ago) continue;
+        for (ptrdiff_t d = 0; d < p->D; d++)
+            to[d] += p->w[d * p->w_d + p->W - 1 - t - ago] * before_silu(p, t, d, g_y[d]);
+    }
+}
+
+/* The last inputs have the gradients of what is carried, and so have those before the first if
+ * there are fewer steps, beside their own. */
+static void carry_back(const job *j, ptrdiff_t b)
+{
+    const lcsm_call *c = j->c;
+    ptrdiff_t        n = back(c->node), D = j->s.D;
+    ptrdiff_t        fresh = last_reset(&j->s, &c->in[RESET], b);
+    const real      *left  = c->g_state_out[0];
+    real            *read  = c->g_state_in[0];
+    R_(lcsm_conv)    p     = problem(j, b);
+    for (ptrdiff_t k = 0; k < n && left != NULL; k++) {
+        ptrdiff_t   t  = j->s.T - n + k;
+        real       *to = t >= 0       ? row_if(&c->g_in[X], b * j->s.T + t)
+                       : read != NULL ? read + (b * n + n + t) * D
+                                      : NULL;
+        const real *g  = left + (b * n + k) * D;
+        if (to == NULL || t < fresh) continue;
+        for (ptrdiff_t d = 0; d < D; d++) to[d] += g[d];
+    }
+    for (ptrdiff_t k = 0; k < n && read != NULL; k++)
+        add_past(j, &p, b, n - k, read + (b * n + k) * D);
+}
+
 static void backward(const lcsm_call *c)
 {
     pieces    a     = {.base = c->scratch};
@@ -155,6 +206,8 @@ static void backward(const lcsm_call *c)
     lcsm_parallel_for(c->run->pool, (size_t)items, backward_range, &j);
     if (j.g_w != NULL) sum_filters(&j, items);
     sum_partials(c, j.g_b, items, &c->g_in[B]);
+    if (c->node->n_state == 0) return;
+    for (ptrdiff_t b = 0; b < j.s.B; b++) carry_back(&j, b);
 }
 
 static double flops(const lcsm_node *n)

@@ -1,7 +1,7 @@
 /*
  * op_eos.c - the EOS recurrence as an op over kernel/eos; graph/eos_node.c has its plan.
  *
- * What is carried is the memory; it is not an input then, so no gradient flows into it. The tape
+ * What is carried is the memory; it is not an input then, and its gradient is carried too. The tape
  * (the memory at chunk borders) is what forward saves for backward. Where only some steps are read,
  * s and y have their rows.
  */
@@ -98,7 +98,9 @@ static lcsm_status shape(lcsm_node *n, lcsm_error *err)
     n->bwd_scratch += zero_bytes(n, &p);
     n->own = sizeof p;
     if (!p.operand[EOS_col].present) n->bwd_out = 0;
+    n->steps = LCSM_STEPS_WHOLE;
     if (optional(n, M0) == NULL && !p.reverse) {
+        n->steps    = a->final ? LCSM_STEPS_WHOLE : LCSM_STEPS_CARRIED;
         n->n_state  = 1;
         n->state[0] = (lcsm_state_spec){.dtype = LCSM_REAL_DTYPE, .shape = memory};
     }
@@ -148,9 +150,11 @@ static void backward(const lcsm_call *c)
     }
     const lcsm_eos_plan      now = plan_of(c), *p = &now;
     R_(lcsm_eos_arrays)      x   = arrays_of(c, p);
-    R_(lcsm_eos_grad_arrays) g   = {.m0 = c->g_in[M0].data};
-    char                    *ws  = c->scratch;
-    const real              *g_y = c->g_out[0].data;
+    bool                     own = c->node->n_state > 0;
+    R_(lcsm_eos_grad_arrays) g   = {.m0 = own ? c->g_state_in[0] : c->g_in[M0].data};
+    const real *g_m_T            = c->g_out[1].data != NULL ? c->g_out[1].data : c->g_state_out[0];
+    char       *ws               = c->scratch;
+    const real *g_y              = c->g_out[0].data;
     for (int j = 0; j < EOS_OPERANDS; j++) {
         g.operand[j] = c->g_in[j].data;
         g.set[j]     = !c->g_in[j].add;
@@ -160,7 +164,7 @@ static void backward(const lcsm_call *c)
         g_y = (real *)(void *)ws;
     }
     ws += zero_bytes(c->node, p);
-    R_(lcsm_eos_bwd)(p, kernels_of(c), &x, c->out[0].data, g_y, c->g_out[1].data, &g, c->saved, ws);
+    R_(lcsm_eos_bwd)(p, kernels_of(c), &x, c->out[0].data, g_y, g_m_T, &g, c->saved, ws);
 }
 
 /* Useful work: 2 K D to write and 2 K D to read, for each token and head, and 2 K D for each rank

@@ -44,6 +44,7 @@ static lcsm_status shape(lcsm_node *n, lcsm_error *err)
     if (k->shape.rank != 2 || k->cols != u->cols)
         return lcsm_fail(err, LCSM_ERR_ARGUMENT, "the kernel must be [L, %td]", u->cols);
     n->shape[0] = u->shape;
+    n->steps    = LCSM_STEPS_WHOLE;
     job j       = job_of(n);
     layout(&p, n, &j);
     n->fwd_scratch = p.used;

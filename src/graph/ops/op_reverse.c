@@ -6,6 +6,7 @@ static lcsm_status shape(lcsm_node *n, lcsm_error *err)
     if (n->in[0]->shape.rank != 3)
         return lcsm_fail(err, LCSM_ERR_ARGUMENT, "x must have the axes B, T, C");
     n->shape[0] = n->in[0]->shape;
+    n->steps    = LCSM_STEPS_WHOLE;
     return LCSM_OK;
 }
 

@@ -104,6 +104,7 @@ static lcsm_status shape(lcsm_node *n, lcsm_error *err)
     if (st != LCSM_OK) return st;
     n->shape[0] = n->in[X]->shape;
     if (a->kind == LCSM_ROTATE_DOUBLE) n->shape[0].dim[n->shape[0].rank - 1] *= 2;
+    n->steps          = LCSM_STEPS_CARRIED;
     n->n_state        = 1;
     n->state[0].dtype = LCSM_I64;
     n->state[0].shape = lcsm_dims(job_of(n).B);

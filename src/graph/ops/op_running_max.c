@@ -68,6 +68,7 @@ static lcsm_status shape(lcsm_node *n, lcsm_error *err)
     if (mu0 != NULL && (mu0->rows != j.s.B || mu0->cols != z->cols))
         return lcsm_fail(err, LCSM_ERR_ARGUMENT, "mu0 must be [%td, %td]", j.s.B, z->cols);
     n->n_out = 3;
+    n->steps = mu0 == NULL ? LCSM_STEPS_CARRIED : LCSM_STEPS_WHOLE;
     for (int k = 0; k < n->n_out; k++) n->shape[k] = z->shape;
     if (mu0 == NULL) {
         n->n_state  = 1;

@@ -1,7 +1,8 @@
 /*
  * op_shift.c - token shift: y_t = x_{t-1} + mu (x_t - x_{t-1}).
  *
- * Carried state: the last token of each sequence. Reversed time has none.
+ * Carried state: the last token of each sequence, whose gradient comes from the first step of the
+ * next run. Reversed time has none.
  */
 #include "graph/ops/sequence.h"
 
@@ -24,6 +25,7 @@ static lcsm_status shape(lcsm_node *n, lcsm_error *err)
     if (mu->shape.rank != 1 || mu->cols != x->cols)
         return lcsm_fail(err, LCSM_ERR_ARGUMENT, "mu must be [%td]", x->cols);
     n->shape[0] = x->shape;
+    n->steps    = a->reverse ? LCSM_STEPS_WHOLE : LCSM_STEPS_CARRIED;
     if (!a->reverse) {
         n->n_state        = 1;
         n->state[0].dtype = LCSM_REAL_DTYPE;
@@ -99,6 +101,30 @@ static void backward_range(void *arg, size_t item, int worker)
                                  step_of(g_x, a->reverse), g_x->add, g_mu);
 }
 
+static void add(ptrdiff_t n, const real *from, real *to)
+{
+    for (ptrdiff_t d = 0; d < n; d++) to[d] += from[d];
+}
+
+/* The last token has the gradient of what is carried, and the one before the first its part of the
+ * first step's. */
+static void carry_back(const job *j)
+{
+    const lcsm_call *c    = j->c;
+    const real      *left = c->g_state_out[0], *mu = c->in[MU].data;
+    real            *read = c->g_state_in[0];
+    ptrdiff_t        D = j->s.D, T = j->s.T;
+    for (ptrdiff_t b = 0; b < j->s.B; b++) {
+        R_(lcsm_shift) p   = problem(j, b);
+        real          *g_x = row_if(&c->g_in[X], (b + 1) * T - 1);
+        if (left != NULL && T > 0 && g_x != NULL) add(D, left + b * D, g_x);
+        if (left != NULL && T == 0 && read != NULL) add(D, left + b * D, read + b * D);
+        if (read == NULL || T == 0 || lcsm_resets_at(&p.resets, 0)) continue;
+        const real *g_y = row_of(&c->g_out[0], b * T);
+        for (ptrdiff_t d = 0; d < D; d++) read[b * D + d] += (1 - mu[d]) * g_y[d];
+    }
+}
+
 static void backward(const lcsm_call *c)
 {
     pieces    a     = {.base = c->scratch};
@@ -108,6 +134,7 @@ static void backward(const lcsm_call *c)
     if (c->g_in[MU].data == NULL) j.g_mu = NULL;
     lcsm_parallel_for(c->run->pool, (size_t)items, backward_range, &j);
     sum_partials(c, j.g_mu, items, &c->g_in[MU]);
+    carry_back(&j);
 }
 
 static double flops(const lcsm_node *n)

@@ -13,6 +13,7 @@ static lcsm_status shape(lcsm_node *n, lcsm_error *err)
     lcsm_status        st = check_sequences(x, NULL, err);
     if (st != LCSM_OK) return st;
     n->shape[0] = x->shape;
+    n->steps    = LCSM_STEPS_CARRIED;
     n->n_state  = 1;
     n->state[0] = (lcsm_state_spec){LCSM_REAL_DTYPE, lcsm_dims(sequences_of(x).B, x->cols), 1};
     return LCSM_OK;

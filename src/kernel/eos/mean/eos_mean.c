@@ -107,15 +107,26 @@ static void sweep_back(const mean *x, memory r, const grads *g, const real *log_
     }
 }
 
-static void backward(const mean *x, memory m, const grads *g, real *ws)
+/* What comes after depends on w by the memory that is left. */
+static void add_after(const mean *x, memory m, memory r, const grads *g, const real *dp,
+                      const real *dq)
+{
+    for (ptrdiff_t d = 0; d < x->D; d += VW) {
+        ptrdiff_t n  = x->D - d;
+        vec       gp = vload_m(r.p + d, n), gq = vload_m(r.q + d, n);
+        vec       size = vexp(vload_m(m.o + d, n) + vload_m(r.o + d, n));
+        vput_m(g->g_w + d, size * (gp * vload_m(dp + d, n) + gq * vload_m(dq + d, n)), n, true);
+    }
+}
+
+static void backward(const mean *x, memory m, memory r, const grads *g, real *ws)
 {
     ptrdiff_t D  = x->D;
-    real     *dp = ws, *dq = ws + D, *log_den = ws + 3 * D;
+    real     *dp = ws, *dq = ws + D, *log_den = ws + 2 * D;
     fill(dp, 2 * D, 0);
     sweep(x, m, g, log_den, dp, dq);
-    fill(ws, 2 * D, 0);
-    fill(ws + 2 * D, D, LCSM_MEAN_EMPTY);
-    sweep_back(x, (memory){ws, ws + D, ws + 2 * D}, g, log_den);
+    add_after(x, m, r, g, dp, dq);
+    sweep_back(x, r, g, log_den);
 }
 
 const R_(lcsm_eos_mean_kernels) K_(lcsm_eos_mean_steps) = {forward, backward};

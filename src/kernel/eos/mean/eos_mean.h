@@ -21,7 +21,9 @@
  *     a = exp(k + O)                  g_k  = b (v - y) + a (gp v + gq)      g_v = b + a gp
  *     gp <- exp(w) gp + g_y exp(-L)   gq <- exp(w) gq - g_y y exp(-L)
  *
- * bwd gets the memory from before the sequence, and spoils it. It adds to g_w and g_u, and to g_k
+ * bwd gets the memory from before the sequence, and spoils it, and in `r` the gradient of the true
+ * values after it as (gp, gq, O), empty as a memory is; it leaves there that of the values before
+ * it. It adds to g_w and g_u, and to g_k
  * and g_v if their flag is set; those may be NULL. Nothing overlaps. Time O(T D); ws has
  * LCSM_MEAN_SCRATCH(T, D) reals.
  */
@@ -31,7 +33,7 @@
 #include "kernel/variant.h"
 
 #define LCSM_MEAN_EMPTY         ((real)-1e38)
-#define LCSM_MEAN_SCRATCH(T, D) (((size_t)(T) + 3) * (size_t)(D))
+#define LCSM_MEAN_SCRATCH(T, D) (((size_t)(T) + 2) * (size_t)(D))
 
 typedef struct {
     real *p, *q, *o; /* (D) each */
@@ -54,7 +56,7 @@ typedef struct {
 
 typedef struct {
     void (*fwd)(const R_(lcsm_eos_mean) *x, R_(lcsm_eos_mean_memory) m, real *y, ptrdiff_t y_t);
-    void (*bwd)(const R_(lcsm_eos_mean) *x, R_(lcsm_eos_mean_memory) m,
+    void (*bwd)(const R_(lcsm_eos_mean) *x, R_(lcsm_eos_mean_memory) m, R_(lcsm_eos_mean_memory) r,
                 const R_(lcsm_eos_mean_grads) *g, real *ws);
 } R_(lcsm_eos_mean_kernels);
 

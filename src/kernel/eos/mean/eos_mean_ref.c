@@ -51,8 +51,8 @@ static void forward(const R_(lcsm_eos_mean) *x, R_(lcsm_eos_mean_memory) s, real
 }
 
 /* The forward sweep: the gradient of w, and the logarithms of the denominators. */
-static void sweep(const R_(lcsm_eos_mean) *x, memory m, const R_(lcsm_eos_mean_grads) *g,
-                  ptrdiff_t d, real *log_den)
+static void sweep(const R_(lcsm_eos_mean) *x, memory m, const memory *after,
+                  const R_(lcsm_eos_mean_grads) *g, ptrdiff_t d, real *log_den)
 {
     real dp = 0, dq = 0, sum = 0;
     for (ptrdiff_t t = 0; t < x->T; t++) {
@@ -64,7 +64,7 @@ static void sweep(const R_(lcsm_eos_mean) *x, memory m, const R_(lcsm_eos_mean_g
         dp = a * (p + dp);
         dq = a * (q + dq);
     }
-    g->g_w[d] += sum;
+    g->g_w[d] += sum + R_FN(exp)(m.o + after->o) * (after->p * dp + after->q * dq);
 }
 
 static void put(real *p, real x, bool add)
@@ -73,9 +73,9 @@ static void put(real *p, real x, bool add)
 }
 
 static void sweep_back(const R_(lcsm_eos_mean) *x, const R_(lcsm_eos_mean_grads) *g, ptrdiff_t d,
-                       const real *log_den)
+                       const real *log_den, memory *r)
 {
-    real gp = 0, gq = 0, O = LCSM_MEAN_EMPTY, sum = 0;
+    real gp = r->p, gq = r->q, O = r->o, sum = 0;
     for (ptrdiff_t t = x->T - 1; t >= 0; t--) {
         real k = x->k[t * x->k_t + d], v = x->v[t * x->v_t + d], L = log_den[t];
         real y = g->y[t * g->y_t + d], gy = g->g_y[t * g->g_y_t + d], old, now;
@@ -90,14 +90,19 @@ static void sweep_back(const R_(lcsm_eos_mean) *x, const R_(lcsm_eos_mean_grads)
         if (lcsm_resets_at(&x->resets, t)) gp = gq = 0, O = LCSM_MEAN_EMPTY;
     }
     g->g_u[d] += sum;
+    *r = (memory){gp, gq, O};
 }
 
 static void backward(const R_(lcsm_eos_mean) *x, R_(lcsm_eos_mean_memory) s,
-                     const R_(lcsm_eos_mean_grads) *g, real *ws)
+                     R_(lcsm_eos_mean_memory) after, const R_(lcsm_eos_mean_grads) *g, real *ws)
 {
     for (ptrdiff_t d = 0; d < x->D; d++) {
-        sweep(x, (memory){s.p[d], s.q[d], s.o[d]}, g, d, ws);
-        sweep_back(x, g, d, ws);
+        memory r = {after.p[d], after.q[d], after.o[d]};
+        sweep(x, (memory){s.p[d], s.q[d], s.o[d]}, &r, g, d, ws);
+        sweep_back(x, g, d, ws, &r);
+        after.p[d] = r.p;
+        after.q[d] = r.q;
+        after.o[d] = r.o;
     }
 }
 

@@ -190,18 +190,19 @@ static void backward_cell(const problem *x, const grads *g, ptrdiff_t lane, ptrd
     for (ptrdiff_t t = t1 - 1; t >= t0; t--) step_back(x, g, lane, t, s);
 }
 
-static void backward(const problem *x, real *tape, const grads *g, real *ws)
+static void backward(const problem *x, real *tape, const grads *g, real *g_m, real *ws)
 {
     size_t    size = LCSM_PAIRS_MEMORY(x->M);
     ptrdiff_t one  = 2 * x->M * VW;
     scratch   s    = {{ws, VW}, {ws + one, VW}, {ws + 2 * one, VW}, ws + (CELL + 3) * one};
     clear(x->M, s.empty);
     for (ptrdiff_t lane = 0; lane < x->n; lane += VW) {
-        clear(x->M, s.G);
+        copy(x->M, (memory){g_m + lane, LANES}, s.G);
         for (ptrdiff_t cell = (x->T + CELL - 1) / CELL - 1; cell >= 0; cell--) {
             real *from = tape + (size_t)cell * size + (size_t)lane;
             backward_cell(x, g, lane, cell * CELL, (memory){from, LANES}, &s);
         }
+        copy(x->M, s.G, (memory){g_m + lane, LANES});
     }
 }
 

@@ -19,8 +19,9 @@
  *     g_C += 2 conj(m_t) g_y    g_w -= S_t G    g_b += u_t G
  *     g_a += G conj(m_{t-1})    g_v += 2 g_S conj(m_{t-1})      G <- conj(a) G + 2 g_S conj(v)
  *
- * It adds to the gradients g of the coefficients (layout as theirs), and to g_u if the flag is set;
- * g_u may be NULL. Nothing overlaps. Time O(T M LANES); ws has LCSM_PAIRS_SCRATCH(M) reals.
+ * bwd gets in g_m (layout as m) the gradient of m_T and leaves there that of m_0. It adds to the
+ * gradients g of the coefficients (layout as theirs), and to g_u if the flag is set; g_u may be
+ * NULL. Nothing overlaps. Time O(T M LANES); ws has LCSM_PAIRS_SCRATCH(M) reals.
  */
 #ifndef LCSM_KERNEL_EOS_PAIRS_H
 #define LCSM_KERNEL_EOS_PAIRS_H
@@ -61,7 +62,7 @@ typedef struct {
 typedef struct {
     void (*fwd)(const R_(lcsm_eos_pairs) *x, real *m, real *y, ptrdiff_t y_t, real *tape);
     void (*bwd)(const R_(lcsm_eos_pairs) *x, real *tape, const R_(lcsm_eos_pairs_grads) *g,
-                real *ws);
+                real *g_m, real *ws);
 } R_(lcsm_eos_pairs_kernels);
 
 extern const R_(lcsm_eos_pairs_kernels) K_(lcsm_eos_pairs_steps);

@@ -146,15 +146,16 @@ static void backward_cell(const problem *x, const grads *g, ptrdiff_t lane, ptrd
         step_back(x, g, lane, t, s->S[t - t0], before(x, s, t), after(x, s, t), s->G);
 }
 
-static void backward(const problem *x, real *tape, const grads *g, real *ws)
+static void backward(const problem *x, real *tape, const grads *g, real *g_m, real *ws)
 {
     size_t  size = LCSM_PAIRS_MEMORY(x->M);
     scratch s    = {ws, ws + size, ws + size + CELL, ws + 2 * size + CELL};
     clear(x->M, s.empty);
     for (ptrdiff_t lane = 0; lane < x->n; lane++) {
-        clear(x->M, s.G);
+        copy(x->M, g_m + lane, s.G);
         for (ptrdiff_t cell = (x->T + CELL - 1) / CELL - 1; cell >= 0; cell--)
             backward_cell(x, g, lane, cell * CELL, tape + (size_t)cell * size + lane, &s);
+        copy(x->M, s.G, g_m + lane);
     }
 }
 
