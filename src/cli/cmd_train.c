@@ -40,6 +40,9 @@ static const char HELP[] =
     "  --threads N       number of threads (default: one per processor)\n"
     "  --distributed X   auto, mpi or none: whether the processes that mpirun or srun started\n"
     "                    train one run together (default: auto, they do)\n"
+    "  --sequence-parallel P\n"
+    "                    P ranks share a sequence: --segments P, of which each has one, and a\n"
+    "                    shard for every P ranks\n"
     "  --quiet           no progress output\n"
     "  --json            result as JSON on stdout\n"
     "\n"
@@ -50,6 +53,9 @@ static const char HELP[] =
     "  lcsm train --init runs/book --adapter 16 --data letters.txt --out runs/letters\n"
     "  lcsm train --task mqar --code 1-1-1-0 --seq-len 64 --pairs 4 --out runs/recall\n"
     "  mpirun -n 4 lcsm train --data book.txt --out runs/book --minutes 2\n"
+    "  mpirun -n 4 lcsm train --data book.txt --seq-len 262144 --batch-size 2 --sequence-parallel "
+    "2\n"
+    "         --out runs/long\n"
     "  lcsm train --task parity --method deltanet --beta-max 2 --out runs/parity\n"
     "\n";
 
@@ -219,7 +225,7 @@ static void print_result(const char *run, const lcsm_train_result *r, bool write
 
 typedef struct {
     bool         help, resume, quiet, json;
-    int          threads;
+    int          threads, sequence;
     const char  *out, *init, *recipe, *config, *tokenizer, *cache, *distributed;
     lcsm_dist   *dist;
     cli_list     data, valid, test;
@@ -358,6 +364,42 @@ static int check_ranks(const flags *f)
     return EXIT_OK;
 }
 
+static int refuse_sharing(const flags *f, const char *why)
+{
+    if (lcsm_dist_rank(f->dist) == 0)
+        fprintf(stderr, "lcsm train: --sequence-parallel is %d, %s\n", f->sequence, why);
+    return EXIT_USAGE;
+}
+
+static int report_rank(const flags *f, const lcsm_error *err)
+{
+    return lcsm_dist_rank(f->dist) == 0 ? cli_report("train", err) : EXIT_USAGE;
+}
+
+/* Ranks that share a sequence have a segment each. */
+static int share_sequences(const flags *f, lcsm_train_config *cfg)
+{
+    lcsm_error err;
+    char       text[64] = "", why[120];
+    int        size     = lcsm_dist_size(f->dist);
+    if (f->sequence == 0) return EXIT_OK;
+    if (size % f->sequence != 0) {
+        (void)snprintf(why, sizeof why, "but there %s %d rank%s; expected a divisor%s",
+                       size == 1 ? "is" : "are", size, size == 1 ? "" : "s",
+                       size == 1 ? ", or --segments for one process" : "");
+        return refuse_sharing(f, why);
+    }
+    (void)snprintf(text, sizeof text, "%d", f->sequence);
+    if (lcsm_train_config_set(cfg, "segments", text, &err) != LCSM_OK) return report_rank(f, &err);
+    if (lcsm_train_config_get(cfg, "shards", text, sizeof text, &err) != LCSM_OK)
+        return report_rank(f, &err);
+    int shards = (int)strtol(text, NULL, 10), want = size / f->sequence;
+    if (shards == 0 || shards == want) return EXIT_OK;
+    (void)snprintf(why, sizeof why, "which gives %d ranks %d shard%s, but shards is %d", size, want,
+                   want == 1 ? "" : "s", shards);
+    return refuse_sharing(f, why);
+}
+
 /* What the processes do together, from here on. */
 static int join_ranks(flags *f)
 {
@@ -373,6 +415,7 @@ static int run(flags *f)
     int        code = shared_settings(&shared, f);
     if (code == EXIT_OK) code = all_settings(&c, &shared, f);
     if (code == EXIT_OK) code = join_ranks(f);
+    if (code == EXIT_OK) code = share_sequences(f, c.train);
     if (code == EXIT_OK) code = check_used(&c, &shared, f);
     lcsm_train_job job = {.size        = sizeof job,
                           .model       = c.model,
@@ -415,6 +458,7 @@ int cmd_train(int argc, char **argv)
                                   {"--test", CLI_LIST, &f.test, 0, 0},
                                   {"--init", CLI_TEXT, &f.init, 0, 0},
                                   {"--distributed", CLI_TEXT, &f.distributed, 0, 0},
+                                  {"--sequence-parallel", CLI_COUNT, &f.sequence, 1, 1 << 16},
                                   {NULL, CLI_SETTINGS, &f.settings, 0, 0}};
     if (!cli_parse(argc, argv, options, &words)) return EXIT_USAGE;
     if (f.help) return print_help();

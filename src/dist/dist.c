@@ -67,6 +67,11 @@ const char *lcsm_dist_text(const lcsm_dist *d)
     return d == NULL ? "" : d->text;
 }
 
+bool lcsm_dist_broken(const lcsm_dist *d)
+{
+    return d != NULL && d->broken;
+}
+
 double lcsm_dist_waited(const lcsm_dist *d)
 {
     return d == NULL ? 0 : d->waited;
@@ -185,14 +190,14 @@ static void pause_between(double waited, bool bulk)
     else (void)nanosleep(&t, NULL);
 }
 
-static lcsm_status wait_all(lcsm_dist *d, bool bulk, lcsm_error *err)
+static lcsm_status wait_group(lcsm_dist *d, int group, bool bulk, lcsm_error *err)
 {
     double      from = lcsm_now(), now = from, looked = from;
     lcsm_status st   = LCSM_OK;
-    int         done = d->e->poll();
+    int         done = d->e->poll(group);
     while (done == 0 && st == LCSM_OK) {
         pause_between(now - from, bulk);
-        done = d->e->poll();
+        done = d->e->poll(group);
         now  = lcsm_now();
         if (done != 0 || now - looked < LOOK) continue;
         looked = now;
@@ -201,6 +206,11 @@ static lcsm_status wait_all(lcsm_dist *d, bool bulk, lcsm_error *err)
     }
     d->waited += now - from;
     return st == LCSM_OK && done < 0 ? lost(d, err) : st;
+}
+
+static lcsm_status wait_all(lcsm_dist *d, bool bulk, lcsm_error *err)
+{
+    return wait_group(d, LCSM_DIST_NOW, bulk, err);
 }
 
 static lcsm_status posted(lcsm_dist *d, bool ok, lcsm_error *err)
@@ -224,13 +234,47 @@ lcsm_status lcsm_dist_wait(lcsm_dist *d, lcsm_error *err)
 lcsm_status lcsm_dist_send(lcsm_dist *d, const void *data, size_t bytes, int to, lcsm_error *err)
 {
     LCSM_OR_RETURN(usable(d, err));
-    return posted(d, d->e->send(data, bytes, to, LCSM_DIST_BULK), err);
+    return posted(d, d->e->send(data, bytes, to, LCSM_DIST_BULK, LCSM_DIST_NOW), err);
 }
 
 lcsm_status lcsm_dist_receive(lcsm_dist *d, void *data, size_t bytes, int from, lcsm_error *err)
 {
     LCSM_OR_RETURN(usable(d, err));
-    return posted(d, d->e->receive(data, bytes, from, LCSM_DIST_BULK), err);
+    return posted(d, d->e->receive(data, bytes, from, LCSM_DIST_BULK, LCSM_DIST_NOW), err);
+}
+
+/* Of messages between ranks while they compute. */
+static int kind_of(int group)
+{
+    bool gradients = group == LCSM_DIST_GRADIENTS_OUT || group == LCSM_DIST_GRADIENTS_IN;
+    return gradients ? LCSM_DIST_GRADIENT : LCSM_DIST_RELAY;
+}
+
+lcsm_status lcsm_dist_post_send(lcsm_dist *d, int group, const void *data, size_t bytes, int to,
+                                lcsm_error *err)
+{
+    LCSM_OR_RETURN(usable(d, err));
+    return posted(d, d->e->send(data, bytes, to, kind_of(group), group), err);
+}
+
+lcsm_status lcsm_dist_post_receive(lcsm_dist *d, int group, void *data, size_t bytes, int from,
+                                   lcsm_error *err)
+{
+    LCSM_OR_RETURN(usable(d, err));
+    return posted(d, d->e->receive(data, bytes, from, kind_of(group), group), err);
+}
+
+lcsm_status lcsm_dist_wait_for(lcsm_dist *d, int group, lcsm_error *err)
+{
+    LCSM_OR_RETURN(usable(d, err));
+    return wait_group(d, group, true, err);
+}
+
+void lcsm_dist_move_on(lcsm_dist *d)
+{
+    int    from;
+    size_t bytes;
+    if (!d->broken) (void)d->e->look(LCSM_DIST_GRADIENT, &from, &bytes);
 }
 
 lcsm_status lcsm_dist_all_gather(lcsm_dist *d, const void *own, size_t bytes, void *all,
@@ -336,7 +380,7 @@ lcsm_status lcsm_dist_agree(lcsm_dist *d, lcsm_status st, lcsm_error *err)
 lcsm_status lcsm_dist_tell(lcsm_dist *d, int to, const void *data, size_t bytes, lcsm_error *err)
 {
     LCSM_OR_RETURN(usable(d, err));
-    LCSM_OR_RETURN(posted(d, d->e->send(data, bytes, to, LCSM_DIST_TASK), err));
+    LCSM_OR_RETURN(posted(d, d->e->send(data, bytes, to, LCSM_DIST_TASK, LCSM_DIST_NOW), err));
     return wait_all(d, false, err);
 }
 
@@ -351,7 +395,8 @@ lcsm_status lcsm_dist_hear(lcsm_dist *d, int *from, void *data, size_t room, siz
     }
     if (*bytes > room)
         return lcsm_fail(err, LCSM_ERR_INTERNAL, "a message of %zu bytes is too long", *bytes);
-    LCSM_OR_RETURN(posted(d, d->e->receive(data, *bytes, *from, LCSM_DIST_TASK), err));
+    LCSM_OR_RETURN(
+        posted(d, d->e->receive(data, *bytes, *from, LCSM_DIST_TASK, LCSM_DIST_NOW), err));
     return wait_all(d, false, err);
 }
 
@@ -395,7 +440,7 @@ static lcsm_status meet(lcsm_dist *d, const char *library, lcsm_error *err)
     if (d->members == NULL)
         return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for %d ranks", d->size);
     if (!d->e->all_gather(&own, sizeof own, d->members)) return lost(d, err);
-    while (d->e->poll() == 0) pause_between(1, false);
+    while (d->e->poll(LCSM_DIST_NOW) == 0) pause_between(1, false);
     int hosts = machines(d);
     (void)snprintf(d->text, sizeof d->text, "%.60s, %d rank%s on %d machine%s", library, d->size,
                    d->size == 1 ? "" : "s", hosts, hosts == 1 ? "" : "s");

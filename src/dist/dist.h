@@ -49,6 +49,17 @@ lcsm_status lcsm_dist_send(lcsm_dist *d, const void *data, size_t bytes, int to,
 lcsm_status lcsm_dist_receive(lcsm_dist *d, void *data, size_t bytes, int from, lcsm_error *err);
 lcsm_status lcsm_dist_wait(lcsm_dist *d, lcsm_error *err);
 
+/* The same for what goes on while ranks compute, in groups of engine.h: only those of the group are
+ * waited for. What the first sends in a group, the other receives in the same order. */
+lcsm_status lcsm_dist_post_send(lcsm_dist *d, int group, const void *data, size_t bytes, int to,
+                                lcsm_error *err);
+lcsm_status lcsm_dist_post_receive(lcsm_dist *d, int group, void *data, size_t bytes, int from,
+                                   lcsm_error *err);
+lcsm_status lcsm_dist_wait_for(lcsm_dist *d, int group, lcsm_error *err);
+
+/* Gives what was posted a chance to get on. */
+void lcsm_dist_move_on(lcsm_dist *d);
+
 /* A short message to a rank; and the next one that is there, of at most `room` bytes: *from is -1
  * if there is none. */
 lcsm_status lcsm_dist_tell(lcsm_dist *d, int to, const void *data, size_t bytes, lcsm_error *err);
@@ -57,6 +68,9 @@ lcsm_status lcsm_dist_hear(lcsm_dist *d, int *from, void *data, size_t room, siz
 
 /* Looks whether the others are there, as a wait does: for a rank that only hears. */
 lcsm_status lcsm_dist_look(lcsm_dist *d, lcsm_error *err);
+
+/* Whether a rank is lost: every call fails. */
+bool lcsm_dist_broken(const lcsm_dist *d);
 
 /* Seconds that this rank has waited for others, transfers included. */
 double lcsm_dist_waited(const lcsm_dist *d);

@@ -1,8 +1,8 @@
 /*
  * dist_mpi.c - the plug-in liblcsm_mpi.so: the table of dist/engine.h over MPI 3.
  *
- * Requests are kept in one list until all of them are done. A transfer of more than PIECE bytes is
- * several messages, because MPI counts in int.
+ * The requests of a group are kept in one list until all of them are done. A transfer of more than
+ * PIECE bytes is several messages, because MPI counts in int.
  */
 #include <lcsm/lcsm.h>
 #include <mpi.h>
@@ -13,29 +13,34 @@
 
 static const size_t PIECE = (size_t)1 << 30;
 
-static MPI_Comm     group = MPI_COMM_NULL;
-static MPI_Request *requests;
-static int          count, capacity;
+/* The requests of a group. */
+typedef struct {
+    MPI_Request *list;
+    int          count, capacity;
+} requests;
+
+static MPI_Comm world = MPI_COMM_NULL;
+static requests groups[LCSM_DIST_GROUPS];
 
 extern const lcsm_dist_engine lcsm_dist_engine_table;
 
-static MPI_Request *next(void)
+static MPI_Request *next(requests *g)
 {
-    if (count == capacity) {
-        int          more = capacity == 0 ? 64 : 2 * capacity;
+    if (g->count == g->capacity) {
+        int          more = g->capacity == 0 ? 64 : 2 * g->capacity;
         MPI_Request *list = realloc(
-            requests, (size_t)more * sizeof(MPI_Request)); /* NOLINT(bugprone-sizeof-expression) */
+            g->list, (size_t)more * sizeof(MPI_Request)); /* NOLINT(bugprone-sizeof-expression) */
         if (list == NULL) return NULL;
-        requests = list;
-        capacity = more;
+        g->list     = list;
+        g->capacity = more;
     }
-    requests[count] = MPI_REQUEST_NULL;
-    return &requests[count];
+    g->list[g->count] = MPI_REQUEST_NULL;
+    return &g->list[g->count];
 }
 
-static bool posted(int code)
+static bool posted(requests *g, int code)
 {
-    count += code == MPI_SUCCESS;
+    g->count += code == MPI_SUCCESS;
     return code == MPI_SUCCESS;
 }
 
@@ -61,17 +66,18 @@ static bool start(int *rank, int *size, char *text, size_t room)
         return false;
     }
     name_library(text, room);
-    return MPI_Comm_dup(MPI_COMM_WORLD, &group) == MPI_SUCCESS
-        && MPI_Comm_set_errhandler(group, MPI_ERRORS_RETURN) == MPI_SUCCESS
-        && MPI_Comm_rank(group, rank) == MPI_SUCCESS && MPI_Comm_size(group, size) == MPI_SUCCESS;
+    return MPI_Comm_dup(MPI_COMM_WORLD, &world) == MPI_SUCCESS
+        && MPI_Comm_set_errhandler(world, MPI_ERRORS_RETURN) == MPI_SUCCESS
+        && MPI_Comm_rank(world, rank) == MPI_SUCCESS && MPI_Comm_size(world, size) == MPI_SUCCESS;
 }
 
 static void end(void)
 {
-    free(requests);
-    requests = NULL;
-    count = capacity = 0;
-    (void)MPI_Comm_free(&group);
+    for (int k = 0; k < LCSM_DIST_GROUPS; k++) {
+        free(groups[k].list);
+        groups[k] = (requests){0};
+    }
+    (void)MPI_Comm_free(&world);
     (void)MPI_Finalize();
 }
 
@@ -86,26 +92,29 @@ static size_t piece_of(size_t left)
     return left < PIECE ? left : PIECE;
 }
 
-static bool post_send(const void *data, size_t bytes, int to, int kind)
+static bool post_send(const void *data, size_t bytes, int to, int kind, int group)
 {
     const char *p = data;
+    requests   *g = &groups[group];
     do {
         size_t       n = piece_of(bytes);
-        MPI_Request *r = next();
-        if (r == NULL || !posted(MPI_Isend(p, (int)n, MPI_BYTE, to, kind, group, r))) return false;
+        MPI_Request *r = next(g);
+        if (r == NULL || !posted(g, MPI_Isend(p, (int)n, MPI_BYTE, to, kind, world, r)))
+            return false;
         p += n;
         bytes -= n;
     } while (bytes > 0);
     return true;
 }
 
-static bool post_receive(void *data, size_t bytes, int from, int kind)
+static bool post_receive(void *data, size_t bytes, int from, int kind, int group)
 {
-    char *p = data;
+    char     *p = data;
+    requests *g = &groups[group];
     do {
         size_t       n = piece_of(bytes);
-        MPI_Request *r = next();
-        if (r == NULL || !posted(MPI_Irecv(p, (int)n, MPI_BYTE, from, kind, group, r)))
+        MPI_Request *r = next(g);
+        if (r == NULL || !posted(g, MPI_Irecv(p, (int)n, MPI_BYTE, from, kind, world, r)))
             return false;
         p += n;
         bytes -= n;
@@ -115,29 +124,33 @@ static bool post_receive(void *data, size_t bytes, int from, int kind)
 
 static bool all_gather(const void *own, size_t bytes, void *all)
 {
-    MPI_Request *r = next();
+    requests    *g = &groups[LCSM_DIST_NOW];
+    MPI_Request *r = next(g);
     if (r == NULL || bytes > PIECE) return false;
-    return posted(MPI_Iallgather(own, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, group, r));
+    return posted(g,
+                  MPI_Iallgather(own, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, world, r));
 }
 
 static bool broadcast(void *data, size_t bytes, int root)
 {
-    char *p = data;
+    char     *p = data;
+    requests *g = &groups[LCSM_DIST_NOW];
     do {
         size_t       n = piece_of(bytes);
-        MPI_Request *r = next();
-        if (r == NULL || !posted(MPI_Ibcast(p, (int)n, MPI_BYTE, root, group, r))) return false;
+        MPI_Request *r = next(g);
+        if (r == NULL || !posted(g, MPI_Ibcast(p, (int)n, MPI_BYTE, root, world, r))) return false;
         p += n;
         bytes -= n;
     } while (bytes > 0);
     return true;
 }
 
-static int poll_all(void)
+static int poll_group(int group)
 {
-    int done = 0;
-    if (MPI_Testall(count, requests, &done, MPI_STATUSES_IGNORE) != MPI_SUCCESS) return -1;
-    if (done != 0) count = 0;
+    int       done = 0;
+    requests *g    = &groups[group];
+    if (MPI_Testall(g->count, g->list, &done, MPI_STATUSES_IGNORE) != MPI_SUCCESS) return -1;
+    if (done != 0) g->count = 0;
     return done != 0;
 }
 
@@ -145,7 +158,7 @@ static bool look(int kind, int *from, size_t *bytes)
 {
     MPI_Status status;
     int        there = 0, n = 0;
-    if (MPI_Iprobe(MPI_ANY_SOURCE, kind, group, &there, &status) != MPI_SUCCESS || there == 0)
+    if (MPI_Iprobe(MPI_ANY_SOURCE, kind, world, &there, &status) != MPI_SUCCESS || there == 0)
         return false;
     if (MPI_Get_count(&status, MPI_BYTE, &n) != MPI_SUCCESS) return false;
     *from  = status.MPI_SOURCE;
@@ -163,6 +176,6 @@ __attribute__((visibility("default"))) const lcsm_dist_engine lcsm_dist_engine_t
     .receive    = post_receive,
     .all_gather = all_gather,
     .broadcast  = broadcast,
-    .poll       = poll_all,
+    .poll       = poll_group,
     .look       = look,
 };

@@ -21,6 +21,7 @@ static const lcsm_key ROWS[] = {
     INT ("seq_len",        seq_len,        1, 1 << 24, "256",  "sequence length in tokens"),
     INT ("accumulate",     accumulate,     1, 1 << 20, "1",    "batches per step (gradient accumulation)"),
     INT ("shards",         shards,         0, 1 << 16, "0",    "parts of a batch, summed in their order, that ranks can share; 0 = one per rank"),
+    INT ("segments",       segments,       1, 1 << 16, "1",    "parts of a sequence, trained one after the other, exactly, or by as many ranks; less memory, more time"),
     INT ("steps",          steps,          0, MANY,    "0",    "steps to train; 0 = no limit (1000 if there is no other budget)"),
     INT ("tokens",         tokens,         0, MANY,    "0",    "tokens to train on; 0 = no limit"),
     INT ("epochs",         epochs,         0, MANY,    "0",    "passes over the data; 0 = no limit"),
@@ -157,6 +158,26 @@ void lcsm_train_wire(const lcsm_train_config *cfg, lcsm_model_config *model)
     if (model->wiring == LCSM_WIRING_LM) model->wiring = wirings[lcsm_train_task(cfg)->wiring];
 }
 
+static lcsm_status check_segments(const lcsm_train_config *c, lcsm_error *err)
+{
+    if (c->segments == 1) return LCSM_OK;
+    if (c->seq_len % c->segments != 0)
+        return lcsm_fail(err, LCSM_ERR_CONFIG,
+                         "seq_len is %td, which %td segments do not divide; expected a multiple",
+                         c->seq_len, c->segments);
+    if (c->accumulate > 1)
+        return lcsm_fail(
+            err, LCSM_ERR_CONFIG,
+            "accumulate is %td with %td segments; use a batch_size %td times as large, "
+            "and shards, which need no more memory",
+            c->accumulate, c->segments, c->accumulate);
+    if (c->carried)
+        return lcsm_fail(err, LCSM_ERR_CONFIG,
+                         "carried is unused with segments, whose gradients are exact; use a larger "
+                         "seq_len");
+    return LCSM_OK;
+}
+
 lcsm_status lcsm_train_config_check(const lcsm_train_config *c, lcsm_error *err)
 {
     lcsm_schedule s  = lcsm_train_schedule(c, c->warmup + 1, 1);
@@ -166,6 +187,7 @@ lcsm_status lcsm_train_config_check(const lcsm_train_config *c, lcsm_error *err)
     if (c->carried && !lcsm_task_reads(lcsm_train_task(c), "carried"))
         return lcsm_fail(err, LCSM_ERR_CONFIG, "carried applies to the task lm, not to %s",
                          lcsm_train_task(c)->name);
+    LCSM_OR_RETURN(check_segments(c, err));
     return lcsm_schedule_check(&s, err);
 }
 

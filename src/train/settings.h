@@ -15,7 +15,7 @@ typedef enum { LCSM_PRECISION_FLOAT32, LCSM_PRECISION_BF16 } lcsm_precision;
  * has their ranges, defaults and help. A budget of 0 is none. */
 struct lcsm_train_config {
     int       task; /* a row of LCSM_TASKS */
-    ptrdiff_t batch_size, seq_len, accumulate, shards;
+    ptrdiff_t batch_size, seq_len, accumulate, shards, segments;
     ptrdiff_t steps, tokens, epochs;
     double    minutes;
     ptrdiff_t seed;

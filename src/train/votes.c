@@ -6,7 +6,7 @@
 
 #include "base/size.h"
 
-/* Of a rank; behind it stand the tallies of its shards, as many as any rank has. */
+/* Of a rank; behind it stand the tallies of its units, as many as any rank has. */
 typedef struct {
     double  seconds, waited;
     int64_t status;
@@ -61,7 +61,7 @@ lcsm_tally *lcsm_votes_tally(lcsm_votes *v, int number)
     return &tallies(v->own)[number];
 }
 
-static void add_shards(const lcsm_votes *v, const lcsm_shards *s, lcsm_tally *sum)
+static void add_units(const lcsm_votes *v, const lcsm_shards *s, lcsm_tally *sum)
 {
     *sum = (lcsm_tally){0};
     for (int r = 0; r < v->size; r++) {
@@ -85,7 +85,7 @@ lcsm_status lcsm_votes_collect(lcsm_votes *v, const lcsm_shards *s, lcsm_status 
     if (sent != LCSM_OK) return st != LCSM_OK ? st : lcsm_fail(err, sent, "%s", lost.text);
     for (int r = 0; r < v->size; r++) failed |= head_of(v, r)->status != LCSM_OK;
     if (failed) return lcsm_dist_agree(s->dist, st, err);
-    add_shards(v, s, sum);
+    add_units(v, s, sum);
     return LCSM_OK;
 }
 

@@ -12,11 +12,11 @@ typedef struct lcsm_votes lcsm_votes;
 lcsm_status lcsm_votes_create(lcsm_votes **out, const lcsm_shards *s, lcsm_error *err);
 void        lcsm_votes_free(lcsm_votes *v);
 
-/* The tally of the number-th own shard, to be filled for each step. */
+/* The tally of the number-th own unit, to be filled for each step. */
 lcsm_tally *lcsm_votes_tally(lcsm_votes *v, int number);
 
 /* Collects them; seconds and waited are of this rank so far. All ranks return the same, and *sum is
- * of all shards in their order. */
+ * of all units in their order. */
 lcsm_status lcsm_votes_collect(lcsm_votes *v, const lcsm_shards *s, lcsm_status st, double seconds,
                                double waited, lcsm_tally *sum, lcsm_error *err);
 

@@ -92,7 +92,7 @@ static size_t *offsets(const lcsm_trainer *t, bool memory)
 static void pack(const lcsm_trainer *t, unsigned char *room, bool back)
 {
     size_t bytes = memory_size(t);
-    for (int j = 0; j < lcsm_trainer_shards(t); j++) {
+    for (int j = 0; j < lcsm_trainer_units(t); j++) {
         unsigned char *at = room + (size_t)j * bytes, *own = memory_of(t->states[j]);
         if (back) memcpy(own, at, bytes);
         else memcpy(at, own, bytes);
@@ -102,7 +102,7 @@ static void pack(const lcsm_trainer *t, unsigned char *room, bool back)
 static lcsm_status move_memory(const lcsm_whole *w, const lcsm_trainer *t, bool back,
                                lcsm_error *err)
 {
-    size_t own = (size_t)lcsm_trainer_shards(t) * memory_size(t);
+    size_t own = (size_t)lcsm_trainer_units(t) * memory_size(t);
     if (t->states == NULL || (w->memory != NULL && !w->own_memory)) return LCSM_OK;
     unsigned char *room = malloc(own > 0 ? own : 1);
     lcsm_status    st   = LCSM_OK;
