@@ -216,7 +216,7 @@ static lcsm_status run_batch(evaluation *v, int64_t batch, lcsm_error *err)
     lcsm_batches_fill(v->from, batch, v->tokens, v->targets, v->reset);
     limit(v, batch);
     for (ptrdiff_t b = 0; v->e->state != NULL && b < v->from->B; b++)
-        if (v->reset[b * T] != 0) lcsm_state_clear_row(v->e->state, b);
+        if (!v->from->carried || v->reset[b * T] != 0) lcsm_state_clear_row(v->e->state, b);
     for (ptrdiff_t t = 0; t < T; t += v->e->T) {
         cut(v, t);
         LCSM_OR_RETURN(lcsm_evaluator_batch(v->e, v->piece_tokens, v->piece_targets, v->plan->what,
