@@ -203,7 +203,7 @@ static void compare_gradients(lcsm_lab *lab, lcsm_lab_result *r)
     }
 }
 
-enum { ROUNDING_RUNS = 4 };
+enum { ROUNDING_RUNS = 8 };
 
 /* ---- running ---------------------------------------------------------------------------- */
 
