@@ -14,10 +14,16 @@ static lcsm_tensor *lower_bound(const lcsm_mixer *m)
     return lcsm_reshape(m->g, row, lcsm_dims(m->D));
 }
 
+/* As flash-linear-attention has it: real, without biases, and with RMSNorm. */
+static bool plain(const lcsm_mixer *m)
+{
+    return m->cfg->head_norm && m->cfg->flavour == LCSM_FLAVOUR_NATIVE;
+}
+
 /* lambda = bound + (1 - bound) sigmoid(z), as 1 - (1 - bound) sigmoid(-z). */
 static lcsm_tensor *forget(const lcsm_mixer *m, bool bounded)
 {
-    lcsm_tensor *z = lcsm_mix_project(m, m->x, "forget", m->D, true);
+    lcsm_tensor *z = lcsm_mix_project(m, m->x, "forget", m->D, !plain(m));
     lcsm_tensor *q = lcsm_activate(m->g, LCSM_ACT_SIGMOID, lcsm_scale(m->g, z, -1));
     if (bounded) q = lcsm_mul(m->g, q, lcsm_affine(m->g, lower_bound(m), -1, 1));
     return lcsm_affine(m->g, q, -1, 1);
@@ -27,7 +33,7 @@ static lcsm_tensor *forget(const lcsm_mixer *m, bool bounded)
 static bool channel_states(const lcsm_mixer *m, lcsm_act act, bool bounded, lcsm_states *s)
 {
     lcsm_tensor *lambda = forget(m, bounded);
-    lcsm_tensor *c      = lcsm_mix_project(m, m->x, "input", m->D, true);
+    lcsm_tensor *c      = lcsm_mix_project(m, m->x, "input", m->D, !plain(m));
     lcsm_tensor *share  = lcsm_affine(m->g, lambda, -1, 1);
     lcsm_tensor *one    = lcsm_mix_constant(m, "one", lcsm_dims(1, 1), lcsm_init_constant(1));
     *s                  = (lcsm_states){.H   = 1,
@@ -72,10 +78,21 @@ static lcsm_tensor *complex_memory(const lcsm_mixer *m, bool reverse)
     return lcsm_recurrence(m->g, &s, NULL);
 }
 
+static lcsm_tensor *plain_end(const lcsm_mixer *m, lcsm_tensor *h)
+{
+    lcsm_tensor *gate = lcsm_mix_project(m, m->x, "gate", m->D, false);
+    lcsm_tensor *w    = lcsm_mix_param(m, "norm.weight", lcsm_dims(m->D), lcsm_init_constant(1), 0);
+    h                 = lcsm_rms_norm(m->g, h, w, lcsm_mix_eps(m, 1e-5));
+    return lcsm_mix_project(m, lcsm_glu(m->g, LCSM_ACT_SILU, gate, h), "out", m->D, false);
+}
+
 /* W (norm(h) * silu(W x)). */
 lcsm_tensor *lcsm_hgrn_mixer(const lcsm_mixer *m)
 {
-    ptrdiff_t    width = m->cfg->is_complex ? 2 * m->D : m->D;
+    ptrdiff_t width = m->cfg->is_complex ? 2 * m->D : m->D;
+    if (plain(m) && m->cfg->is_complex)
+        return lcsm_graph_fail(m->g, LCSM_ERR_CONFIG, "hgrn with head_norm needs complex = false");
+    if (plain(m)) return plain_end(m, lcsm_mix_recurrence(m, lcsm_hgrn_states));
     lcsm_tensor *h =
         m->cfg->is_complex ? complex_memory(m, false) : lcsm_mix_recurrence(m, lcsm_hgrn_states);
     if (m->cfg->is_complex && m->cfg->bidirectional)

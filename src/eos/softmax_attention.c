@@ -56,7 +56,7 @@ static lcsm_tensor *normed(const lcsm_mixer *m, lcsm_tensor *x, const char *name
     return lcsm_head_norm(m->g, &a, x, w, NULL);
 }
 
-/* theta_j = base^(-2 j / width) / scale. */
+/* theta_j = base^(-2 j / width) / scale. Of an odd width, which the base holds, one more turns. */
 LCSM_FILL(fill_angles)
 {
     for (size_t j = 0; j < count; j++) v[j] = pow(init->a, -(double)j / (double)count) / init->b;
@@ -66,8 +66,9 @@ static lcsm_tensor *turned(const lcsm_mixer *m, const sizes *s, lcsm_tensor *x, 
 {
     lcsm_rotate_attr a = {
         .kind = LCSM_ROTATE_HALVES, .heads = heads, .width = s->turn < s->K ? s->turn : 0};
+    double    part = floor(m->cfg->attention_rotary * (double)s->K + 1e-9);
     lcsm_init init = {.kind = LCSM_INIT_FILL,
-                      .a    = m->cfg->attention_rope_base,
+                      .a    = pow(m->cfg->attention_rope_base, (double)s->turn / part),
                       .b    = m->cfg->attention_rope_scale,
                       .fill = fill_angles};
     if (s->turn == 0) return x;

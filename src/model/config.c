@@ -78,7 +78,7 @@ static const lcsm_key ROWS[] = {
     INT ("rpe_layers",     rpe_layers,     0, 64,      "6",   "layers of TNN's position network"),
     REAL("value_ratio",    value_ratio,    0.125, 16,  "1",   "value width / d_model"),
     BOOL("norm_weight",    norm_weight,    "false", "norms inside RetNet and Falcon-Mamba have weights"),
-    BOOL("head_norm",      head_norm,      "false", "linear attention without biases, with q / sqrt(K) and RMSNorm of each head"),
+    BOOL("head_norm",      head_norm,      "false", "linear attention and real HGRN without biases and with RMSNorm (of each head, and q / sqrt(K))"),
     BOOL("rotation",       rotation,       "true", "rotate q and k of RetNet by position; false = as in the paper's table"),
     INT ("groups",         groups,         0, 4096,    "0",   "heads of B and C (Mamba-2) or of q and k (gated DeltaNet, KDA); 0 = 1 and heads"),
     INT ("householders",   householders,   1, 16,      "2",   "delta-rule steps per token of DeltaProduct"),

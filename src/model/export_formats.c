@@ -230,6 +230,12 @@ static const char *restore_hgrn2(plan *p)
     return NULL;
 }
 
+static const char *restore_hgrn(plan *p)
+{
+    put_int(p, "expand_ratio", 1);
+    return NULL;
+}
+
 static const char *restore_gsa(plan *p)
 {
     settle(&p->cfg.heads, quarter(p));
@@ -517,6 +523,7 @@ const lcsm_export_format LCSM_EXPORT_FORMATS[] = {
     {"rwkv7",            "RWKV7ForCausalLM",             false, 64e-5, restore_fla_rwkv7},
     {"gla",              "GLAForCausalLM",               false, 1e-5,  restore_gla},
     {"retnet",           "RetNetForCausalLM",            false, 1e-6,  restore_retnet},
+    {"hgrn",             "HGRNForCausalLM",              false, 1e-5,  restore_hgrn},
     {"hgrn2",            "HGRN2ForCausalLM",             false, 1e-5,  restore_hgrn2},
     {"linear-attention", "LinearAttentionForCausalLM",   false, 1e-5,  restore_linear_attn},
     {"gsa",              "GSAForCausalLM",               false, 1e-5,  restore_gsa},

@@ -117,11 +117,46 @@ static int by_name(const void *a, const void *b)
     return strcmp(((const lcsm_named_tensor *)a)->name, ((const lcsm_named_tensor *)b)->name);
 }
 
-size_t lcsm_import_find(const lcsm_import_source *src, const char *name)
+static size_t find(const lcsm_import_source *src, const char *name)
 {
     lcsm_named_tensor  key   = {.name = name};
     lcsm_named_tensor *found = bsearch(&key, src->list, src->count, sizeof key, by_name);
     return found != NULL ? (size_t)(found - src->list) : SIZE_MAX;
+}
+
+size_t lcsm_import_find(const lcsm_import_source *src, const char *name)
+{
+    char   inside[LCSM_IMPORT_NAME];
+    size_t n = src->outer != NULL ? strlen(src->outer) : 0;
+    size_t j = find(src, name);
+    if (j != SIZE_MAX || src->outer == NULL || strncmp(name, src->outer, n) != 0) return j;
+    (void)snprintf(inside, sizeof inside, "%s%s", src->inner, name + n);
+    return find(src, inside);
+}
+
+/* ---- models inside of others ------------------------------------------------------------ */
+
+static bool begins(const char *name, const char *with)
+{
+    return strncmp(name, with, strlen(with)) == 0;
+}
+
+/* Where files keep a model that reads text: beside one that sees, or a level deeper. What is beside
+ * it, and heads that predict later tokens, are not read. */
+static void look_inside(lcsm_import_source *src)
+{
+    static const char *const NEST[][2] = {{"model.", "model.language_model."},
+                                          {"backbone.", "model.backbone."}};
+    static const char *const BESIDE[]  = {"model.visual.", "mtp."};
+    bool                     found[2]  = {0};
+    for (size_t j = 0; j < src->count; j++) {
+        for (size_t k = 0; k < COUNT(NEST); k++)
+            found[k] = found[k] || begins(src->list[j].name, NEST[k][1]);
+        for (size_t k = 0; k < COUNT(BESIDE); k++)
+            if (begins(src->list[j].name, BESIDE[k])) src->used[j] = true;
+    }
+    for (size_t k = 0; k < COUNT(NEST); k++)
+        if (found[k]) src->outer = NEST[k][0], src->inner = NEST[k][1];
 }
 
 static bool equal(const lcsm_named_tensor *a, const lcsm_named_tensor *b)
@@ -238,6 +273,23 @@ static void drop_absent(json_t *object)
     }
 }
 
+/* The config of a model that reads text, inside that of one that also sees: its keys count, and its
+ * architecture is that of the outer one. */
+static void lift_text_config(json_t *config)
+{
+    json_t *text = json_incref(json_object_get(config, "text_config"));
+    json_t *list = json_object_get(config, "architectures");
+    if (json_is_object(text)) {
+        (void)json_object_del(text, "architectures");
+        (void)json_object_del(text, "model_type");
+        if (list == NULL) (void)json_object_del(config, "model_type");
+        (void)json_object_update(config, text);
+        (void)json_object_del(config, "text_config");
+        (void)json_object_del(config, "vision_config");
+    }
+    json_decref(text);
+}
+
 static bool is_folder(const char *path)
 {
     struct stat info;
@@ -294,9 +346,10 @@ static lcsm_status run(lcsm_import_source *src, const lcsm_release *release, con
                        lcsm_error *err)
 {
     lcsm_status      st     = LCSM_OK;
-    lcsm_import_plan plan   = {0};
+    lcsm_import_plan plan   = {.query_scale = 1, .logit_scale = 1};
     lcsm_params     *params = NULL;
     LCSM_TRY(sort_list(src, err));
+    look_inside(src);
     lcsm_model_config_defaults(&plan.cfg);
     LCSM_TRY(lcsm_import_settings(&plan, src, release, err));
     if (release->finish != NULL) LCSM_TRY(release->finish(&plan, src, err));
@@ -423,6 +476,7 @@ static lcsm_status import_folder(lcsm_import_source *src, const char *from, cons
     src->place  = path;
     src->config = doc.root;
     drop_absent(src->config);
+    lift_text_config(src->config);
     LCSM_TRY(choose(&release, src, err));
     LCSM_TRY(check_refused(src, err));
     LCSM_TRY(open_weights(&weights, src, from, err));

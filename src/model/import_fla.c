@@ -42,6 +42,14 @@ const lcsm_import_rule LCSM_GSA_RULES[] = {
     LCSM_SAME(ATTN "g_norm.weight", MIX "norm.weight"),
     LCSM_END,
 };
+const lcsm_import_rule LCSM_HGRN_RULES[] = {
+    LCSM_SAME(ATTN "i_proj.weight", MIX "input.weight"),
+    LCSM_SAME(ATTN "f_proj.weight", MIX "forget.weight"),
+    LCSM_SAME(ATTN "g_proj.weight", MIX "gate.weight"),
+    LCSM_SAME(ATTN "g_norm.weight", MIX "norm.weight"),
+    LCSM_SAME("model.lower_bounds", "lower_bounds"),
+    LCSM_END,
+};
 const lcsm_import_rule LCSM_HGRN2_RULES[] = {
     LCSM_SAME(ATTN "q_proj.weight", MIX "q.weight"),
     LCSM_SAME(ATTN "f_proj.weight", MIX "forget.weight"),
@@ -118,6 +126,11 @@ const lcsm_import_key LCSM_GLA_KEYS[] = {
 const lcsm_import_key LCSM_RETNET_KEYS[] = {
     LCSM_SETS("num_heads", "heads", "8"), LCSM_ONLY("use_output_gate", "true"), LCSM_ONLY("feature_map", ""),
     LCSM_SKIPS("num_kv_heads|use_short_conv"),
+    LCSM_END,
+};
+const lcsm_import_key LCSM_HGRN_KEYS[] = {
+    LCSM_ONLY("use_short_conv", "false"), LCSM_ONLY("use_lower_bound", "true"), LCSM_ONLY("expand_ratio", "1"),
+    LCSM_SKIPS("num_heads"),
     LCSM_END,
 };
 const lcsm_import_key LCSM_HGRN2_KEYS[] = {
@@ -208,6 +221,15 @@ lcsm_status lcsm_import_retnet(lcsm_import_plan *out, lcsm_import_source *src, l
     finish_mlp(out, src, 2);
     out->cfg.norm_weight = true;
     return finish_widths(out, src, 1, 2, err);
+}
+
+lcsm_status lcsm_import_hgrn(lcsm_import_plan *out, lcsm_import_source *src, lcsm_error *err)
+{
+    (void)err;
+    finish_mlp(out, src, 4);
+    out->cfg.is_complex = false;
+    out->cfg.head_norm  = true;
+    return LCSM_OK;
 }
 
 /* Its norm has an eps of its own, as that of GSA. */

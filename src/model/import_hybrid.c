@@ -84,7 +84,10 @@ const lcsm_import_key LCSM_GEMMA_KEYS[] = {
 };
 
 /* ---- Qwen3-Next ---- */
-enum { Q = 1, K, V, Z, BETA, DECAY, Q_CONV, K_CONV, V_CONV, QUERY, QUERY_GATE };
+enum {
+    Q = 1, K, V, Z, BETA, DECAY, Q_CONV, K_CONV, V_CONV, QUERY, QUERY_GATE,
+    EXPERT_GATE, EXPERT_UP, EXPERT_DOWN
+};
 
 #define LINEAR LAYER "linear_attn."
 const lcsm_import_rule LCSM_QWEN_RULES[] = {
@@ -147,6 +150,20 @@ const lcsm_import_rule LCSM_QWEN_EXPERT_RULES[] = {
     EXPERTS(LAYER "mlp.", "gate", "gate_proj", "up_proj", "down_proj"),
     SHARED(LAYER "mlp.shared_expert."),
     LCSM_SAME(LAYER "mlp.shared_expert_gate.weight", "layers.{i}.channel.shared_gate.weight"),
+    LCSM_END,
+};
+
+/* The same layers, whose matrices are fused by what they make, and experts in one tensor. */
+const lcsm_import_rule LCSM_QWEN35_RULES[] = {
+    LCSM_PART(Q_CONV, AS_IS, LINEAR "in_proj_qkv.weight",  MIX "q.weight"),
+    LCSM_PART(K_CONV, AS_IS, LINEAR "in_proj_qkv.weight",  MIX "k.weight"),
+    LCSM_PART(V_CONV, AS_IS, LINEAR "in_proj_qkv.weight",  MIX "v.weight"),
+    LCSM_SAME(LINEAR "in_proj_z.weight",                   MIX "gate.weight"),
+    LCSM_SAME(LINEAR "in_proj_b.weight",                   MIX "beta.weight"),
+    LCSM_SAME(LINEAR "in_proj_a.weight",                   MIX "decay.weight"),
+    LCSM_PART(EXPERT_GATE, EXPERT, LAYER "mlp.experts.gate_up_proj", "layers.{i}.channel.experts.{e}.w1.weight"),
+    LCSM_PART(EXPERT_UP, EXPERT, LAYER "mlp.experts.gate_up_proj",   "layers.{i}.channel.experts.{e}.w2.weight"),
+    LCSM_PART(EXPERT_DOWN, EXPERT, LAYER "mlp.experts.down_proj",    "layers.{i}.channel.experts.{e}.w3.weight"),
     LCSM_END,
 };
 
@@ -309,6 +326,53 @@ const lcsm_import_key LCSM_BAMBA_KEYS[] = {
     LCSM_SKIPS("mamba_d_head|mamba_chunk_size|attn_layer_indices|num_logits_to_keep|z_loss_coefficient|time_step_limit"),
     LCSM_END,
 };
+
+/* ---- Granite 4 ---- */
+enum { SHARED_GATE = 1, SHARED_UP, GRANITE_GATE, GRANITE_UP, GRANITE_DOWN };
+const lcsm_import_rule LCSM_GRANITE_RULES[] = {
+    ENDS,
+    LCSM_AS(LAST_NORM, "model.norm.weight",            "norm.weight"),
+    LCSM_SAME(LAYER "input_layernorm.weight",          "layers.{i}.norm1.weight"),
+    LCSM_SAME(LAYER "post_attention_layernorm.weight", "layers.{i}.norm2.weight"),
+    LCSM_MAMBA2_MIXER(LAYER "mamba."),
+    LCSM_AS(QUERY, LAYER "self_attn.q_proj.weight",    SOFT "q.weight"),
+    LCSM_AS(QUERY, LAYER "self_attn.q_proj.bias",      SOFT "q.bias"),
+    ATTENTION(LAYER "self_attn."),
+    LCSM_PART(SHARED_GATE, AS_IS, LAYER "shared_mlp.input_linear.weight", "layers.{i}.channel.w1.weight"),
+    LCSM_PART(SHARED_UP, AS_IS, LAYER "shared_mlp.input_linear.weight",   "layers.{i}.channel.w2.weight"),
+    LCSM_SAME(LAYER "shared_mlp.output_linear.weight",                    "layers.{i}.channel.w3.weight"),
+    LCSM_PART(SHARED_GATE, AS_IS, LAYER "shared_mlp.input_linear.weight", "layers.{i}.channel.shared.w1.weight"),
+    LCSM_PART(SHARED_UP, AS_IS, LAYER "shared_mlp.input_linear.weight",   "layers.{i}.channel.shared.w2.weight"),
+    LCSM_SAME(LAYER "shared_mlp.output_linear.weight",                    "layers.{i}.channel.shared.w3.weight"),
+    LCSM_SAME(LAYER "block_sparse_moe.router.layer.weight",               "layers.{i}.channel.router.weight"),
+    LCSM_PART(GRANITE_GATE, EXPERT, LAYER "block_sparse_moe.input_linear.weight",  "layers.{i}.channel.experts.{e}.w1.weight"),
+    LCSM_PART(GRANITE_UP, EXPERT, LAYER "block_sparse_moe.input_linear.weight",    "layers.{i}.channel.experts.{e}.w2.weight"),
+    LCSM_PART(GRANITE_DOWN, EXPERT, LAYER "block_sparse_moe.output_linear.weight", "layers.{i}.channel.experts.{e}.w3.weight"),
+    LCSM_END,
+};
+const lcsm_import_key LCSM_GRANITE_KEYS[] = {
+    SIZES("32000", "4096", "32", "false"),
+    ATTENTION_KEYS("32", "0"),
+    LCSM_SETS("mamba_n_heads",            "heads",                   "128"),
+    LCSM_SETS("mamba_n_groups",           "groups",                  "1"),
+    LCSM_SETS("mamba_d_state",            "state_size",              "256"),
+    LCSM_SETS("mamba_d_conv",             "conv_width",              "4"),
+    LCSM_SETS("mamba_expand",             "inner_ratio",             "2"),
+    LCSM_SETS("mamba_conv_bias",          "conv_bias",               "true"),
+    LCSM_SETS("mamba_proj_bias",          "proj_bias",               "false"),
+    LCSM_SETS("rms_norm_eps",             "norm_eps",                "1e-6"),
+    LCSM_SETS("rms_norm_eps",             "mixer_eps",               "1e-6"),
+    LCSM_SETS("shared_intermediate_size", "hidden",                  "1024"),
+    LCSM_SETS("attention_bias",           "attention.bias",          "false"),
+    LCSM_SETS("embedding_multiplier",     "embed_scale",             "1"),
+    LCSM_SETS("residual_multiplier",      "residual.beta",           "1"),
+    LCSM_SETS("residual_multiplier",      "residual.attention_beta", "1"),
+    LCSM_SETS("residual_multiplier",      "residual.channel_beta",   "1"),
+    LCSM_ONLY("hidden_act", "silu|swish"), LCSM_ONLY("position_embedding_type", "rope|nope"),
+    LCSM_SKIPS("mamba_d_head|mamba_chunk_size|time_step_limit|attention_multiplier|logits_scaling|intermediate_size"),
+    LCSM_SKIPS("num_local_experts|num_experts_per_tok|layers_block_type|normalization_function|init_method"),
+    LCSM_END,
+};
 /* clang-format on */
 
 /* ---- what hybrids share ----------------------------------------------------------------- */
@@ -460,6 +524,15 @@ static bool qwen_experts(lcsm_model_config *c, const lcsm_import_source *src)
     return json_array_size(json_object_get(src->config, "mlp_only_layers")) == 0;
 }
 
+static void qwen_expert_parts(lcsm_import_plan *out)
+{
+    const lcsm_model_config *c = &out->cfg;
+    ptrdiff_t                E = c->experts, n = c->experts_hidden;
+    out->parts[EXPERT_GATE] = (lcsm_import_part){E, 2 * n, 0};
+    out->parts[EXPERT_UP]   = (lcsm_import_part){E, 2 * n, n};
+    out->parts[EXPERT_DOWN] = (lcsm_import_part){E, c->d_model, 0};
+}
+
 lcsm_status lcsm_import_qwen(lcsm_import_plan *out, lcsm_import_source *src, lcsm_error *err)
 {
     static const char *const names[] = {"gated-deltanet", "attention"};
@@ -475,6 +548,16 @@ lcsm_status lcsm_import_qwen(lcsm_import_plan *out, lcsm_import_source *src, lcs
     qwen_parts(out, (ptrdiff_t)D);
     lcsm_status st = finish_rope(c, src, 0.25, err);
     return st == LCSM_OK ? finish_layers(c, src, names, qwen_layer, err) : st;
+}
+
+/* A dense model has no count of experts; rotations of pictures are those of text for text. */
+lcsm_status lcsm_import_qwen35(lcsm_import_plan *out, lcsm_import_source *src, lcsm_error *err)
+{
+    if (json_object_get(src->config, "moe_intermediate_size") == NULL)
+        (void)json_object_set_new(src->config, "num_experts", json_integer(0));
+    LCSM_OR_RETURN(lcsm_import_qwen(out, src, err));
+    qwen_expert_parts(out);
+    return LCSM_OK;
 }
 
 /* ---- Bamba ------------------------------------------------------------------------------ */
@@ -494,6 +577,57 @@ lcsm_status lcsm_import_bamba(lcsm_import_plan *out, lcsm_import_source *src, lc
     lcsm_status st = lcsm_import_time_steps(c, src, err);
     if (st == LCSM_OK) st = finish_rope(c, src, 0.5, err);
     return st == LCSM_OK ? finish_layers(c, src, names, bamba_layer, err) : st;
+}
+
+/* ---- Granite 4 -------------------------------------------------------------------------- */
+
+static int granite_layer(const lcsm_import_source *src, ptrdiff_t layer)
+{
+    json_t *list = json_object_get(src->config, "layer_types");
+    if (list == NULL) list = json_object_get(src->config, "layers_block_type");
+    if (list == NULL) return 0;
+    int kind = kind_in_list(list, layer, "mamba", "attention");
+    return kind >= 0 ? kind : kind_in_list(list, layer, "linear_attention", "full_attention");
+}
+
+static void granite_experts(lcsm_import_plan *out, const lcsm_import_source *src)
+{
+    lcsm_model_config *c       = &out->cfg;
+    ptrdiff_t          S       = c->hidden, n;
+    double             experts = lcsm_import_number(src, "num_local_experts", 8);
+    out->parts[SHARED_GATE]    = (lcsm_import_part){1, 2 * S, 0};
+    out->parts[SHARED_UP]      = (lcsm_import_part){1, 2 * S, S};
+    c->channel_mixer           = LCSM_CHANNEL_GLU;
+    if (experts < 1) return;
+    c->experts        = (ptrdiff_t)experts;
+    c->experts_used   = (ptrdiff_t)lcsm_import_number(src, "num_experts_per_tok", 2);
+    c->experts_shared = S;
+    c->experts_hidden = n    = (ptrdiff_t)lcsm_import_number(src, "intermediate_size", 11008);
+    out->parts[GRANITE_GATE] = (lcsm_import_part){c->experts, 2 * n, 0};
+    out->parts[GRANITE_UP]   = (lcsm_import_part){c->experts, 2 * n, n};
+    out->parts[GRANITE_DOWN] = (lcsm_import_part){c->experts, c->d_model, 0};
+}
+
+/* Scores of attention have a factor of their own, and logits a divisor: those of the query and of
+ * the last norm have them here. */
+lcsm_status lcsm_import_granite(lcsm_import_plan *out, lcsm_import_source *src, lcsm_error *err)
+{
+    static const char *const names[] = {"mamba2", "attention"};
+    lcsm_model_config       *c       = &out->cfg;
+    const char *place = json_string_value(json_object_get(src->config, "position_embedding_type"));
+    double      scale = lcsm_import_number(src, "attention_multiplier", 1);
+    double      divisor = lcsm_import_number(src, "logits_scaling", 1);
+    double width = (double)c->d_model / (double)(c->attention_heads > 0 ? c->attention_heads : 1);
+    if (!(divisor > 0)) return lcsm_import_refuse(src, "logits_scaling", "more than 0", err);
+    out->query_scale      = scale * sqrt(width);
+    out->logit_scale      = 1 / divisor;
+    c->attention_out_bias = c->attention_bias;
+    granite_experts(out, src);
+    finish_length(c, src);
+    LCSM_OR_RETURN(lcsm_import_time_steps(c, src, err));
+    LCSM_OR_RETURN(finish_rope(c, src, 1, err));
+    if (place == NULL || strcmp(place, "rope") != 0) c->attention_rotary = 0;
+    return finish_layers(c, src, names, granite_layer, err);
 }
 
 /* ---- Jamba ------------------------------------------------------------------------------ */

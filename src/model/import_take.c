@@ -155,6 +155,7 @@ lcsm_named_tensor lcsm_rule_shape(const lcsm_param *p, const lcsm_import_rule *r
     case LCSM_TAKE_HEAD_ROWS: return SHAPE(4, 1, 1, n, 1);
     case LCSM_TAKE_BY_HEAD: return SHAPE(2, heads, n / heads);
     case LCSM_TAKE_ROW: return SHAPE(2, (size_t)part->stride, n);
+    case LCSM_TAKE_EXPERT: return SHAPE(3, (size_t)part->groups, (size_t)part->stride, b);
     default: break;
     }
 #undef SHAPE
@@ -282,6 +283,22 @@ static lcsm_status read_row(float *to, const lcsm_param *p, const lcsm_named_ten
     return lcsm_named_tensor_f32(to, &row, err);
 }
 
+/* The rows of one expert. */
+static lcsm_status read_expert(float *to, const lcsm_param *p, const lcsm_named_tensor *t,
+                               const lcsm_import_part *part, int expert, lcsm_error *err)
+{
+    lcsm_named_tensor rows = *t;
+    size_t            count, bytes;
+    if (!lcsm_named_tensor_measure(t, &count, &bytes) || expert >= part->groups) return LCSM_OK;
+    bytes /= t->shape[0] * t->shape[1];
+    rows.rank     = 2;
+    rows.shape[0] = (size_t)p->shape.dim[0];
+    rows.shape[1] = (size_t)p->shape.dim[1];
+    rows.data =
+        (const unsigned char *)t->data + (size_t)(expert * part->stride + part->first) * bytes;
+    return lcsm_named_tensor_f32(to, &rows, err);
+}
+
 /* The five mixes of RWKV-6, theirs in the order r, w, k, v, g, ours in w, k, v, r, g: ours
  * [5, n, r] from theirs [n, 5, r], or [5, n r] from [5, n r]. */
 static lcsm_status order_mixes(float *x, size_t n, size_t r, bool columns, lcsm_error *err)
@@ -305,6 +322,7 @@ static lcsm_status read_numbers(float *to, const lcsm_param *p, const match_of *
 {
     const lcsm_import_part *part = &plan->parts[m->rule->part];
     if (m->rule->how == LCSM_TAKE_ROW) return read_row(to, p, t, part, err);
+    if (m->rule->how == LCSM_TAKE_EXPERT) return read_expert(to, p, t, part, m->is.n[1], err);
     if (m->rule->part > 0 && m->rule->how != LCSM_TAKE_PAIRS) return read_rows(to, p, t, part, err);
     return lcsm_named_tensor_f32(to, t, err);
 }
@@ -333,6 +351,10 @@ static lcsm_status convert(float *to, const lcsm_param *p, const match_of *m,
     for (size_t j = 0; j < p->count && rescaled; j++)
         to[j] = ldexpf(to[j], m->is.n[0] / (int)plan->rescale_every);
     for (size_t j = 0; j < p->count && how == LCSM_TAKE_PLUS_ONE; j++) to[j] += 1;
+    double scale = how == LCSM_TAKE_QUERY     ? plan->query_scale
+                 : how == LCSM_TAKE_LAST_NORM ? plan->logit_scale
+                                              : 1;
+    for (size_t j = 0; j < p->count && scale != 1; j++) to[j] = (float)((double)to[j] * scale);
     return LCSM_OK;
 }
 

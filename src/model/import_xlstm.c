@@ -42,7 +42,7 @@ const lcsm_import_rule LCSM_XLSTM_RULES[] = {
 const lcsm_import_key LCSM_XLSTM_KEYS[] = {
     LCSM_SETS("vocab_size",                   "vocab",          "50304"),
     LCSM_SETS("hidden_size|embedding_dim",    "d_model",        "4096"),
-    LCSM_SETS("num_hidden_layers|num_blocks", "layers",         "32"),
+    LCSM_SETS("num_blocks|num_hidden_layers", "layers",         "32"),
     LCSM_SETS("tie_word_embeddings",          "tied",           "false"),
     LCSM_SETS("num_heads",                    "heads",          "8"),
     LCSM_SETS("gate_soft_cap",                "gate_cap",       "15"),
@@ -84,7 +84,7 @@ lcsm_status lcsm_import_xlstm(lcsm_import_plan *out, lcsm_import_source *src, lc
         return lcsm_import_refuse(src, "ffn_round_up_to_multiple_of", "1 or more", err);
     c->expand        = keys / c->heads;
     c->value_ratio   = (double)values / H;
-    c->hidden        = (ptrdiff_t)(ceil(wide / step - 1e-9) * step);
+    c->hidden        = (ptrdiff_t)(floor((wide + step - 1) / step) * step);
     c->channel_mixer = LCSM_CHANNEL_GLU;
     finish_parts(out, keys, values);
     return LCSM_OK;

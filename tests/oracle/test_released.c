@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "format/json_doc.h"
+#include "format/safetensors.h"
 #include "temp_folder.h"
 #include "test.h"
 
@@ -101,6 +102,21 @@ static temp_folder hf_folder(const char *name)
     return f;
 }
 
+/* One sequence of a model, and all its logits as others have them. */
+static void check_sequence(lcsm_session *s, json_t *row, json_t *all, double bound)
+{
+    size_t  n = json_array_size(row), V = json_array_size(json_array_get(all, 0));
+    int32_t tokens[MAX_STEPS];
+    double  want[MAX_STEPS * 32];
+    assert_true(n > 1 && n <= MAX_STEPS && V > 1 && V <= 32 && json_array_size(all) == n);
+    for (size_t t = 0; t < n; t++) {
+        tokens[t] = (int32_t)json_integer_value(json_array_get(row, t));
+        for (size_t v = 0; v < V; v++)
+            want[t * V + v] = json_number_value(json_array_get(json_array_get(all, t), v));
+    }
+    assert_logits(s, tokens, n, V, want, n, bound);
+}
+
 /* Imports what is at `from` and compares with the logits in the file at `path`. */
 static void check_logits(const char *from, const char *path, double bound)
 {
@@ -113,20 +129,9 @@ static void check_logits(const char *from, const char *path, double bound)
     assert_int_equal(lcsm_json_doc_read(&doc, path, LCSM_JSON_LARGE_SIZE, NULL), LCSM_OK);
     json_t *sequences = json_object_get(doc.root, "sequences");
     assert_true(json_array_size(sequences) > 1);
-    for (size_t q = 0; q < json_array_size(sequences); q++) {
-        json_t *row = json_array_get(sequences, q);
-        json_t *all = json_array_get(json_object_get(doc.root, "logits"), q);
-        size_t  n = json_array_size(row), V = json_array_size(json_array_get(all, 0));
-        int32_t tokens[MAX_STEPS];
-        double  want[MAX_STEPS * 32];
-        assert_true(n > 1 && n <= MAX_STEPS && V > 1 && V <= 32 && json_array_size(all) == n);
-        for (size_t t = 0; t < n; t++) {
-            tokens[t] = (int32_t)json_integer_value(json_array_get(row, t));
-            for (size_t v = 0; v < V; v++)
-                want[t * V + v] = json_number_value(json_array_get(json_array_get(all, t), v));
-        }
-        assert_logits(s, tokens, n, V, want, n, bound);
-    }
+    for (size_t q = 0; q < json_array_size(sequences); q++)
+        check_sequence(s, json_array_get(sequences, q),
+                       json_array_get(json_object_get(doc.root, "logits"), q), bound);
     lcsm_json_doc_free(&doc);
     lcsm_session_free(s);
     lcsm_model_free(m);
@@ -197,6 +202,84 @@ TEST(released_gguf_files_give_the_logits_of_llama_cpp)
         (void)snprintf(path, sizeof path, DATA "hf-tiny-2/gguf/%s.expected.json", files[j]);
         check_logits(from, path, TINY2_BOUND);
     }
+}
+
+/* ---- recorded --------------------------------------------------------------------------- */
+
+/* Numbers that are functions of the tensor's name, as where the logits were recorded. */
+static float *numbers(const lcsm_named_tensor *t, size_t count)
+{
+    uint32_t hash  = 2166136261u;
+    bool     ones  = t->rank == 1 && strstr(t->name, "norm") != NULL;
+    size_t   tail  = strlen(t->name);
+    double   scale = t->rank > 1 ? 3 / sqrt((double)t->shape[t->rank - 1]) : 0.5;
+    float   *x     = calloc(count, sizeof *x);
+    assert_non_null(x);
+    ones = ones || (t->rank == 1 && tail > 2 && strcmp(t->name + tail - 2, ".D") == 0);
+    for (const char *c = t->name; *c != 0; c++) hash = (hash ^ (unsigned char)*c) * 16777619u;
+    for (size_t j = 0; j < count; j++) {
+        uint32_t u = (hash + (uint32_t)j * 2654435761u) * 2246822519u;
+        u ^= u >> 13;
+        x[j] = (float)((ones ? 1.0 : 0.0) + scale * ((double)(u >> 8) / 16777216 - 0.5));
+    }
+    return x;
+}
+
+enum { MOST_TENSORS = 128 };
+
+static void write_weights(const temp_folder *f, json_t *tensors)
+{
+    lcsm_named_tensor list[MOST_TENSORS];
+    size_t            n = 0;
+    const char       *name;
+    json_t           *shape;
+    assert_true(json_object_size(tensors) <= MOST_TENSORS);
+    json_object_foreach(tensors, name, shape)
+    {
+        lcsm_named_tensor t     = {.name = name, .element = LCSM_ELEMENT_F32};
+        size_t            count = 1;
+        for (t.rank = 0; t.rank < json_array_size(shape); t.rank++)
+            count *= t.shape[t.rank] = (size_t)json_integer_value(json_array_get(shape, t.rank));
+        t.data    = numbers(&t, count);
+        list[n++] = t;
+    }
+    assert_int_equal(
+        lcsm_safetensors_save(temp_path(f, "model.safetensors"), list, n, NULL, 0, NULL), LCSM_OK);
+    while (n > 0) free((void *)(uintptr_t)list[--n].data);
+}
+
+/* One model: its folder is made, imported and run. */
+static void check_recorded(const lcsm_context *ctx, json_t *row)
+{
+    temp_folder   f = temp_folder_make(), to = temp_folder_make();
+    char         *config = json_dumps(json_object_get(row, "config"), 0);
+    lcsm_session *s;
+    print_message("%s\n", json_string_value(json_object_get(row, "name")));
+    temp_write(&f, "config.json", config, strlen(config));
+    write_weights(&f, json_object_get(row, "tensors"));
+    lcsm_model *m = imported(ctx, f.path, &to);
+    assert_int_equal(lcsm_session_create(&s, m, NULL, NULL), LCSM_OK);
+    check_sequence(s, json_object_get(row, "tokens"), json_object_get(row, "logits"), 2e-5);
+    free(config);
+    lcsm_session_free(s);
+    lcsm_model_free(m);
+    temp_folder_remove(&f);
+    temp_folder_remove(&to);
+}
+
+/* Logits by transformers 5.23 in float32, those of HGRN by its formulas in double. */
+TEST(released_models_that_were_recorded_give_their_logits)
+{
+    lcsm_json_doc doc = {0};
+    lcsm_context *ctx = context();
+    assert_int_equal(
+        lcsm_json_doc_read(&doc, "tests/oracle/released_more.json", LCSM_JSON_LARGE_SIZE, NULL),
+        LCSM_OK);
+    assert_true(json_array_size(doc.root) >= 8);
+    for (size_t j = 0; j < json_array_size(doc.root); j++)
+        check_recorded(ctx, json_array_get(doc.root, j));
+    lcsm_json_doc_free(&doc);
+    lcsm_context_free(ctx);
 }
 
 /* ---- rwkv.cpp --------------------------------------------------------------------------- */
