@@ -147,24 +147,26 @@ const char *lcsm_import_mamba_layer(const json_t *config);
 /* Lists and functions that the table names, and that several rows share. */
 extern const lcsm_import_key LCSM_MAMBA_HF_KEYS[], LCSM_MAMBA_FLA_KEYS[], LCSM_MAMBA_KEYS[],
     LCSM_FALCON_MAMBA_KEYS[], LCSM_MAMBA2_KEYS[], LCSM_RWKV4_KEYS[], LCSM_FLA_KEYS[],
-    LCSM_GLA_KEYS[], LCSM_RETNET_KEYS[], LCSM_HGRN_KEYS[], LCSM_HGRN2_KEYS[], LCSM_LINEAR_ATTN_KEYS[],
-    LCSM_DELTA_KEYS[], LCSM_GATED_DELTANET_KEYS[], LCSM_DELTAPRODUCT_KEYS[], LCSM_KDA_KEYS[],
-    LCSM_GSA_KEYS[], LCSM_FLA_RWKV_KEYS[], LCSM_JAMBA_KEYS[], LCSM_KIMI_KEYS[], LCSM_MINIMAX_KEYS[],
-    LCSM_XLSTM_KEYS[], LCSM_GEMMA_KEYS[], LCSM_QWEN_KEYS[], LCSM_BAMBA_KEYS[], LCSM_GRANITE_KEYS[],
-    LCSM_RWKV_HF_KEYS[];
+    LCSM_GLA_KEYS[], LCSM_RETNET_KEYS[], LCSM_HGRN_KEYS[], LCSM_HGRN2_KEYS[],
+    LCSM_LINEAR_ATTN_KEYS[], LCSM_DELTA_KEYS[], LCSM_GATED_DELTANET_KEYS[],
+    LCSM_DELTAPRODUCT_KEYS[], LCSM_KDA_KEYS[], LCSM_GSA_KEYS[], LCSM_FLA_RWKV_KEYS[],
+    LCSM_JAMBA_KEYS[], LCSM_KIMI_KEYS[], LCSM_MINIMAX_KEYS[], LCSM_XLSTM_KEYS[], LCSM_GEMMA_KEYS[],
+    LCSM_QWEN_KEYS[], LCSM_BAMBA_KEYS[], LCSM_GRANITE_KEYS[], LCSM_RWKV_HF_KEYS[];
 extern const lcsm_import_rule LCSM_MAMBA_RULES[], LCSM_MAMBA2_RULES[], LCSM_RWKV4_RULES[],
     LCSM_FLA_RULES[], LCSM_GLA_RULES[], LCSM_GSA_RULES[], LCSM_HGRN_RULES[], LCSM_HGRN2_RULES[],
     LCSM_LINEAR_ATTN_RULES[], LCSM_RETNET_RULES[], LCSM_DELTA_RULES[], LCSM_FLA_RWKV_RULES[],
     LCSM_FLA_RWKV6_RULES[], LCSM_FLA_RWKV7_RULES[], LCSM_GGUF_RWKV6_RULES[],
     LCSM_GGUF_RWKV7_RULES[], LCSM_QWEN_EXPERT_RULES[], LCSM_JAMBA_RULES[], LCSM_KIMI_RULES[],
     LCSM_MINIMAX_RULES[], LCSM_XLSTM_RULES[], LCSM_GEMMA_RULES[], LCSM_QWEN_RULES[],
-    LCSM_QWEN35_RULES[], LCSM_GRANITE_RULES[], LCSM_BAMBA_RULES[], LCSM_RWKV5_HF_RULES[], LCSM_RWKV6_HF_RULES[];
+    LCSM_QWEN35_RULES[], LCSM_GRANITE_RULES[], LCSM_BAMBA_RULES[], LCSM_RWKV5_HF_RULES[],
+    LCSM_RWKV6_HF_RULES[];
 lcsm_import_fn lcsm_import_mamba, lcsm_import_mamba2, lcsm_import_rwkv4, lcsm_import_gla,
-    lcsm_import_retnet, lcsm_import_hgrn, lcsm_import_hgrn2, lcsm_import_linear_attn, lcsm_import_gsa,
-    lcsm_import_deltanet, lcsm_import_gated_deltanet, lcsm_import_deltaproduct, lcsm_import_kda,
-    lcsm_import_fla_rwkv6, lcsm_import_fla_rwkv7, lcsm_import_gguf_rwkv6, lcsm_import_gguf_rwkv7,
-    lcsm_import_jamba, lcsm_import_kimi, lcsm_import_minimax, lcsm_import_xlstm, lcsm_import_gemma,
-    lcsm_import_qwen, lcsm_import_qwen35, lcsm_import_granite, lcsm_import_bamba, lcsm_import_rwkv_hf;
+    lcsm_import_retnet, lcsm_import_hgrn, lcsm_import_hgrn2, lcsm_import_linear_attn,
+    lcsm_import_gsa, lcsm_import_deltanet, lcsm_import_gated_deltanet, lcsm_import_deltaproduct,
+    lcsm_import_kda, lcsm_import_fla_rwkv6, lcsm_import_fla_rwkv7, lcsm_import_gguf_rwkv6,
+    lcsm_import_gguf_rwkv7, lcsm_import_jamba, lcsm_import_kimi, lcsm_import_minimax,
+    lcsm_import_xlstm, lcsm_import_gemma, lcsm_import_qwen, lcsm_import_qwen35, lcsm_import_granite,
+    lcsm_import_bamba, lcsm_import_rwkv_hf;
 
 /* The mixers of Mamba and Mamba-2, whose tensors have names of one prefix. */
 /* clang-format off */
