@@ -14,18 +14,21 @@ static bool is_code(const char *label)
         && (label[used] == '\0' || label[used] == ' ');
 }
 
+static const char CODES[] =
+    "A code e-o-s-a names a model by the states of its recurrence, m_t = o_t * m_{t-1} "
+    "+ e_t i_t^T and y_t = m_t^T s_t. e (what is written) and s (what is read): 1 from "
+    "the token, 0 learned and the same for all tokens. o (what is kept): 0 learned, 1 "
+    "from the token, 2 to 9 other ways to make it, 10 ones, 11 complex. a: the "
+    "activation of e and s, 0 for none. lcsm describe CODE says more.";
+
+/* Once in a report, before the first experiment that has codes. */
 static void put_codes(lcsm_doc *d, const lcsm_study *s)
 {
-    bool codes = false;
+    bool codes = false, told = false;
     for (size_t v = 0; v < s->variant_count; v++) codes = codes || is_code(s->variants[v]);
-    if (!codes) return;
-    lcsm_doc_add(
-        d, LCSM_BLOCK_TEXT,
-        "A code e-o-s-a names a model by the states of its recurrence, m_t = o_t * m_{t-1} "
-        "+ e_t i_t^T and y_t = m_t^T s_t. e (what is written) and s (what is read): 1 from "
-        "the token, 0 learned and the same for all tokens. o (what is kept): 0 learned, 1 "
-        "from the token, 2 to 9 other ways to make it, 10 ones, 11 complex. a: the "
-        "activation of e and s, 0 for none. lcsm describe CODE says more.");
+    for (size_t j = 0; j < d->count; j++)
+        told = told || (d->blocks[j].text != NULL && strcmp(d->blocks[j].text, CODES) == 0);
+    if (codes && !told) lcsm_doc_add(d, LCSM_BLOCK_TEXT, "%s", CODES);
 }
 
 /* A setting of the first run that has it, or 0. */
@@ -69,14 +72,32 @@ static void put_language(lcsm_doc *d, const lcsm_study *s)
                  level);
 }
 
+/* Each task of an experiment with several: what is asked, an example, what guessing gives. */
+static void put_several(lcsm_doc *d, const lcsm_study *s)
+{
+    size_t axis = lcsm_study_axis(s, "task");
+    if (axis == s->axis_count) return;
+    for (size_t p = 0; p < s->point_count; p++) {
+        const lcsm_task *t = LCSM_TASKS[(size_t)s->points[p][axis]];
+        char             sample[512];
+        double           chance;
+        if (!lcsm_task_sample(t, sample, sizeof sample, &chance)) continue;
+        lcsm_doc_add(d, LCSM_BLOCK_TEXT,
+                     "The answer in %s is %s. A short example, with the answer in braces: %s. "
+                     "The score is %s; guessing gives %.2g at the published sizes.",
+                     t->name, t->asks, sample, lcsm_task_metric_name(t),
+                     t->metric == LCSM_SCORE_SCALED ? 0 : chance);
+    }
+}
+
 static const struct {
     const char *task;
     void (*put)(lcsm_doc *d, const lcsm_study *s);
-} TASKS[] = {{"mqar", put_recall}, {"lm", put_language}};
+} TASKS[] = {{"mqar", put_recall}, {"lm", put_language}, {"several", put_several}};
 
 void lcsm_section_guide(lcsm_doc *d, const lcsm_study *s, bool first)
 {
-    if (first) put_codes(d, s);
+    put_codes(d, s);
     for (size_t j = 0; j < COUNT(TASKS); j++)
         if (strcmp(s->task, TASKS[j].task) == 0) TASKS[j].put(d, s);
     if (!first) return;

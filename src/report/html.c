@@ -48,7 +48,7 @@ static const char STYLE[] =
     "gap:1.4rem 2.2rem;margin:1.2rem 0;align-items:start}\n"
     "figure{margin:0;max-width:40rem}\n"
     "ul.findings{list-style:none;margin:.6rem 0 1.4rem;padding:0;max-width:46rem}\n"
-    ".findings li{padding:.45rem 0 .5rem 6.6rem;position:relative;border-top:1px solid "
+    ".findings li{padding:.45rem 0 .5rem 8.4rem;position:relative;border-top:1px solid "
     "var(--rule)}\n"
     ".findings b{position:absolute;left:0;top:.5rem;font-size:.8rem;font-weight:600;"
     "color:var(--soft)}\n"
@@ -66,7 +66,8 @@ static const char STYLE[] =
     "@media "
     "print{@page{margin:16mm}body{font-size:10pt}main,header,footer{max-width:none;padding:0}"
     "h2{break-before:auto}h2,h3{break-after:avoid}figure,tr,.findings li{break-inside:avoid}"
-    "thead{display:table-header-group}.scroll{overflow:visible;background:none}.figures{grid-"
+    "thead{display:table-header-group}th,td:first-child,th:first-child{position:static}.scroll{"
+    "overflow:visible;background:none}.figures{grid-"
     "template-columns:1fr "
     "1fr}summary{list-style:none}nav{display:none}table{font-size:8.5pt}th,td{padding:.15rem .4rem}"
     "a{color:inherit}}\n";

@@ -2,19 +2,24 @@
 #ifndef LCSM_REPORT_SECTION_H
 #define LCSM_REPORT_SECTION_H
 #include "report/doc.h"
-#include "report/study.h"
+#include "report/interval.h"
 
 /* first: no other experiment stands before it. */
 lcsm_status lcsm_section_study(lcsm_doc *d, const lcsm_study *s, bool first, lcsm_error *err);
 lcsm_status lcsm_section_runs(lcsm_doc *d, const lcsm_record *records, size_t count,
                               lcsm_error *err);
 
-/* The task and its chance level; before the first experiment of a report also what the codes mean
- * and what to look at. */
+/* The task, an example and its chance level; before the first experiment also what to look at, and
+ * before the first that has codes what they mean. */
 void lcsm_section_guide(lcsm_doc *d, const lcsm_study *s, bool first);
 
 /* Both readings of a study that has two, beside the paper. */
 void lcsm_section_readings(lcsm_doc *d, const lcsm_study *s);
+
+/* The fact how well the order of these rows agrees with the paper's, with what the correlation
+ * would be with other seeds; nothing if it has none. `where` follows "with the paper". */
+void lcsm_section_correlation(lcsm_doc *d, const char *name, const char *where,
+                              const lcsm_ranked *rows, size_t count);
 
 /* Where the task is an axis: scores beside the numbers in print, task by task, with the correlation
  * of their ranks. Nothing otherwise. */

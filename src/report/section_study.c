@@ -44,17 +44,34 @@ static size_t count_state(const lcsm_study *s, lcsm_record_state state)
     return n;
 }
 
+/* Whether there are two readings and each run belongs to both. */
+static bool is_alike(const lcsm_study *s)
+{
+    const unsigned all = (1u << LCSM_READINGS) - 1;
+    for (size_t j = 0; j < s->run_count; j++)
+        if (s->runs[j].readings != all) return false;
+    return s->readings == all && s->run_count > 0;
+}
+
 /* The rank correlation with the paper, if there are rows enough. */
 static void put_correlation(lcsm_doc *d, const lcsm_study *s, const double *means)
 {
-    char   name[64] = "rank correlation";
-    size_t rows;
-    double spearman = lcsm_spearman(means, s->paper, s->variant_count, &rows);
-    if (s->readings != 1u << LCSM_READING_DESCRIBED)
+    char         name[64] = "rank correlation", where[64];
+    lcsm_ranked *rows     = malloc((s->variant_count + 1) * sizeof *rows);
+    size_t       n        = 0;
+    if (rows == NULL) {
+        d->failed = true;
+        return;
+    }
+    for (size_t v = 0; v < s->variant_count; v++)
+        if (isfinite(means[v]) && isfinite(s->paper[v]))
+            rows[n++] = (lcsm_ranked){s, v, s->paper[v]};
+    if (s->readings != 1u << LCSM_READING_DESCRIBED && !is_alike(s))
         (void)snprintf(name, sizeof name, "rank correlation, %s", LCSM_READING_WORDS[s->reading]);
-    if (isfinite(spearman) && rows >= LCSM_RANKS_FEWEST)
-        lcsm_doc_fact(d, name, "%.2f with the paper%s, %zu rows", spearman,
-                      s->paper == s->paper_test ? " on its test set" : "", rows);
+    (void)snprintf(where, sizeof where, "%s, %zu rows",
+                   s->paper == s->paper_test ? " on its test set" : "", n);
+    if (n >= LCSM_RANKS_FEWEST) lcsm_section_correlation(d, name, where, rows, n);
+    free(rows);
 }
 
 static void put_facts(lcsm_doc *d, const lcsm_study *s)
@@ -208,7 +225,7 @@ static void put_commands(lcsm_doc *d, const lcsm_study *s)
         if (j + 1 < s->run_count) lcsm_strbuf_add(&all, "\n");
     }
     lcsm_doc_add(d, LCSM_BLOCK_HEADING, "To repeat it");
-    lcsm_doc_add(d, LCSM_BLOCK_CODE, "%s", s->command);
+    if (*s->command != '\0') lcsm_doc_add(d, LCSM_BLOCK_CODE, "%s", s->command);
     lcsm_doc_add(d, LCSM_BLOCK_FOLD, "The command of each run");
     lcsm_doc_add(d, LCSM_BLOCK_CODE, "%s", lcsm_strbuf_text(&all));
     lcsm_doc_add(d, LCSM_BLOCK_UNFOLD, "%s", "");
@@ -321,8 +338,11 @@ static lcsm_status put_parts(lcsm_doc *d, const lcsm_study *s, lcsm_error *err)
     lcsm_status st                   = LCSM_OK;
     part        parts[LCSM_READINGS] = {0};
     size_t      count                = 0;
-    for (lcsm_reading r = 0; r < LCSM_READINGS; r++)
+    bool        alike                = is_alike(s);
+    for (lcsm_reading r = 0; r < LCSM_READINGS && !(alike && count > 0); r++)
         if ((s->readings & 1u << r) != 0) LCSM_TRY(part_make(&parts[count++], s, r, err));
+    if (alike)
+        lcsm_doc_fact(d, "readings", "both: as described and as run, these models train alike");
     for (size_t j = 0; j < count; j++) put_correlation(d, &parts[j].study, parts[j].means);
     put_notes(d, s);
     if (count > 1) {

@@ -34,6 +34,25 @@ static void put_ranks(lcsm_table *t, const lcsm_study *s, double *ours, double *
     }
 }
 
+/* How often both sides learn, or both do not: a rank correlation of zeros and ones says little. */
+static void put_sides(lcsm_table *t, const lcsm_study *s)
+{
+    const double half = 0.5;
+    lcsm_table_cell(t, "%s", "same side of 0.5");
+    for (size_t p = 0; p < s->point_count; p++) {
+        size_t same = 0, both = 0;
+        for (size_t v = 0; v < s->variant_count; v++) {
+            double ours   = lcsm_study_at(s, v, p)->value;
+            double theirs = lcsm_task_published(task_of(s, p), s->variants[v]);
+            if (!isfinite(ours) || !isfinite(theirs)) continue;
+            both++;
+            same += (ours >= half) == (theirs >= half);
+        }
+        if (both > 0) lcsm_table_cell(t, "%zu of %zu", same, both);
+        else lcsm_table_cell(t, "%s", "-");
+    }
+}
+
 static void put_sources(lcsm_doc *d, const lcsm_study *s)
 {
     for (size_t p = 0; p < s->point_count; p++) {
@@ -63,6 +82,7 @@ void lcsm_section_published(lcsm_doc *d, const lcsm_study *s)
                      lcsm_task_published(task_of(s, p), s->variants[v]));
     }
     put_ranks(&t, s, room, room + s->variant_count);
+    put_sides(&t, s);
     free(room);
     lcsm_doc_table(d, &t, "%s",
                    "Each cell: our score / the number in print. Sizes and steps differ: "

@@ -1,25 +1,25 @@
 /* section_together.c - the tables of several experiments as one: is their order the paper's? */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/rank.h"
 #include "report/section.h"
 
-/* A variant that has both a result and a number of the paper. */
+/* Variants that have both a result and a number of the paper. */
 typedef struct {
-    const lcsm_study *study;
-    size_t            variant;
-    double            ours, paper;
-} row;
-
-typedef struct {
-    row   *rows;
-    size_t count, studies;
+    lcsm_ranked *rows;
+    size_t       count, studies;
 } collection;
 
+static double ours_of(const lcsm_ranked *r)
+{
+    return lcsm_study_mean(r->study, r->variant, NULL);
+}
+
 /* Tables share rows: the same label with the same number of the paper is one model. */
-static bool is_there(const collection *c, const row *r)
+static bool is_there(const collection *c, const lcsm_ranked *r)
 {
     for (size_t j = 0; j < c->count; j++)
         if (c->rows[j].paper == r->paper
@@ -34,8 +34,8 @@ static void collect(collection *c, const lcsm_study *s)
 {
     size_t before = c->count;
     for (size_t v = 0; v < s->variant_count; v++) {
-        row r = {s, v, lcsm_study_mean(s, v, NULL), s->paper[v]};
-        if (isfinite(r.ours) && isfinite(r.paper) && !is_there(c, &r)) c->rows[c->count++] = r;
+        lcsm_ranked r = {s, v, s->paper[v]};
+        if (isfinite(ours_of(&r)) && isfinite(r.paper) && !is_there(c, &r)) c->rows[c->count++] = r;
     }
     c->studies += c->count > before;
 }
@@ -59,6 +59,30 @@ static bool fits(const lcsm_study *a, const lcsm_study *b)
         && (a->paper == a->paper_test) == (b->paper == b->paper_test);
 }
 
+static double spearman_of(const lcsm_ranked *rows, size_t count)
+{
+    double *ours = malloc((2 * count + 1) * sizeof *ours), *paper = ours + count, r = NAN;
+    if (ours == NULL) return NAN;
+    for (size_t j = 0; j < count; j++) {
+        ours[j]  = ours_of(&rows[j]);
+        paper[j] = rows[j].paper;
+    }
+    r = lcsm_spearman(ours, paper, count, NULL);
+    free(ours);
+    return r;
+}
+
+void lcsm_section_correlation(lcsm_doc *d, const char *name, const char *where,
+                              const lcsm_ranked *rows, size_t count)
+{
+    double r         = spearman_of(rows, count), low, high;
+    char   range[64] = "";
+    if (!isfinite(r)) return;
+    if (lcsm_rank_interval(rows, count, &low, &high))
+        (void)snprintf(range, sizeof range, "; %.2f to %.2f by resampled seeds", low, high);
+    lcsm_doc_fact(d, name, "%.2f with the paper%s%s", r, where, range);
+}
+
 /* Rows from the best to the worst of ours. */
 static void put_rows(lcsm_doc *d, const collection *c, const double *ranks, const double *paper)
 {
@@ -72,11 +96,11 @@ static void put_rows(lcsm_doc *d, const collection *c, const double *ranks, cons
     lcsm_table_column(&t, "paper's rank", LCSM_RIGHT);
     for (size_t twice = 2; twice <= 2 * c->count; twice++) /* equal values share a place: a half */
         for (size_t j = 0; j < c->count; j++) {
-            const row *r = &c->rows[j];
+            const lcsm_ranked *r = &c->rows[j];
             if ((size_t)(2 * ranks[j]) != twice) continue;
             lcsm_table_cell(&t, "%s", r->study->variants[r->variant]);
             lcsm_table_cell(&t, "%s", r->study->heading);
-            lcsm_table_number(&t, m->digits, r->ours);
+            lcsm_table_number(&t, m->digits, ours_of(r));
             lcsm_table_cell(&t, "%g", ranks[j]);
             lcsm_table_number(&t, m->digits, r->paper);
             lcsm_table_cell(&t, "%g", paper[j]);
@@ -91,7 +115,7 @@ static lcsm_status put_collection(lcsm_doc *d, const collection *c, lcsm_error *
            *paper_ranks = ranks + n;
     if (ours == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for a table");
     for (size_t j = 0; j < n; j++) {
-        ours[j]  = c->rows[j].ours;
+        ours[j]  = ours_of(&c->rows[j]);
         paper[j] = c->rows[j].paper;
     }
     bool higher = c->rows[0].study->metric->higher;
@@ -104,10 +128,9 @@ static lcsm_status put_collection(lcsm_doc *d, const collection *c, lcsm_error *
                  alone ? "" : ", ", alone ? "" : LCSM_READING_WORDS[one->reading]);
     lcsm_doc_fact(d, "tables", "%zu", c->studies);
     lcsm_doc_fact(d, "rows", "%zu", n);
-    lcsm_doc_fact(d, "steps of a run", "%s",
-                  lcsm_record_setting(&c->rows[0].study->runs[0].record, "steps", steps));
-    double spearman = lcsm_spearman(ours, paper, n, NULL);
-    if (isfinite(spearman)) lcsm_doc_fact(d, "rank correlation", "%.2f with the paper", spearman);
+    if (*lcsm_record_setting(&one->runs[0].record, "steps", steps) != '\0')
+        lcsm_doc_fact(d, "steps of a run", "%s", steps);
+    lcsm_section_correlation(d, "rank correlation", "", c->rows, n);
     put_rows(d, c, ranks, paper_ranks);
     free(ours);
     return LCSM_OK;

@@ -305,6 +305,21 @@ const lcsm_study_cell *lcsm_study_at(const lcsm_study *s, size_t variant, size_t
     return &s->cells[cell_of(s, s->reading, variant, point)];
 }
 
+size_t lcsm_study_values(const lcsm_study *s, size_t variant, size_t point, double *values)
+{
+    lcsm_study_run here = {.variant = variant, .point = point};
+    size_t         n    = 0;
+    here.lr             = lcsm_study_at(s, variant, point)->lr;
+    for (size_t j = 0; j < s->run_count; j++) {
+        const lcsm_study_run *r = &s->runs[j];
+        if (!is_of(r, s->reading) || !same_rate(r, &here)) continue;
+        if (r->record.state != LCSM_RECORD_DONE) continue;
+        values[n] = lcsm_record_value(&r->record, s->metric);
+        if (isfinite(values[n])) n++;
+    }
+    return n;
+}
+
 lcsm_study lcsm_study_as(const lcsm_study *s, lcsm_reading reading)
 {
     lcsm_study as = *s;

@@ -73,6 +73,9 @@ double lcsm_study_mean(const lcsm_study *s, size_t variant, const json_t *at);
 /* The standard deviation of that mean over seeds; 0 or NaN if no cell is a mean. */
 double lcsm_study_spread(const lcsm_study *s, size_t variant, const json_t *at);
 
+/* The values of the runs that a cell joins, its seeds; `values` has room for run_count. */
+size_t lcsm_study_values(const lcsm_study *s, size_t variant, size_t point, double *values);
+
 /* The study as another of its readings has it. It borrows everything and is not freed. */
 lcsm_study lcsm_study_as(const lcsm_study *s, lcsm_reading reading);
 

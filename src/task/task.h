@@ -137,6 +137,11 @@ const char *lcsm_task_metric_name(const lcsm_task *t);
 /* The number in print for a model; NAN: none. */
 double lcsm_task_published(const lcsm_task *t, const char *label);
 
+/* A short example in a line, what is asked in braces behind its position: "k1 v4 k2 v0 k1 {v4}".
+ * What does not fit is cut. *chance is that of the published sizes. False: the task reads a text.
+ */
+bool lcsm_task_sample(const lcsm_task *t, char *out, size_t size, double *chance);
+
 /* ---- scores ------------------------------------------------------------------------------ */
 
 /* What an evaluation has counted, by answer. {0} is empty and may be freed. */

@@ -746,6 +746,78 @@ TEST(report_ranks_rows_of_several_experiments_together)
     temp_folder_remove(&f);
 }
 
+/* Three variants with two seeds each; the fourth run of an experiment of both readings is `more`.
+ */
+static void put_seeds(const temp_folder *f, const double accuracy[6], const char *readings)
+{
+    char text[4000], path[100], eval[200];
+    int  n =
+        snprintf(text, sizeof text,
+                 "{\"format\": \"lcsm-experiment\", \"name\": \"s\", \"title\": \"S\", \"task\": "
+                 "\"lm\", \"scale\": \"tiny\", \"metric\": \"accuracy\", \"axes\": [], %s "
+                 "\"variants\": [\"a\", \"b\", \"c\"], \"paper\": {\"rows\": [{\"label\": "
+                 "\"a\", \"valid\": 0.1}, {\"label\": \"b\", \"valid\": 0.2}, {\"label\": \"c\", "
+                 "\"valid\": 0.3}]}, \"runs\": [",
+                 *readings == '\0' ? "" : "\"readings\": [\"described\", \"as-run\"],");
+    for (int j = 0; j < 6; j++)
+        n += snprintf(
+            text + n, sizeof text - (size_t)n,
+            "%s{\"name\": \"r%d\", \"variant\": %d, \"axes\": [], \"lr\": 1, \"seed\": %d, "
+            "%s\"command\": \"\"}%s",
+            j == 0 ? "" : ", ", j, j / 2, j % 2 + 1, readings, j == 5 ? "]}" : "");
+    put(f, "seeds", "experiment.json", text);
+    for (int j = 0; j < 6; j++) {
+        (void)snprintf(path, sizeof path, "seeds/runs/r%d", j);
+        (void)snprintf(eval, sizeof eval,
+                       "{\"kind\": \"eval\", \"split\": \"valid\", \"step\": 1, "
+                       "\"loss\": 1, \"accuracy\": %g}\n" END("steps"),
+                       accuracy[j]);
+        put_run(f, path, "{}", eval);
+    }
+}
+
+static char *report_of_seeds(const temp_folder *f)
+{
+    char                markdown[100];
+    const char *const   folders[] = {temp_path(f, "seeds")};
+    lcsm_report_options o         = {.size = sizeof o, .folders = folders, .count = 1};
+    (void)snprintf(markdown, sizeof markdown, "%s/r.md", f->path);
+    o.markdown = markdown;
+    assert_int_equal(lcsm_report_write(&o, NULL, NULL), LCSM_OK);
+    return written(f, "r.md");
+}
+
+/* Seeds that do not overlap keep the order; where b and c overlap, the draws that turn them over
+ * have a correlation of 0.5. */
+TEST(report_says_how_far_a_rank_correlation_moves_with_the_seeds)
+{
+    static const double apart[] = {0.1, 0.2, 0.4, 0.5, 0.7, 0.8},
+                        near[]  = {0.1, 0.2, 0.4, 0.8, 0.5, 0.9};
+    temp_folder f               = temp_folder_make();
+    put_seeds(&f, apart, "");
+    char *text = report_of_seeds(&f);
+    assert_has(text, "1.00 with the paper, 3 rows; 1.00 to 1.00 by resampled seeds\n");
+    free(text);
+    put_seeds(&f, near, "");
+    text = report_of_seeds(&f);
+    assert_has(text, "1.00 with the paper, 3 rows; 0.50 to 1.00 by resampled seeds\n");
+    free(text);
+    temp_folder_remove(&f);
+}
+
+TEST(report_shows_readings_that_train_alike_once)
+{
+    static const double accuracy[] = {0.1, 0.2, 0.4, 0.5, 0.7, 0.8};
+    temp_folder         f          = temp_folder_make();
+    put_seeds(&f, accuracy, "\"readings\": [\"described\", \"as-run\"], ");
+    char *text = report_of_seeds(&f);
+    assert_has(text, "- readings: both: as described and as run, these models train alike\n");
+    assert_null(strstr(text, "rank correlation, "));
+    assert_null(strstr(text, "The paper as"));
+    free(text);
+    temp_folder_remove(&f);
+}
+
 TEST(report_of_plain_runs_shows_all_of_them)
 {
     temp_folder         f   = temp_folder_make();

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "near.h"
 #include "task/task.h"
 #include "test.h"
 #include "train/settings.h"
@@ -717,4 +718,23 @@ TEST(tasks_scores_follow_their_metric)
     assert_true(isnan(lcsm_task_score(&lcsm_task_lm, NULL, &c)));
     assert_true(fabs(lcsm_task_published(&lcsm_task_parity, "mamba-signed") - 1) < 1e-12);
     assert_true(isnan(lcsm_task_published(&lcsm_task_parity, "nobody")));
+}
+
+/* Every generator's short example has something to read and something that is asked. */
+TEST(tasks_have_a_sample_in_a_line)
+{
+    char   text[512];
+    double chance;
+    for (size_t j = 0; j < LCSM_TASK_COUNT; j++) {
+        bool made = lcsm_task_sample(LCSM_TASKS[j], text, sizeof text, &chance);
+        assert_int_equal(made, !lcsm_task_reads_text(LCSM_TASKS[j]));
+        if (!made) continue;
+        assert_true(*text != '{' && strchr(text, '{') != NULL);
+        assert_true(chance > 0 && chance < 1);
+    }
+    assert_true(lcsm_task_sample(LCSM_TASKS[lcsm_task_find("parity")], text, sizeof text, &chance));
+    int ones = 0;
+    for (char *p = text; *p != '{'; p++) ones += *p == '1';
+    assert_int_equal(strchr(text, '{')[1], "01"[ones % 2]);
+    assert_near(chance, 0.5, 0);
 }
