@@ -105,6 +105,31 @@ VEC_INLINE void vstream_end(void)
 #endif
 }
 
+/* Requests for the cache line of an address that is used later; the address may be any. ask_now:
+ * for the first cache; ask_soon: for the second, which the lines of the work at hand leave room in.
+ */
+enum { CACHE_LINE = 64 / sizeof(real) };
+
+VEC_INLINE void ask_now(const void *p)
+{
+    __builtin_prefetch(p, 0, 3);
+}
+
+VEC_INLINE void ask_soon(const void *p)
+{
+    __builtin_prefetch(p, 0, 2);
+}
+
+VEC_INLINE void ask_now_to_write(const void *p)
+{
+    __builtin_prefetch(p, 1, 3);
+}
+
+VEC_INLINE void ask_soon_to_write(const void *p)
+{
+    __builtin_prefetch(p, 1, 2);
+}
+
 /* x - 0 is x for every x, -0 too, so this is one broadcast and no arithmetic. */
 VEC_INLINE vec vset1(real x)
 {

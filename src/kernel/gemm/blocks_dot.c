@@ -113,7 +113,7 @@ VEC_INLINE vec load_bf16(const unsigned char *p)
         ptrdiff_t k = 0;                                                                           \
         for (int j = 0; j < count; j++) s[j] = t[j] = vzero();                                     \
         for (; k + LINE <= K; k += LINE) {                                                         \
-            for (int j = 0; j < count; j++) __builtin_prefetch(b + (count + j) * ldb + 2 * k);     \
+            for (int j = 0; j < count; j++) ask_now(b + (count + j) * ldb + 2 * k);                \
             VEC_UNROLL                                                                             \
             for (int l = 0; l < LINE; l += 2 * VW) {                                               \
                 vec v = vload(a + k + l), w = vload(a + k + l + VW);                               \
@@ -225,7 +225,7 @@ VEC_INLINE void rows_q8(int count, ptrdiff_t K, level_row a, const unsigned char
         for (int j = 0; j < count; j++) {
             const unsigned char *p = b + j * ldb;
             level_bytes          w = load_32(p + 2);
-            __builtin_prefetch(p + count * ldb);
+            ask_now(p + count * ldb);
             s[j] += level_splat(scale_at(p) * a.d[k]) * products(w, v);
         }
     }
@@ -244,7 +244,7 @@ VEC_INLINE void rows_q4(int count, ptrdiff_t K, level_row a, const unsigned char
         for (int j = 0; j < count; j++) {
             const unsigned char *p = b + j * ldb;
             float                d = scale_at(p);
-            if (k % 2 == 0) __builtin_prefetch(p + count * ldb);
+            if (k % 2 == 0) ask_now(p + count * ldb);
             s[j] += level_splat(d * a.d[k]) * products_of_small(load_nibbles(p + 2), v);
             less[j] += d * a.s[k];
         }

@@ -22,7 +22,7 @@ enum { ROWS = 3 };
 #endif
 /* A depth of up to LONG is one block, a larger one is cut at multiples of DEPTH, of so many rows
  * of A at a time. */
-enum { COLS = 4, LINE = 64 / sizeof(real), DEPTH = 512, LONG = 768, BLOCK = 36 };
+enum { COLS = 4, DEPTH = 512, LONG = 768, BLOCK = 36 };
 
 /* Rows of A with a group of rows of B; the last of a smaller group stands in for those missing. */
 typedef struct {
@@ -84,8 +84,8 @@ VEC_INLINE void run_tile(int rows, const tile *given)
     VEC_UNROLL
     for (int r = 0; r < rows; r++)
         for (int j = 0; j < COLS; j++) s[r][j] = k == 0 ? vzero() : t->sums[r * COLS + j];
-    for (ptrdiff_t ask = t->asks; ask > 0 && k + VW <= t->k1; ask--, k += VW, soon += LINE) {
-        __builtin_prefetch(soon, 0, 2);
+    for (ptrdiff_t ask = t->asks; ask > 0 && k + VW <= t->k1; ask--, k += VW, soon += CACHE_LINE) {
+        ask_soon(soon);
         step(rows, t, k, s);
     }
     for (; k + VW <= t->k1; k += VW) step(rows, t, k, s);
@@ -128,7 +128,7 @@ static void sweep(tile t, ptrdiff_t rows)
     ptrdiff_t tiles = (rows + ROWS - 1) / ROWS;
     if (tiles == 1) t.asks = 0; /* the processor sees by itself what comes */
     t.asks = (t.asks + tiles - 1) / tiles;
-    for (ptrdiff_t q = 0, n; q < tiles; q++, t.soon += t.asks * LINE) {
+    for (ptrdiff_t q = 0, n; q < tiles; q++, t.soon += t.asks * CACHE_LINE) {
         n = rows / tiles + (q < rows % tiles);
         TILES[n - 1](&t);
         t.a += n * t.x->lda;
@@ -151,7 +151,7 @@ static void group(const gemm *x, ptrdiff_t i, ptrdiff_t rows, ptrdiff_t j)
     for (ptrdiff_t r = 0; r < COLS; r++) t.b[r] = x->B + (j + (r < cols ? r : cols - 1)) * x->ldb;
     do {
         t.k1 = x->K - t.k0 < deep ? x->K : t.k0 + deep;
-        if (j + 2 * COLS <= x->N) t.asks = (COLS * (t.k1 - t.k0) + LINE - 1) / LINE;
+        if (j + 2 * COLS <= x->N) t.asks = (COLS * (t.k1 - t.k0) + CACHE_LINE - 1) / CACHE_LINE;
         sweep(t, rows);
         t.soon += COLS * (t.k1 - t.k0);
         t.k0 = t.k1;

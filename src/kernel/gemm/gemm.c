@@ -33,8 +33,8 @@ static void copy(ptrdiff_t rows, ptrdiff_t cols, const real *src, ptrdiff_t sr, 
 {
     ptrdiff_t whole = cols / VW * VW;
     for (ptrdiff_t r = 0; r < rows; r++, src += sr, dst += dr) {
-        __builtin_prefetch(src + 8 * sr);
-        __builtin_prefetch(src + 8 * sr + cols - 1);
+        ask_now(src + 8 * sr);
+        ask_now(src + 8 * sr + cols - 1);
         for (ptrdiff_t c = 0; c < whole; c += VW) vstore(dst + c, vload(src + c));
         if (whole < cols) vstore_n(dst + whole, vload_n(src + whole, cols - whole), cols - whole);
     }
@@ -111,8 +111,8 @@ static void pack_columns(const gemm *x, ptrdiff_t i0, ptrdiff_t mc, ptrdiff_t k0
         const real *from = x->bf16 ? rounded : x->A + (k0 + k) * x->lda + i0;
         real       *t    = to;
         if (x->bf16) round_row(x, true, k0 + k, i0, mc, rounded);
-        for (ptrdiff_t j = 0; j < mc && k + 6 < kc && !x->bf16; j += LINE)
-            __builtin_prefetch(from + 6 * x->lda + j);
+        for (ptrdiff_t j = 0; j < mc && k + 6 < kc && !x->bf16; j += CACHE_LINE)
+            ask_now(from + 6 * x->lda + j);
         for (ptrdiff_t j = 0; j < tiles; j++) {
             ptrdiff_t n = low + (j < high);
             put_few(t + k * n, from, n);
@@ -139,7 +139,7 @@ static later memory_of(const gemm *x, ptrdiff_t i, ptrdiff_t m, ptrdiff_t k, ptr
     return (later){
         .at    = x->ta ? x->A + k * x->lda + i : x->A + i * x->lda + k,
         .rows  = x->ta ? kc : m,
-        .lines = ((x->ta ? m : kc) + LINE - 1) / LINE,
+        .lines = ((x->ta ? m : kc) + CACHE_LINE - 1) / CACHE_LINE,
         .step  = x->lda,
     };
 }

@@ -100,8 +100,8 @@ VEC_INLINE void ask_for(const matrix *m, ptrdiff_t row, ptrdiff_t col, ptrdiff_t
     ptrdiff_t   size = m->halves != NULL ? 2 : (ptrdiff_t)sizeof(real);
     const char *p    = m->halves != NULL ? (const char *)m->halves : (const char *)m->reals;
     p += row * m->ld + col * size;
-    for (ptrdiff_t at = 0; at < n * size; at += 64) __builtin_prefetch(p + at);
-    __builtin_prefetch(p + n * size - 1);
+    for (ptrdiff_t at = 0; at < n * size; at += 64) ask_now(p + at);
+    ask_now(p + n * size - 1);
 }
 
 static ptrdiff_t units_of(ptrdiff_t K)
@@ -184,11 +184,11 @@ static later memory_of(const gemm *units, ptrdiff_t i, ptrdiff_t m, ptrdiff_t k,
     later       l = {.rows = x->ta ? depth : m, .at = x->A, .step = x->lda};
     if (x->a_type == LCSM_WEIGHT_REAL) {
         l.at += row * x->lda + col;
-        l.lines = (cols + LINE - 1) / LINE;
+        l.lines = (cols + CACHE_LINE - 1) / CACHE_LINE;
     } else if (x->lda % 4 == 0 && (uintptr_t)x->a_blocks % 4 == 0) {
         l.step  = x->lda / 4;
         l.at    = (const real *)(const void *)x->a_blocks + row * l.step + col / 2;
-        l.lines = (cols + 2 * LINE - 1) / (2 * LINE);
+        l.lines = (cols + 2 * CACHE_LINE - 1) / (2 * CACHE_LINE);
     }
     return l;
 }

@@ -35,7 +35,7 @@ enum { VECS = 2, HEIGHT = 6, WIDE = 2, WIDE_HEIGHT = 6 };
 #endif
 
 /* Reals of a cache line; steps of a tile from one request for a line to the next. */
-enum { LINE = 64 / sizeof(real), ASK_STEPS = GEMM_ASK_STEPS };
+enum { ASK_STEPS = GEMM_ASK_STEPS };
 
 _Static_assert(GEMM_COLS % (VECS * VW) == 0 && GEMM_COLS % (WIDE * VW) == 0, "whole panels");
 _Static_assert(16 % VW == 0, "padding");
@@ -122,10 +122,10 @@ VEC_INLINE void run_tile(int rows, int vecs, const tile *t)
     ROWS(TILE_ZERO)
     for (int i = 0; i <= rows; i++, c += t->cr) {
         ptrdiff_t end = i < rows ? asks - part : 0;
-        for (int j = 0; j < vecs && i < rows; j++) __builtin_prefetch(c + j * VW, 1);
-        if (i < rows) __builtin_prefetch(c + vecs * VW - 1, 1);
+        for (int j = 0; j < vecs && i < rows; j++) ask_now_to_write(c + j * VW);
+        if (i < rows) ask_now_to_write(c + vecs * VW - 1);
         for (; asks > end; asks--, soon += soon_step) {
-            __builtin_prefetch(soon, 0, 2);
+            ask_soon(soon);
             VEC_UNROLL_BY(TILE_AT_ONCE)
             for (int k = 0; k < ASK_STEPS; k++) TILE_STEP_ON
         }
@@ -222,7 +222,7 @@ static bool ask_later(later *l, tile *t)
     if (l->lines == 0 || l->group == 0) return false;
     first = l->asked / l->lines * l->group;
     if (first >= l->rows) return false;
-    t->soon      = l->at + first * l->step + l->asked % l->lines * LINE;
+    t->soon      = l->at + first * l->step + l->asked % l->lines * CACHE_LINE;
     t->soon_step = l->step;
     l->asked++;
     return true;
@@ -245,9 +245,9 @@ static void sweep(block *b, const real *panel, ptrdiff_t j, ptrdiff_t n)
         t.ad        = b->ad > 0 ? b->ad : last - first;
         t.c         = x->C + (b->i0 + first) * x->ldc + j;
         t.soon      = rows_next ? t.a + 2 * HEIGHT * b->row : soon;
-        t.soon_step = LINE;
+        t.soon_step = CACHE_LINE;
         if (!rows_next && soon >= end && !ask_later(&b->then, &t)) t.soon = next;
-        soon += b->kc / ASK_STEPS * LINE;
+        soon += b->kc / ASK_STEPS * CACHE_LINE;
         runs[last - first - 1](&t);
     }
 }

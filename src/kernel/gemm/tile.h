@@ -76,7 +76,6 @@ static inline ptrdiff_t lcsm_tile_height(int vecs)
  */
 #define TILE_AHEAD_VIEWS 24
 #define TILE_AHEAD_STEPS 8 /* of depth between two requests */
-#define TILE_LINE        (64 / (ptrdiff_t)sizeof(real))
 
 typedef struct {
     struct {
@@ -93,7 +92,7 @@ typedef struct {
 VEC_INLINE void lcsm_ahead_more(lcsm_ahead *a)
 {
     const real *next = a->next, *end = a->end;
-    for (ptrdiff_t left = a->each; left > 0; left--, next += TILE_LINE) {
+    for (ptrdiff_t left = a->each; left > 0; left--, next += CACHE_LINE) {
         if (next >= end) {
             if (a->at == a->views) a->at = 0, a->row++;
             if (a->row >= a->rows) break;
@@ -101,7 +100,7 @@ VEC_INLINE void lcsm_ahead_more(lcsm_ahead *a)
             end  = next + a->view[a->at].n;
             a->at++;
         }
-        __builtin_prefetch(next, 0, 2);
+        ask_soon(next);
     }
     a->next = next;
     a->end  = end;

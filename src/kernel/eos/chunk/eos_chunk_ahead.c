@@ -64,6 +64,6 @@ void K_(lcsm_chunk_ahead_spread)(const lcsm_chunk *c, lcsm_ahead *a)
 {
     ptrdiff_t lines = 0, requests = depth_of(c) / TILE_AHEAD_STEPS + 1;
     for (int j = 0; j < a->views; j++)
-        lines += (a->rows - a->row) * ((a->view[j].n + TILE_LINE - 1) / TILE_LINE);
+        lines += (a->rows - a->row) * ((a->view[j].n + CACHE_LINE - 1) / CACHE_LINE);
     a->each = lines / requests + 1;
 }

@@ -383,7 +383,7 @@ static void bwd_tile(const pass *a, const unit *u)
 
     for (ptrdiff_t r = 0; a->tape != NULL && r < p->R; r++) /* the next strip's memory */
         for (ptrdiff_t j = 0; j < u->cut.W; j += VW)
-            __builtin_prefetch(a->tape + (u->k0 + r) * p->x->D + u->cut.d0 + u->cut.W + j);
+            ask_now(a->tape + (u->k0 + r) * p->x->D + u->cut.d0 + u->cut.W + j);
     if (p->token && !p->fused) K_(lcsm_scan_gen)(u, complement ? NULL : k->dz);
     if (complement) K_(lcsm_scan_gen_other)(u, k->other);
     K_(lcsm_scan_load)(p, u->cut, u->k0, a->tape, k->m);

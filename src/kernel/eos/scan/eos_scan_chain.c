@@ -71,7 +71,7 @@ VEC_INLINE void add_row(real *to, ptrdiff_t next, bool set, const real *from, pt
 {
     for (ptrdiff_t j = 0; j < W; j += VW) {
         vstore(to + j, set ? vload(from + j) : vload(to + j) + vload(from + j));
-        __builtin_prefetch(to + next + j, 1, 2);
+        ask_soon_to_write(to + next + j);
     }
 }
 

@@ -47,7 +47,7 @@ VEC_INLINE void pass_columns(const unit *u, int pass, int z_from, ptrdiff_t P, p
     vec             c[2];
     SCAN_EACH(v, P) c[v] = z_from == Z_AC || z_from == Z_BC ? vload(u->c + at + v * VW) : vzero();
     for (ptrdiff_t t = 0; t < n; t++, o += step) {
-        if (pass < GATE_LOG && next.p != NULL) __builtin_prefetch(next.p + t * next.t, 0, 2);
+        if (pass < GATE_LOG && next.p != NULL) ask_soon(next.p + t * next.t);
         SCAN_EACH(v, P)
         {
             vec   z;
@@ -156,7 +156,7 @@ VEC_INLINE void full_row(const real *from, ptrdiff_t next, ptrdiff_t W, bool sta
     for (ptrdiff_t j = 0; j < W; j += VW) {
         vec f = vexp2(vload(from + j) * log2e);
         vstore(o + j, started ? f * vload(o + j) : f);
-        __builtin_prefetch(from + next + j, 0, 2);
+        ask_soon(from + next + j);
     }
 }
 

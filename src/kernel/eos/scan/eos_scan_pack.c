@@ -266,14 +266,13 @@ void K_(lcsm_scan_trails)(const scan *p, const block *b, const group *g, const o
 void K_(lcsm_scan_ahead)(const scan *p, const block *b, const group *g, bool back,
                          const view *const *of, int views, ahead *a)
 {
-    const ptrdiff_t line  = 64 / (ptrdiff_t)sizeof(real);
-    ptrdiff_t       width = group_width(p), left = p->x->D - g->end;
-    ptrdiff_t       next  = back ? b->t0 - b->n : b->t0 + b->n; /* as many steps, as a rule */
-    bool            right = left > 0;
-    *a                    = (ahead){.t0    = right ? b->t0 : next,
-                                    .d0    = right ? g->end : 0,
-                                    .turns = p->Kp * (g->end - g->d0) / (p->NV > 1 ? 2 * VW : VW),
-                                    .lines = ((right && left < width ? left : width) + line - 1) / line};
+    ptrdiff_t width = group_width(p), left = p->x->D - g->end;
+    ptrdiff_t next  = back ? b->t0 - b->n : b->t0 + b->n; /* as many steps, as a rule */
+    bool      right = left > 0;
+    *a              = (ahead){.t0    = right ? b->t0 : next,
+                              .d0    = right ? g->end : 0,
+                              .turns = p->Kp * (g->end - g->d0) / (p->NV > 1 ? 2 * VW : VW),
+                              .lines = ((right && left < width ? left : width) + CACHE_LINE - 1) / CACHE_LINE};
     if (!right && (next < 0 || next + b->n > p->x->T)) return;
     for (int j = 0; j < views; j++)
         if (of[j] != NULL && of[j]->p != NULL && of[j]->d == 1) a->of[a->views++] = *of[j];

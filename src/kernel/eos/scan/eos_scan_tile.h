@@ -232,10 +232,9 @@ VEC_INLINE strip strip_at(const scan *p, ptrdiff_t d0)
 /* Where the next line lies for each step, if one is due. */
 VEC_INLINE track ahead_line(ahead *a)
 {
-    const ptrdiff_t line = 64 / (ptrdiff_t)sizeof(real);
     if (a->view_at == a->views || a->credit < a->turns) return (track){NULL, 0};
     const view *v  = &a->of[a->view_at];
-    track       at = {v->p + a->t0 * v->t + a->d0 + a->line_at * line, v->t};
+    track       at = {v->p + a->t0 * v->t + a->d0 + a->line_at * CACHE_LINE, v->t};
     a->credit -= a->turns;
     if (++a->line_at == a->lines) a->line_at = 0, a->view_at++;
     return at;
@@ -265,7 +264,7 @@ VEC_INLINE void ahead_tile(const unit *u, ahead_lines *l)
 
 VEC_INLINE void ahead_step(const ahead_lines *l, ptrdiff_t t)
 {
-    for (ptrdiff_t j = 0; j < l->count; j++) __builtin_prefetch(l->at[j].p + t * l->at[j].t, 0, 2);
+    for (ptrdiff_t j = 0; j < l->count; j++) ask_soon(l->at[j].p + t * l->at[j].t);
 }
 
 VEC_INLINE bool is_fresh(const unit *u, const trail *sum)
