@@ -9,11 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/eos_node.h"
 #include "graph/internal.h"
 #include "inspect/inspect.h"
+#include "inspect/inspect_pieces.h"
 #include "model/config.h"
-#include "model/model_graph.h"
 #include "model/model_weights.h"
 #include "report/rank.h"
 
@@ -38,19 +37,8 @@ typedef struct {
                               sequences */
 } memory;
 
-/* An op with a memory; of the EOS operator also where its operands lie. */
-typedef struct {
-    const lcsm_node *node; /* NULL: none */
-    lcsm_eos_plan    plan;
-} source;
-
-/* The model over some tokens. */
-typedef struct {
-    lcsm_graph   *g;
-    lcsm_model_io io;
-    size_t        steps;
-    source       *sources; /* by layer */
-} piece;
+typedef lcsm_inspect_source source;
+typedef lcsm_inspect_piece  piece;
 
 typedef struct {
     const lcsm_inspect_tokens *tokens;
@@ -116,46 +104,16 @@ static void size_of(memory *m, const source *s)
 
 /* ---- building ------------------------------------------------------------------------------ */
 
-static lcsm_status no_room(lcsm_error *err)
+/* Every one has decays; a second one of a layer, as of a denominator, has the same. */
+static bool any(const lcsm_node *n)
 {
-    (void)lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory to inspect a model");
-    return LCSM_ERR_MEMORY;
+    (void)n;
+    return true;
 }
 
-/* The first op with a memory in a layer; a second one, as of a denominator, decays alike. */
-static void take_node(piece *p, size_t layers, lcsm_node *n)
+static lcsm_status open_piece(piece *p, const lcsm_model *model, size_t steps, lcsm_error *err)
 {
-    int layer = -1;
-    if (sscanf(n->scope, "layers.%d", &layer) != 1 || layer < 0 || (size_t)layer >= layers
-        || p->sources[layer].node != NULL)
-        return;
-    p->sources[layer].node = n;
-    for (int j = 0; j < n->n_in; j++)
-        if ((EOS_DECAYS & LCSM_BIT(j)) != 0 && n->in[j] != NULL) lcsm_keep(p->g, n->in[j]);
-}
-
-static lcsm_status open_piece(piece *p, const lcsm_model *model, size_t layers, size_t steps,
-                              lcsm_error *err)
-{
-    lcsm_model_want want = {.logits = true, .last = true, .ignore = -1};
-    p->steps             = steps;
-    p->sources           = calloc(layers + 1, sizeof *p->sources);
-    if (p->sources == NULL) return no_room(err);
-    LCSM_OR_RETURN(lcsm_graph_create(&p->g, model->ctx, model->params, err));
-    LCSM_OR_RETURN(lcsm_model_build(p->g, &model->cfg, 1, (ptrdiff_t)steps, &want, &p->io, err));
-    if (p->io.tokens == NULL) {
-        (void)lcsm_fail(err, LCSM_ERR_INTERNAL, "the model has no token input");
-        return LCSM_ERR_INTERNAL;
-    }
-    for (int j = 0; j < p->g->node_list.count; j++) {
-        lcsm_node *n = lcsm_node_at(p->g, j);
-        if (n->op == lcsm_op_row(LCSM_OP_eos, LCSM_F32)) take_node(p, layers, n);
-    }
-    LCSM_OR_RETURN(lcsm_graph_plan(p->g, &(lcsm_plan_options){0}, err));
-    for (size_t j = 0; j < layers; j++)
-        if (p->sources[j].node != NULL)
-            LCSM_OR_RETURN(lcsm_eos_node_plan(p->sources[j].node, &p->sources[j].plan, err));
-    return LCSM_OK;
+    return lcsm_inspect_piece_create(p, model, steps, any, EOS_DECAYS, err);
 }
 
 static lcsm_status open_memory(memory *m, const source *s, size_t pieces, size_t tokens,
@@ -169,7 +127,8 @@ static lcsm_status open_memory(memory *m, const source *s, size_t pieces, size_t
     m->log_sum     = calloc(entries + 1, sizeof *m->log_sum);
     m->gates       = malloc(SAMPLES * sizeof *m->gates);
     m->norms       = calloc(pieces + 1, sizeof *m->norms);
-    return m->log_sum == NULL || m->gates == NULL || m->norms == NULL ? no_room(err) : LCSM_OK;
+    return m->log_sum == NULL || m->gates == NULL || m->norms == NULL ? lcsm_inspect_no_room(err)
+                                                                      : LCSM_OK;
 }
 
 static lcsm_status open_reading(reading *r, const lcsm_model *model, lcsm_error *err)
@@ -179,21 +138,14 @@ static lcsm_status open_reading(reading *r, const lcsm_model *model, lcsm_error 
     r->count                         = (size_t)lcsm_model_config_layers(&model->cfg);
     r->pieces                        = t->length / steps;
     r->list                          = calloc(r->count, sizeof *r->list);
-    if (r->list == NULL) return no_room(err);
-    LCSM_OR_RETURN(open_piece(&r->whole, model, r->count, steps, err));
-    if (t->length % steps > 0)
-        LCSM_OR_RETURN(open_piece(&r->rest, model, r->count, t->length % steps, err));
+    if (r->list == NULL) return lcsm_inspect_no_room(err);
+    LCSM_OR_RETURN(open_piece(&r->whole, model, steps, err));
+    if (t->length % steps > 0) LCSM_OR_RETURN(open_piece(&r->rest, model, t->length % steps, err));
     for (size_t j = 0; j < r->count; j++)
         if (r->whole.sources[j].node != NULL)
             LCSM_OR_RETURN(
                 open_memory(&r->list[j], &r->whole.sources[j], r->pieces, t->count, err));
     return lcsm_state_create(&r->state, r->whole.g, err);
-}
-
-static void close_piece(piece *p)
-{
-    lcsm_graph_free(p->g);
-    free(p->sources);
 }
 
 static void close_reading(reading *r)
@@ -205,8 +157,8 @@ static void close_reading(reading *r)
     }
     free(r->list);
     lcsm_state_free(r->state);
-    close_piece(&r->whole);
-    close_piece(&r->rest);
+    lcsm_inspect_piece_free(&r->whole);
+    lcsm_inspect_piece_free(&r->rest);
 }
 
 /* ---- reading ------------------------------------------------------------------------------- */
@@ -258,9 +210,7 @@ static double norm_of(const reading *r, const lcsm_node *node)
 
 static lcsm_status read_piece(reading *r, const piece *p, const int32_t *ids, lcsm_error *err)
 {
-    memcpy(p->io.tokens->data, ids, p->steps * sizeof *ids);
-    lcsm_status st =
-        lcsm_graph_forward(p->g, &(lcsm_run_options){.state = r->state, .check = true}, err);
+    lcsm_status st = lcsm_inspect_piece_read(p, r->state, ids, true, err);
     for (size_t j = 0; j < r->count && st == LCSM_OK; j++)
         if (r->list[j].rows > 0) sum_decays(&r->list[j], &p->sources[j], p->steps);
     return st;
@@ -323,7 +273,7 @@ static void put_half_lives(lcsm_json_writer *w, const memory *m)
 static lcsm_status put_gates(lcsm_json_writer *w, const memory *m, lcsm_error *err)
 {
     double *gates = malloc((m->samples + 1) * sizeof *gates), mean, deviation;
-    if (gates == NULL) return no_room(err);
+    if (gates == NULL) return lcsm_inspect_no_room(err);
     for (size_t j = 0; j < m->samples; j++) gates[j] = (double)m->gates[j];
     lcsm_mean_of(gates, m->samples, &mean, &deviation);
     lcsm_sort(gates, m->samples);

@@ -8,27 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/eos_node.h"
 #include "graph/internal.h"
 #include "inspect/inspect.h"
+#include "inspect/inspect_pieces.h"
 #include "model/config.h"
-#include "model/model_graph.h"
 #include "model/model_weights.h"
 
 enum { PIECE = 64 /* tokens in a run */ };
 
-/* The first op with a memory in a layer; its node is NULL where there is none of this kind. */
-typedef struct {
-    const lcsm_node *node;
-    lcsm_eos_plan    plan;
-} source;
-
-typedef struct {
-    lcsm_graph   *g;
-    lcsm_model_io io;
-    size_t        steps;
-    source       *sources; /* by layer */
-} piece;
+typedef lcsm_inspect_source source;
+typedef lcsm_inspect_piece  piece;
 
 typedef struct {
     piece       whole, rest;
@@ -97,48 +86,16 @@ static double norm_at(const source *s, size_t t)
 
 /* ---- graphs ----------------------------------------------------------------------------- */
 
-static lcsm_status no_room(lcsm_error *err)
-{
-    (void)lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory to inspect a model");
-    return LCSM_ERR_MEMORY;
-}
-
 /* Where a running maximum scales the writes, their size means nothing by itself. */
-static void take_node(piece *p, size_t layers, const lcsm_node *n)
+static bool writes_plainly(const lcsm_node *n)
 {
-    int layer = -1;
-    if (sscanf(n->scope, "layers.%d", &layer) != 1 || layer < 0 || (size_t)layer >= layers
-        || p->sources[layer].node != NULL || (n->n_in > LCSM_EOS_Z && n->in[LCSM_EOS_Z] != NULL))
-        return;
-    p->sources[layer].node = n;
-    for (int j = EOS_i; j <= EOS_e; j++)
-        if (n->in[j] != NULL) lcsm_keep(p->g, n->in[j]);
+    return n->n_in <= LCSM_EOS_Z || n->in[LCSM_EOS_Z] == NULL;
 }
 
-static lcsm_status open_piece(piece *p, const lcsm_model *model, size_t layers, size_t steps,
-                              lcsm_error *err)
+static lcsm_status open_piece(piece *p, const lcsm_model *model, size_t steps, lcsm_error *err)
 {
-    lcsm_model_want want = {.logits = true, .last = true, .ignore = -1};
-    p->steps             = steps;
-    p->sources           = calloc(layers + 1, sizeof *p->sources);
-    if (p->sources == NULL) return no_room(err);
-    LCSM_OR_RETURN(lcsm_graph_create(&p->g, model->ctx, model->params, err));
-    LCSM_OR_RETURN(lcsm_model_build(p->g, &model->cfg, 1, (ptrdiff_t)steps, &want, &p->io, err));
-    for (int j = 0; j < p->g->node_list.count; j++) {
-        const lcsm_node *n = lcsm_node_at(p->g, j);
-        if (n->op == lcsm_op_row(LCSM_OP_eos, LCSM_F32)) take_node(p, layers, n);
-    }
-    LCSM_OR_RETURN(lcsm_graph_plan(p->g, &(lcsm_plan_options){0}, err));
-    for (size_t j = 0; j < layers; j++)
-        if (p->sources[j].node != NULL)
-            LCSM_OR_RETURN(lcsm_eos_node_plan(p->sources[j].node, &p->sources[j].plan, err));
-    return LCSM_OK;
-}
-
-static void close_piece(piece *p)
-{
-    lcsm_graph_free(p->g);
-    free(p->sources);
+    return lcsm_inspect_piece_create(p, model, steps, writes_plainly,
+                                     LCSM_BIT(EOS_i) | LCSM_BIT(EOS_e), err);
 }
 
 static lcsm_status open_reading(reading *r, const lcsm_model *model, lcsm_error *err)
@@ -146,18 +103,16 @@ static lcsm_status open_reading(reading *r, const lcsm_model *model, lcsm_error 
     size_t steps = r->tokens < PIECE ? r->tokens : PIECE;
     r->layers    = (size_t)lcsm_model_config_layers(&model->cfg);
     r->norms     = calloc(r->layers * r->tokens, sizeof *r->norms);
-    if (r->norms == NULL) return no_room(err);
-    LCSM_OR_RETURN(open_piece(&r->whole, model, r->layers, steps, err));
-    if (r->tokens % steps > 0)
-        LCSM_OR_RETURN(open_piece(&r->rest, model, r->layers, r->tokens % steps, err));
+    if (r->norms == NULL) return lcsm_inspect_no_room(err);
+    LCSM_OR_RETURN(open_piece(&r->whole, model, steps, err));
+    if (r->tokens % steps > 0) LCSM_OR_RETURN(open_piece(&r->rest, model, r->tokens % steps, err));
     return lcsm_state_create(&r->state, r->whole.g, err);
 }
 
 static lcsm_status read_piece(const reading *r, const piece *p, const int32_t *ids, size_t at,
                               lcsm_error *err)
 {
-    memcpy(p->io.tokens->data, ids + at, p->steps * sizeof *ids);
-    LCSM_OR_RETURN(lcsm_graph_forward(p->g, &(lcsm_run_options){.state = r->state}, err));
+    LCSM_OR_RETURN(lcsm_inspect_piece_read(p, r->state, ids + at, false, err));
     for (size_t j = 0; j < r->layers; j++)
         for (size_t t = 0; t < p->steps && p->sources[j].node != NULL; t++)
             r->norms[j * r->tokens + at + t] = norm_at(&p->sources[j], t);
@@ -219,12 +174,12 @@ lcsm_status lcsm_inspect_writes(const lcsm_model *model, const int32_t *tokens, 
     put_layers(&w, &r);
     LCSM_TRY(lcsm_json_writer_finish(&w, err));
     *json = strdup(lcsm_strbuf_text(&w.text));
-    if (*json == NULL) st = no_room(err);
+    if (*json == NULL) st = lcsm_inspect_no_room(err);
 cleanup:
     lcsm_json_writer_free(&w);
     lcsm_state_free(r.state);
-    close_piece(&r.whole);
-    close_piece(&r.rest);
+    lcsm_inspect_piece_free(&r.whole);
+    lcsm_inspect_piece_free(&r.rest);
     free(r.norms);
     return st;
 }
