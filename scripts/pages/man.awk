@@ -27,7 +27,7 @@ function fill(s,    cut)
         put(escape(substr(s, 1, cut - 1)))
         s = substr(s, cut + 1)
     }
-    put(escape(s))
+    put(escape(s) (s ~ /\|$/ ? "\\c" : "")) # no blank between choices
 }
 
 function section(name)

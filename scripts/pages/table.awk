@@ -46,7 +46,7 @@ function finish()
 /^      +[^ ]/ && option != "" {
     line = $0
     sub(/^ +/, "", line)
-    text = text (text == "" ? "" : " ") line
+    text = text (text == "" || text ~ /\|$/ ? "" : " ") line
     next
 }
 { finish() }

@@ -2,6 +2,7 @@
  * effect. */
 #include <string.h>
 
+#include "base/strbuf.h"
 #include "cli.h"
 
 enum { TEXT = 64 }; /* bytes of any value */
@@ -215,16 +216,44 @@ int cli_refuse_unused(const char *command, const cli_config *c, const lcsm_model
 
 /* ---- help ------------------------------------------------------------------------------- */
 
+enum { FLAG_WIDTH = 26, HELP_WIDTH = 96 };
+
+/* The length of a word with the blanks before it; choices may part after each bar. */
+static int word_length(const char *p)
+{
+    size_t n = strspn(p, " ");
+    n += strcspn(p + n, " |");
+    return (int)(p[n] == '|' ? n + 1 : n);
+}
+
+/* The end of a line and further ones, which begin below where this began, at `column`. */
+static void print_filled(const char *text, int column)
+{
+    const int begin = FLAG_WIDTH + 3;
+    for (int n; (n = word_length(text)) > 0; text += n, column += n) {
+        if (column + n > HELP_WIDTH) {
+            printf("\n%*s", begin, "");
+            column = begin;
+            while (*text == ' ') text++, n--;
+        }
+        printf("%.*s", n, text);
+    }
+    putchar('\n');
+}
+
 void cli_print_keys(bool key(size_t index, lcsm_setting_info *out))
 {
     static const char *const value[] = {"N", "X", "", "TEXT", "WORD"};
     lcsm_setting_info        info    = {.size = sizeof info};
     for (size_t j = 0; key(j, &info); j++) {
-        char flag[TEXT], with_value[TEXT + 8];
+        char        flag[TEXT], with_value[TEXT + 8];
+        lcsm_strbuf text = {0};
         (void)snprintf(with_value, sizeof with_value, "%s %s", flag_of(info.name, flag),
                        value[info.type]);
-        printf("  %-26s %s", with_value, info.help);
-        if (*info.choices != '\0') printf(": %s", info.choices);
-        printf(*info.standard != '\0' ? " (%s)\n" : "\n", info.standard);
+        lcsm_strbuf_add(&text, info.help);
+        if (*info.choices != '\0') lcsm_strbuf_printf(&text, ": %s", info.choices);
+        if (*info.standard != '\0') lcsm_strbuf_printf(&text, " (%s)", info.standard);
+        print_filled(lcsm_strbuf_text(&text), printf("  %-*s ", FLAG_WIDTH, with_value));
+        lcsm_strbuf_free(&text);
     }
 }

@@ -34,7 +34,7 @@ static const char HELP[] =
     "of\n"
     "threads: the best seen between steps and, because other programs may share the machine, for "
     "each\n"
-    "step the rate measured every 50 ms during that step (\"fraction_beside\" is the median over "
+    "step the rate measured every 50 ms during that step (\"fraction_beside\" is the median over\n"
     "steps). With --precision bf16 it is still that of float32.\n"
     "\n"
     "  lcsm bench train --seconds 30\n"

@@ -5,7 +5,7 @@
 #include "cli.h"
 
 static const char HELP[] =
-    "lcsm merge - make the adapters of a run part of its matrices\n"
+    "lcsm merge - merge low-rank adapters into the weights\n"
     "\n"
     "usage: lcsm merge RUN OUT [--json]\n"
     "\n"

@@ -5,7 +5,7 @@
 #include "cli_service.h"
 
 static const char HELP[] =
-    "lcsm serve - answer HTTP requests, as the API of OpenAI does\n"
+    "lcsm serve - serve models over HTTP, with an OpenAI-style API\n"
     "\n"
     "usage: lcsm serve RUN... [--host H] [--port N] [--streams N] [--state-dir DIR] ...\n"
     "\n"

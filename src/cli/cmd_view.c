@@ -2,14 +2,17 @@
 #include "cli_service.h"
 
 static const char HELP[] =
-    "lcsm view - a live page of a run, also while it trains\n"
+    "lcsm view - watch a run or an experiment in a browser\n"
     "\n"
     "usage: lcsm view RUN|EXPERIMENT [--host H] [--port N] ...\n"
     "\n"
-    "Shows loss, validation, learning rate, gradient norm, speed, time left and a text by the\n"
-    "weights that were saved last, refreshed while the run trains. Of an experiment, or of a\n"
-    "folder of runs, a table of all. Nothing is written: a run does not notice. SIGTERM or Ctrl-C\n"
-    "ends it, with 143 or 130. docs/server.md describes the paths behind the page.\n"
+    "Serves a page with the loss, validation, learning rate, gradient norm, speed, time left and "
+    "a\n"
+    "sample of the newest checkpoint, refreshed while the run trains; for an experiment or a "
+    "folder\n"
+    "of runs, a table of all. It only reads: training is not disturbed. SIGTERM or Ctrl-C stops "
+    "it,\n"
+    "with exit code 143 or 130. docs/server.md describes the paths behind the page.\n"
     "\n"
     "  --host H            address to listen on (default: 127.0.0.1, this machine alone)\n"
     "  --port N            port; 0 = any that is free (default: 8081)\n" CLI_SERVICE_HELP
