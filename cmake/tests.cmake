@@ -1,6 +1,6 @@
 # tests/<folder>/test_<name>.c is the test <folder>/<name>. It runs in the source folder and
-# carries labels: its folder; `threads` when "thread" is in its name; `slow` when its name ends in
-# _slow, else `quick`. tests/support/ and tests/variants/ are linked into each.
+# carries labels: its folder; `threads` and `exact` when "thread" or "exact" is in its name; `slow`
+# when its name ends in _slow, else `quick`. tests/support/ and tests/variants/ are linked into each.
 
 # tests/variants/ is compiled as the vector kernels are, once for each variant.
 lcsm_glob(probes tests/variants/*.c)
@@ -33,6 +33,9 @@ function(lcsm_test_labels name)
     set(labels ${folder})
     if(name MATCHES "thread")
         list(APPEND labels threads)
+    endif()
+    if(name MATCHES "exact")
+        list(APPEND labels exact)
     endif()
     if(name MATCHES "_slow$")
         list(APPEND labels slow)
@@ -157,7 +160,6 @@ if(TARGET lcsm_mpi AND LCSM_MPIRUN)
         cmake_path(GET script STEM name)
         add_test(NAME mpi/${name} COMMAND ${script} $<TARGET_FILE:lcsm_program>)
         lcsm_test_labels(mpi/${name})
-        set_tests_properties(mpi/${name} PROPERTIES PROCESSORS 2)
     endforeach()
 else()
     message(STATUS "MPI: the tests of tests/mpi are left out")
