@@ -161,6 +161,28 @@ if(TARGET lcsm_mpi AND LCSM_MPIRUN)
         add_test(NAME mpi/${name} COMMAND ${script} $<TARGET_FILE:lcsm_program>)
         lcsm_test_labels(mpi/${name})
     endforeach()
+    # Where another MPI is installed too, one of them runs by a plug-in that is built with it.
+    foreach(other mpich openmpi)
+        find_program(LCSM_MPICC_${other} mpicc.${other})
+        find_program(LCSM_MPIRUN_${other} mpirun.${other})
+        file(REAL_PATH "${MPI_C_COMPILER}" own_mpicc)
+        file(REAL_PATH "${LCSM_MPICC_${other}}" other_mpicc)
+        if(NOT LCSM_MPICC_${other} OR NOT LCSM_MPIRUN_${other} OR own_mpicc STREQUAL other_mpicc)
+            continue()
+        endif()
+        set(plugin ${PROJECT_BINARY_DIR}/${other}/liblcsm_mpi.so)
+        add_custom_command(OUTPUT ${plugin} DEPENDS src/dist/dist_mpi.c src/dist/engine.h
+            COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/${other}
+            COMMAND ${LCSM_MPICC_${other}} -std=c11 -D_DEFAULT_SOURCE -O2 -shared -fPIC -fvisibility=hidden
+                    -Wno-stringop-overflow -I ${PROJECT_SOURCE_DIR}/include
+                    -I ${PROJECT_BINARY_DIR}/include -I ${PROJECT_SOURCE_DIR}/src
+                    ${PROJECT_SOURCE_DIR}/src/dist/dist_mpi.c -o ${plugin})
+        add_custom_target(lcsm_mpi_${other} ALL DEPENDS ${plugin})
+        add_test(NAME mpi/${other} COMMAND ${CMAKE_COMMAND} -E env MPIRUN=${LCSM_MPIRUN_${other}}
+            LCSM_MPI_PLUGIN=${plugin} ${PROJECT_SOURCE_DIR}/tests/mpi/train.sh $<TARGET_FILE:lcsm_program>)
+        lcsm_test_labels(mpi/${other})
+        set_tests_properties(mpi/${other} PROPERTIES PROCESSORS 2)
+    endforeach()
 else()
     message(STATUS "MPI: the tests of tests/mpi are left out")
 endif()

@@ -58,9 +58,18 @@ static void name_library(char *text, size_t room)
     text[n] = '\0';
 }
 
+/* Over TCP, Open MPI by its defaults lets the receiver fetch a long message, and then two that
+ * cross each other go one after the other: of 118 MB/s each way, an exchange had 68. Sent messages
+ * share nothing. What the user says of it holds. */
+static void prefer_sending(void)
+{
+    (void)setenv("OMPI_MCA_btl_tcp_flags", "1", 0);
+}
+
 static bool start(int *rank, int *size, char *text, size_t room)
 {
     int level = MPI_THREAD_SINGLE;
+    prefer_sending();
     if (MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level) != MPI_SUCCESS) {
         if (room > 0) text[0] = '\0';
         return false;

@@ -115,3 +115,44 @@ cleanup:
     json_decref(first);
     return st;
 }
+
+/* ---- memory ------------------------------------------------------------------------------- */
+
+enum { ALL, MOMENTS, KINDS };
+
+static int compare_bytes(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static void put_range(lcsm_strbuf *s, const uint64_t *sorted, int count)
+{
+    double least = (double)sorted[0] / 1e6, most = (double)sorted[count - 1] / 1e6;
+    int    digits = most < 10 ? 1 : 0;
+    if (most - least > 0.05 * most) lcsm_strbuf_printf(s, "%.*f to ", digits, least);
+    lcsm_strbuf_printf(s, "%.*f MB", digits, most);
+}
+
+lcsm_status lcsm_ranks_memory(lcsm_strbuf *s, const lcsm_trainer *t, lcsm_error *err)
+{
+    const lcsm_optimizer *o    = t->optimizer;
+    lcsm_dist            *d    = t->shards.dist;
+    int                   size = lcsm_dist_size(d);
+    uint64_t own[KINDS]        = {lcsm_trainer_bytes(t), 2 * (o->end - o->first) * sizeof(float)};
+    if (size == 1) return LCSM_OK;
+    uint64_t   *all = calloc((size_t)size, sizeof *all);
+    lcsm_status st =
+        all == NULL ? lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for ranks") : LCSM_OK;
+    st = lcsm_dist_agree(d, st, err);
+    for (int k = 0; k < KINDS && st == LCSM_OK && all != NULL; k++) {
+        st = lcsm_dist_all_gather(d, &own[k], sizeof own[k], all, err);
+        qsort(all, (size_t)size, sizeof *all, compare_bytes);
+        if (k == ALL) lcsm_strbuf_printf(s, ", %d ranks of ", size);
+        else lcsm_strbuf_printf(s, " with ");
+        put_range(s, all, size);
+    }
+    if (st == LCSM_OK) lcsm_strbuf_printf(s, " of the optimizer's moments");
+    free(all);
+    return st;
+}

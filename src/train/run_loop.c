@@ -7,6 +7,7 @@
 #include "base/size.h"
 #include "base/sized.h"
 #include "format/run_folder.h"
+#include "train/ranks.h"
 #include "train/run_init.h"
 #include "train/training.h"
 
@@ -125,7 +126,7 @@ static void print_evaluations(lcsm_strbuf *s, const lcsm_training *r, int64_t st
 }
 
 /* What will be done, as far as it is known before the first step. */
-static void announce(const lcsm_training *r)
+static lcsm_status announce(const lcsm_training *r, lcsm_error *err)
 {
     const lcsm_budget *b = &r->in.budget;
     const lcsm_params *p = r->in.model->params;
@@ -141,8 +142,10 @@ static void announce(const lcsm_training *r)
         lcsm_strbuf_printf(&s, ", %lld step%s", (long long)b->steps, b->steps == 1 ? "" : "s");
         print_evaluations(&s, r, b->steps);
     }
-    say(r, LCSM_TRAIN_START, lcsm_strbuf_text(&s));
+    lcsm_status st = lcsm_ranks_memory(&s, r->in.trainer, err);
+    if (st == LCSM_OK) say(r, LCSM_TRAIN_START, lcsm_strbuf_text(&s));
     lcsm_strbuf_free(&s);
+    return st;
 }
 
 /* Steps that the time will buy, by the pace of this session without its first step, which is
@@ -402,8 +405,7 @@ static lcsm_status start(lcsm_training *r, bool resume, lcsm_error *err)
     r->at.hash        = r->in.hash;
     r->began          = now(r) - r->at.seconds;
     r->stepped_before = r->at.step_seconds;
-    announce(r);
-    return LCSM_OK;
+    return announce(r, err);
 }
 
 /* The line that says why a run broke off, as far as it can be written. */

@@ -30,13 +30,35 @@ says 'cannot share batches of 2 sequences'
 [ "$(grep -c 'cannot share' log)" -eq 1 ] || fail "more than one rank spoke"
 ranks 2 train "$@" --steps 4 --out /proc/none && fail "a run was written into /proc"
 
+# ---- a disk that is full, where the test may make one
+mkdir disk
+if mount -t tmpfs -o size=3m none disk 2>/dev/null; then
+    trap 'umount "$work/disk"; rm -rf "$work"' EXIT
+    ranks 2 train "$@" --steps 400 --save-every 1 --keep 100 --out disk/run && fail "a full disk was written to"
+    says 'No space left on device'
+    [ "$(grep -c 'No space left' log)" -eq 1 ] || fail "more than one rank spoke of the disk"
+    cp -r disk/run freed
+    kept=$(ls freed/checkpoints | grep '^step-' | tail -1 | sed 's/step-0*//')
+    alone train --resume --steps "$((kept + 1))" --out freed
+    umount disk
+    trap 'rm -rf "$work"' EXIT
+fi
+
 # ---- the plug-in
 LCSM_MPI_PLUGIN=$work/nowhere.so ranks 2 train "$@" --out x && fail "a missing plug-in was loaded"
 says 'nowhere.so cannot be loaded'
 "$lcsm" train "$@" --steps 1 --distributed mpx --out x 2>log && fail "an engine mpx was taken"
 says "distributed is 'mpx'; expected auto, mpi or none"
 
-# ---- a rank that is killed
+# ---- a rank that pauses, and one that is killed
+signal_rank() { # SIGNAL RANK RUN
+    for pid in $(pgrep -f "train .*--out $3"); do
+        [ "$(readlink "/proc/$pid/exe")" = "$lcsm" ] || continue
+        own=$(tr '\0' '\n' <"/proc/$pid/environ" | sed -n 's/^\(OMPI_COMM_WORLD_RANK\|PMI_RANK\)=//p' | head -1)
+        [ "$own" != "$2" ] || kill "-$1" "$pid"
+    done
+}
+
 for rank in 0 1; do
     ranks 2 train "$@" --steps 100000 --save-every 5 --out "killed$rank" &
     job=$!
@@ -44,11 +66,19 @@ for rank in 0 1; do
         [ ! -d "killed$rank/checkpoints" ] || break
         sleep 0.2
     done
-    for pid in $(pgrep -f "train .*--out killed$rank"); do
-        [ "$(readlink "/proc/$pid/exe")" = "$lcsm" ] || continue
-        own=$(tr '\0' '\n' <"/proc/$pid/environ" | sed -n 's/^\(OMPI_COMM_WORLD_RANK\|PMI_RANK\)=//p' | head -1)
-        [ "$own" != $rank ] || kill -9 "$pid"
+    signal_rank STOP $((1 - rank)) "killed$rank"
+    sleep 1.5
+    kill -0 $job || fail "a pause ended the run"
+    before=$(ls -l "killed$rank/metrics.jsonl")
+    sleep 0.3
+    [ "$before" = "$(ls -l "killed$rank/metrics.jsonl")" ] || fail "a rank was not paused"
+    signal_rank CONT $((1 - rank)) "killed$rank"
+    for _ in $(seq 100); do
+        [ "$before" = "$(ls -l "killed$rank/metrics.jsonl")" ] || break
+        sleep 0.1
     done
+    [ "$before" != "$(ls -l "killed$rank/metrics.jsonl")" ] || fail "the run did not go on after a pause"
+    signal_rank 9 $rank "killed$rank"
     from=$(date +%s)
     wait $job && fail "a run whose rank $rank was killed ended with 0"
     [ $(($(date +%s) - from)) -le 10 ] || fail "the ranks took more than 10 seconds to end"

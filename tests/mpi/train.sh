@@ -19,6 +19,7 @@ check() {
 
 text="--data text.txt --batch-size 5 --steps 6 --eval-every 3 --eval-blocks 12"
 check gla 2 $text --method gla --dropout 0.2 --accumulate 2
+grep -q '2 ranks of .* MB with .* of the optimizer.s moments' log || fail "the memory of the ranks is not said"
 check gla 3 $text --method gla --dropout 0.2
 check bf16 2 $text --method gla --dropout 0.2 --accumulate 2 --precision bf16
 check carried 2 $text --method gla --carried true
