@@ -72,11 +72,12 @@ static void output(const pass *f, const lcsm_chunk *c, ptrdiff_t panel, const re
 /* The chunk that has just begun; m and tape are NULL or where the memory at its end goes. */
 static void chunk(const pass *f, lcsm_chunk *c, real *y, ptrdiff_t y_t, real *m, real *tape)
 {
+    const lcsm_chunk_start start = lcsm_chunk_packed(c);
     K_(lcsm_chunk_operands)(c, NULL);
     for (ptrdiff_t p = 0; p < c->size.panels; p++) {
         real *M = c->op.M + p * c->size.R * EOS_PANEL;
         K_(lcsm_chunk_input)(c, p, f->V, NULL, 0, NULL);
-        if (c->op.N != NULL) K_(lcsm_delta_solve)(c, M, f->V);
+        if (c->op.N != NULL) K_(lcsm_delta_solve)(c, &start, p, f->V);
         output(f, c, p, M, y, y_t);
         if (c->now.final) continue;
         K_(lcsm_chunk_advance)(c, p, f->V, M);

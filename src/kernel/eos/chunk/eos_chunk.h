@@ -106,6 +106,12 @@ typedef struct {
     lcsm_ahead             *ahead; /* what the next cells need, or NULL */
 } lcsm_chunk;
 
+/* The memory at a chunk's start: its panels so many reals apart, its rows too. */
+typedef struct {
+    const real *p;
+    ptrdiff_t   panel, row;
+} lcsm_chunk_start;
+
 /* Whole lines, and one more: arrays that are whole pages apart would be taken for each other while
  * one is written and another read (base/block.h). */
 static inline real *lcsm_chunk_take(pieces *a, ptrdiff_t rows, ptrdiff_t cols)
@@ -147,7 +153,7 @@ void K_(lcsm_chunk_operands)(lcsm_chunk *c, real *diag);
  * Z = exp(B) * g_y, g_y from the chunk's first reader on. Then U in V's place. */
 void K_(lcsm_chunk_input)(lcsm_chunk *c, ptrdiff_t panel, real *V, const real *g_y, ptrdiff_t g_y_t,
                           real *Z);
-void K_(lcsm_delta_solve)(const lcsm_chunk *c, const real *M, real *V);
+void K_(lcsm_delta_solve)(const lcsm_chunk *c, const lcsm_chunk_start *M, ptrdiff_t panel, real *V);
 void K_(lcsm_delta_solve_back)(const lcsm_chunk *c, real *X);
 
 /* One panel of the memory, that of the last input, to the end of the chunk. */
@@ -170,6 +176,24 @@ void K_(lcsm_chunk_pack)(const lcsm_chunk *c, ptrdiff_t panel, const real *m, re
 void K_(lcsm_chunk_unpack)(const lcsm_chunk *c, ptrdiff_t panel, const real *M, real *m);
 /* The same past the caches; vstream_end follows the last. */
 void K_(lcsm_chunk_stream)(const lcsm_chunk *c, ptrdiff_t panel, const real *M, real *m);
+
+/* c->op.M as a start. */
+static inline lcsm_chunk_start lcsm_chunk_packed(const lcsm_chunk *c)
+{
+    return (lcsm_chunk_start){c->op.M, c->size.R * EOS_PANEL, EOS_PANEL};
+}
+
+/* Whether a tape can be read as it lies: no reset, no decay before the first step, whole panels. */
+static inline bool lcsm_chunk_tape_serves(const lcsm_chunk *c)
+{
+    return !c->now.blank && !c->now.scaled && c->size.D == c->size.Dp
+        && (!c->x->is_complex || c->size.K == c->size.Kp);
+}
+
+static inline lcsm_chunk_start lcsm_chunk_taped(const lcsm_chunk *c, const real *tape)
+{
+    return (lcsm_chunk_start){tape, EOS_PANEL, c->size.D};
+}
 
 /* The step of a reader. */
 static inline ptrdiff_t lcsm_chunk_at(const lcsm_chunk *c, ptrdiff_t reader)

@@ -32,11 +32,9 @@ typedef struct {
 
 static void take_reader(lcsm_chunk_reader *r, const lcsm_chunk *c, pieces *a)
 {
-    r->zT     = lcsm_chunk_take(a, c->size.Dp, c->size.Cp);
     r->g_p    = lcsm_chunk_take(a, c->size.C, c->size.Cp);
     r->g_diag = lcsm_chunk_take(a, 1, c->size.C);
     r->g_q    = lcsm_chunk_take(a, c->size.C, c->size.Rp);
-    r->g_q_M  = lcsm_chunk_take(a, c->size.Rp, c->size.Cp);
     if (a->base != NULL) memset(r->g_p, 0, (size_t)(c->size.C * c->size.Cp) * sizeof(real));
 }
 
@@ -62,7 +60,13 @@ static void take_back(back *b, pieces *a)
     b->read[0] = (lcsm_chunk_reader){.q = c->op.Q, .z = b->Z, .p = c->op.P};
     b->read[1] = (lcsm_chunk_reader){.q = c->op.N, .z = b->X, .p = c->op.L};
     b->readers = erase ? 2 : 1;
-    for (int j = 0; j < b->readers; j++) take_reader(&b->read[j], c, a);
+    real *zT   = lcsm_chunk_take(a, c->size.Dp, b->readers * c->size.Cp);
+    real *g_M  = lcsm_chunk_take(a, c->size.Rp, b->readers * c->size.Cp);
+    for (int j = 0; j < b->readers; j++) {
+        take_reader(&b->read[j], c, a);
+        b->read[j].zT    = a->base == NULL ? NULL : zT + j * c->size.Cp;
+        b->read[j].g_q_M = a->base == NULL ? NULL : g_M + j * c->size.Cp;
+    }
 }
 
 static void chunk(void *arg, const real *tape);
@@ -181,51 +185,61 @@ static void column_flows(const back *b, ptrdiff_t panel)
     K_(lcsm_chunk_tiles)(c, c->now.n, TILE_VECS, &p, 1, &t);
 }
 
+/* `to` has rows of `count` times Cp. */
 static void transpose_panel(const lcsm_chunk *c, ptrdiff_t rows, ptrdiff_t panel, const real *from,
-                            real *to)
+                            int count, real *to)
 {
-    K_(lcsm_transpose)
-    (rows, EOS_PANEL, from, EOS_PANEL, to + panel * EOS_PANEL * c->size.Cp, c->size.Cp);
+    ptrdiff_t width = count * c->size.Cp;
+    K_(lcsm_transpose)(rows, EOS_PANEL, from, EOS_PANEL, to + panel * EOS_PANEL * width, width);
 }
 
 /* One panel: V, Z, X, the gradients of i and col, and V, Z, X transposed. */
 static void columns(back *b, ptrdiff_t p)
 {
     lcsm_chunk *c = &b->c;
-    const real *M = c->op.M + p * c->size.R * EOS_PANEL;
     real       *G = b->G + p * c->size.R * EOS_PANEL;
     real       *V = b->V + p * c->size.C * EOS_PANEL, *Z = b->Z + p * c->size.C * EOS_PANEL;
     real       *X = c->op.N == NULL ? b->X : b->X + p * c->size.C * EOS_PANEL;
     K_(lcsm_chunk_input)(c, p, V, b->g_y + c->now.r * b->g_y_t, b->g_y_t, Z);
-    if (c->op.N != NULL) K_(lcsm_delta_solve)(c, M, V);
-    if (!c->now.final) transpose_panel(c, c->now.n, p, V, b->VT);
-    if (!c->now.blank) transpose_panel(c, c->now.rn, p, Z, b->read[0].zT);
+    if (c->op.N != NULL) K_(lcsm_delta_solve)(c, &b->M, p, V);
+    if (!c->now.final) transpose_panel(c, c->now.n, p, V, 1, b->VT);
+    if (!c->now.blank) transpose_panel(c, c->now.rn, p, Z, b->readers, b->read[0].zT);
 
     K_(lcsm_chunk_grad_end)(b, p, G);
     input_grad(b, G, Z, X);
     if (c->op.N != NULL) {
         K_(lcsm_delta_solve_back)(c, X);
-        if (!c->now.blank) transpose_panel(c, c->now.n, p, X, b->read[1].zT);
+        if (!c->now.blank) transpose_panel(c, c->now.n, p, X, b->readers, b->read[1].zT);
     }
     if (b->exact) column_flows(b, p);
     K_(lcsm_chunk_grad_cols)(b, p, X);
 }
 
-void K_(lcsm_chunk_by_columns)(const lcsm_chunk *c, const real *a, ptrdiff_t panel, ptrdiff_t row,
-                               const real *B, ptrdiff_t lanes, real *to)
+/* Lanes first .. last - 1 of it, rows of B and `to` `width` apart. */
+static void by_lanes(const lcsm_chunk *c, const lcsm_chunk_start *M, const real *B, ptrdiff_t width,
+                     ptrdiff_t first, ptrdiff_t last, real *to)
 {
-    for (ptrdiff_t lane = 0; lane < lanes; lane += TILE_COLS) {
-        lcsm_product p = {.a       = a,
-                          .ar      = row,
+    for (ptrdiff_t lane = first; lane < last; lane += TILE_COLS) {
+        lcsm_product p = {.a       = M->p,
+                          .ar      = M->row,
                           .ad      = 1,
                           .b       = B + lane,
-                          .bd      = c->size.Cp,
+                          .bd      = width,
                           .depth   = EOS_PANEL,
                           .blocks  = c->size.panels,
-                          .a_block = panel};
-        lcsm_target  t = {.c = to + lane, .cr = c->size.Cp, .op = TILE_SET};
-        K_(lcsm_chunk_tiles)(c, c->size.R, lcsm_tile_vecs(lanes - lane), &p, 1, &t);
+                          .a_block = M->panel};
+        lcsm_target  t = {.c = to + lane, .cr = width, .op = TILE_SET};
+        K_(lcsm_chunk_tiles)(c, c->size.R, lcsm_tile_vecs(last - lane), &p, 1, &t);
     }
+}
+
+void K_(lcsm_chunk_by_columns)(const lcsm_chunk *c, const lcsm_chunk_start *M, const real *B,
+                               int count, ptrdiff_t lanes, real *to)
+{
+    ptrdiff_t Cp = c->size.Cp, width = count * Cp;
+    bool      joined = lanes > Cp - VW; /* no vector between them is empty */
+    if (joined) by_lanes(c, M, B, width, 0, width, to);
+    for (int j = 0; !joined && j < count; j++) by_lanes(c, M, B, width, j * Cp, j * Cp + lanes, to);
 }
 
 /* g_p, g_q and the part of a reader in g_K. */
@@ -242,8 +256,6 @@ static void reader_grad(back *b, lcsm_chunk_reader *r)
                            .b_block = c->size.C * EOS_PANEL};
     if (c->now.at == NULL) K_(lcsm_dots_lower)(c->now.n, &p, r->g_p, c->size.Cp, r->g_diag);
     else K_(lcsm_dots_until)(c->now.rn, c->now.at, &p, r->g_p, c->size.Cp, c->now.n, r->g_diag);
-    if (!c->now.blank)
-        K_(lcsm_chunk_by_columns)(c, b->M, b->M_panel, b->M_row, r->zT, c->now.rn, r->g_q_M);
     for (ptrdiff_t lane = 0; lane < c->size.R; lane += TILE_COLS) {
         int          vecs = lcsm_tile_vecs(c->size.R - lane);
         lcsm_product to_q = {.a     = r->g_p,
@@ -285,30 +297,17 @@ static void memory_grad(back *b, ptrdiff_t panel)
     K_(lcsm_chunk_tiles)(c, c->size.R, TILE_VECS, q, b->readers, &t);
 }
 
-/* Whether the tape can be read as it lies: no reset, no decay before the first step, whole panels,
- * and nothing that multiplies by M from the left. */
-static bool tape_serves(const back *b)
-{
-    const lcsm_chunk *c = &b->c;
-    return !c->now.blank && !c->now.scaled && !b->exact && c->op.N == NULL
-        && c->size.D == c->size.Dp && (!c->x->is_complex || c->size.K == c->size.Kp);
-}
-
 static void start_from(pass *f, const real *tape)
 {
     back       *b = &f->b;
     lcsm_chunk *c = &b->c;
-    if (tape != NULL && tape_serves(b)) {
-        b->M       = tape;
-        b->M_panel = EOS_PANEL;
-        b->M_row   = c->size.D;
+    if (tape != NULL && !b->exact && lcsm_chunk_tape_serves(c)) {
+        b->M = lcsm_chunk_taped(c, tape);
         return;
     }
     if (tape != NULL && !c->now.blank) K_(lcsm_chunk_pack_all)(c, tape, c->op.M);
     K_(lcsm_chunk_enter)(c, c->op.M);
-    b->M       = c->op.M;
-    b->M_panel = c->size.R * EOS_PANEL;
-    b->M_row   = EOS_PANEL;
+    b->M = lcsm_chunk_packed(c);
 }
 
 /* The chunk that has just begun: gradients, and G from its end to before its first step. `tape`
@@ -324,8 +323,10 @@ static void chunk(void *arg, const real *tape)
     K_(lcsm_chunk_operands)(c, b->exact ? b->diag : NULL);
     for (ptrdiff_t p = 0; p < c->size.panels; p++) columns(b, p);
     b->from_M = c->now.blank || lcsm_chunk_finds_M(c) ? 0 : (double)(c->now.n + 1) / 2;
-    if (!c->now.final) K_(lcsm_chunk_by_columns)
-    (c, b->G, c->size.R * EOS_PANEL, EOS_PANEL, b->VT, c->now.n, b->g_E_end);
+    const lcsm_chunk_start G = {b->G, c->size.R * EOS_PANEL, EOS_PANEL};
+    if (!c->now.final) K_(lcsm_chunk_by_columns)(c, &G, b->VT, 1, c->now.n, b->g_E_end);
+    if (!c->now.blank) K_(lcsm_chunk_by_columns)
+    (c, &b->M, b->read[0].zT, b->readers, c->now.rn, b->read[0].g_q_M);
     for (int j = 0; j < b->readers; j++) reader_grad(b, &b->read[j]);
     K_(lcsm_chunk_grad_rows)(b);
 
@@ -341,15 +342,15 @@ static void chunk(void *arg, const real *tape)
 /* The memory at the end of the chunk that has just begun. */
 static void advance(void *arg)
 {
-    pass       *f = arg;
-    lcsm_chunk *c = &f->b.c;
+    pass                  *f     = arg;
+    lcsm_chunk            *c     = &f->b.c;
+    const lcsm_chunk_start start = lcsm_chunk_packed(c);
     K_(lcsm_chunk_enter)(c, c->op.M);
     K_(lcsm_chunk_operands)(c, NULL);
     for (ptrdiff_t p = 0; p < c->size.panels; p++) {
-        real *M = c->op.M + p * c->size.R * EOS_PANEL;
         K_(lcsm_chunk_input)(c, p, f->b.V, NULL, 0, NULL);
-        if (c->op.N != NULL) K_(lcsm_delta_solve)(c, M, f->b.V);
-        K_(lcsm_chunk_advance)(c, p, f->b.V, M);
+        if (c->op.N != NULL) K_(lcsm_delta_solve)(c, &start, p, f->b.V);
+        K_(lcsm_chunk_advance)(c, p, f->b.V, c->op.M + p * c->size.R * EOS_PANEL);
     }
 }
 

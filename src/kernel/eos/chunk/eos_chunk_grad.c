@@ -49,6 +49,9 @@ static lcsm_out_span reads_of(const lcsm_chunk *c)
 /* The strips, (C, VW). Gradients: of logs and phases, s and e (erase takes S_IM: it is real);
  * transposed parts: of k by M', of q and N by M; and sums from the first step on. */
 enum { LOG, PHASE, S, S_IM, E, E_IM, END, END_IM, Q_M, Q_M_IM, N_M = Q_M_IM, PREFIX = END_IM };
+/* Of a scalar the flows of all lanes: LOG has what comes to a step less what goes from it, TO_END
+ * what goes to the end, SUMS between all steps and from M to the end. */
+enum { TO_END = PHASE, SUMS = E_IM };
 
 /* What a vector of lanes, k .. k + VW - 1, works on. */
 typedef struct {
@@ -58,14 +61,14 @@ typedef struct {
     vec         carry[2];    /* from M to the end; cross */
 } lanes;
 
-/* The parts that come transposed, into strips of `steps`; rows of the memory from `row` on. A part
- * may be zero. */
-static void strip_of(const back *b, const real *from, bool zero, ptrdiff_t steps, ptrdiff_t row,
-                     ptrdiff_t n, real *to)
+/* The parts that come transposed, `count` of them beside each other, into strips of `steps`; rows
+ * of the memory from `row` on. A part may be zero. */
+static void strip_of(const back *b, const real *from, int count, bool zero, ptrdiff_t steps,
+                     ptrdiff_t row, ptrdiff_t n, real *to)
 {
+    ptrdiff_t width = count * b->c.size.Cp;
     if (zero) memset(to, 0, (size_t)(steps * VW) * sizeof(real));
-    else
-        K_(lcsm_transpose)(n < VW ? n : VW, steps, from + row * b->c.size.Cp, b->c.size.Cp, to, VW);
+    else K_(lcsm_transpose)(n < VW ? n : VW, steps, from + row * width, width, to, VW);
 }
 
 /* Where the gradients of an operand's lanes are added, rows t apart: in its array, or in a strip
@@ -137,8 +140,85 @@ VEC_INLINE void flows_before(crossing *f, const back *b, const lanes *l, bool er
     if (erase) f->mean = mean / (double)steps;
 }
 
+/* The gradient of a scalar by token, from the flows of all lanes. */
+static void scalar_logs(const back *b, bool erase)
+{
+    const lcsm_chunk *c    = &b->c;
+    const out        *o    = &b->g->row;
+    const ptrdiff_t   n    = c->now.n;
+    real             *flow = b->strip[LOG], *to = o->p + c->now.t * o->t;
+    double            mean = erase ? (double)vsum(vload(b->strip[SUMS])) / (double)n : 0, sum = 0,
+           before = (double)vsum(vload(b->strip[SUMS] + VW));
+    for (ptrdiff_t r = n - 1; r >= 0; r--) {
+        sum += (double)vsum(vload(flow + r * VW)) - mean;
+        flow[r * VW] = (real)sum;
+    }
+    for (ptrdiff_t r = 0; r < n; r++) {
+        real g = flow[r * VW] + (real)before;
+        before += (double)vsum(vload(b->strip[TO_END] + r * VW));
+        to[r * o->t] = o->set ? g : to[r * o->t] + g;
+    }
+}
+
+static void clear_scalar(const back *b)
+{
+    size_t n = (size_t)(b->c.now.n * VW) * sizeof(real);
+    memset(b->strip[LOG], 0, n);
+    memset(b->strip[TO_END], 0, n);
+    memset(b->strip[SUMS], 0, 2 * VW * sizeof(real));
+}
+
+/* Whose log decays have a gradient: nobody's; each lane's, or a static scalar's; a scalar's by
+ * token. */
+typedef enum { NO_LOGS, BY_LANES, BY_SCALAR } log_kind;
+
+typedef struct {
+    log_kind kind;
+    target   to;
+    crossing sum;
+    vec      between;
+} log_grad;
+
+VEC_INLINE log_grad logs_open(const back *b, const lanes *l, log_kind kind, bool erase)
+{
+    log_grad g  = {.kind = kind, .between = vzero()};
+    g.sum.steps = b->c.now.n;
+    g.sum.still = b->g->row.sum != NULL;
+    g.sum.carry = l->carry[0];
+    if (kind == BY_SCALAR) {
+        if (l->k == 0) clear_scalar(b);
+        lcsm_out_add(b->strip[SUMS] + VW, g.sum.carry, false);
+    }
+    if (kind != BY_LANES) return g;
+    g.to = target_of(b, &b->g->row, steps_of(&b->c), l, b->strip[LOG]);
+    if (!g.sum.still) flows_before(&g.sum, b, l, erase);
+    return g;
+}
+
+VEC_INLINE void logs_at(log_grad *g, const back *b, ptrdiff_t r, vec steps, vec from_M, vec to_end)
+{
+    if (g->kind == BY_SCALAR) {
+        lcsm_out_add(b->strip[LOG] + r * VW, steps + from_M, false);
+        lcsm_out_add(b->strip[TO_END] + r * VW, to_end, false);
+        g->between += steps;
+    }
+    if (g->kind != BY_LANES) return;
+    vec flow = crossing_at(&g->sum, r, steps, from_M, to_end);
+    if (!g->sum.still) flow += vload(b->strip[PREFIX] + r * VW);
+    lcsm_out_add(g->to.p + r * g->to.t, flow, g->to.set);
+}
+
+VEC_INLINE void logs_close(const log_grad *g, const back *b, const lanes *l, bool erase)
+{
+    if (g->kind == BY_LANES) add_target(b, &b->g->row, steps_of(&b->c), l, &g->to, b->strip[LOG]);
+    if (g->kind != BY_SCALAR) return;
+    lcsm_out_add(b->strip[SUMS], g->between, false);
+    if (l->k + VW >= b->c.size.K) scalar_logs(b, erase);
+}
+
 /* One vector of lanes of a real memory. reads: not every step is read. */
-VEC_INLINE void real_lanes(back *b, const lanes *l, bool decays, bool logs, bool erase, bool reads)
+VEC_INLINE void real_lanes(back *b, const lanes *l, bool decays, log_kind kind, bool erase,
+                           bool reads)
 {
     const lcsm_chunk   *c  = &b->c;
     const ptrdiff_t     Rp = c->size.Rp, Kp = c->size.Kp, k = l->k, steps = c->now.n;
@@ -146,18 +226,14 @@ VEC_INLINE void real_lanes(back *b, const lanes *l, bool decays, bool logs, bool
     const real         *gq_ = b->read[0].g_q + k, *diag = b->read[0].g_diag;
     const real         *nb_ = erase ? c->op.N + k : NULL, *gn_ = erase ? b->read[1].g_q + k : NULL;
     const real         *qM_ = b->strip[Q_M], *end_ = b->strip[END], *nM_ = b->strip[N_M];
-    const real         *pre_ = b->strip[PREFIX];
     const lcsm_out_span all = steps_of(c), read = reads_of(c);
-    const target        log   = target_of(b, &b->g->row, all, l, b->strip[LOG]);
     const target        s     = target_of(b, &b->g->s, read, l, b->strip[S]);
     const target        g     = target_of(b, &b->g->e, all, l, b->strip[E]);
     target              n     = {0};
     const real          scale = c->x->scale;
-    crossing            sum   = {.steps = steps, .still = b->g->row.sum != NULL};
     ptrdiff_t           last  = c->now.rn - 1; /* the last reader that is left */
     if (erase) n = target_of(b, &b->g->erase, all, l, b->strip[S_IM]);
-    sum.carry = l->carry[0];
-    if (logs && !sum.still) flows_before(&sum, b, l, erase);
+    log_grad log = logs_open(b, l, kind, erase);
     for (ptrdiff_t r = steps - 1; r >= 0; r--) {
         vec e = vload(e_ + r * Rp), g_e = vload(in_ + r * Rp), end = vload(end_ + r * VW);
         vec own = vzero(), steps_ = -(e * g_e), from_M = vzero();
@@ -177,15 +253,11 @@ VEC_INLINE void real_lanes(back *b, const lanes *l, bool decays, bool logs, bool
             g_n += g_M;
             lcsm_out_add(n.p + r * n.t, decays ? -vload(up_ + r * Kp) * g_n : -g_n, n.set);
         }
-        if (logs) {
-            vec flow = crossing_at(&sum, r, steps_, from_M, e * end);
-            lcsm_out_add(log.p + r * log.t, sum.still ? flow : flow + vload(pre_ + r * VW),
-                         log.set);
-        }
+        logs_at(&log, b, r, steps_, from_M, e * end);
         g_e += end + own;
         lcsm_out_add(g.p + r * g.t, decays ? g_e * vload(down_ + r * Kp) : g_e, g.set);
     }
-    if (logs) add_target(b, &b->g->row, all, l, &log, b->strip[LOG]);
+    logs_close(&log, b, l, erase);
     add_target(b, &b->g->s, read, l, &s, b->strip[S]);
     add_target(b, &b->g->e, all, l, &g, b->strip[E]);
     if (erase) add_target(b, &b->g->erase, all, l, &n, b->strip[S_IM]);
@@ -288,10 +360,30 @@ static void complex_rows(back *b, const lanes *l)
     }
 }
 
+/* The same with what is constant in a loop made so. */
+static void erased_lanes(back *b, const lanes *l, log_kind logs)
+{
+    if (l->up == NULL) real_lanes(b, l, false, NO_LOGS, true, false);
+    else if (logs == BY_SCALAR) real_lanes(b, l, true, BY_SCALAR, true, false);
+    else if (logs == BY_LANES) real_lanes(b, l, true, BY_LANES, true, false);
+    else real_lanes(b, l, true, NO_LOGS, true, false);
+}
+
+static void kept_lanes(back *b, const lanes *l, log_kind logs)
+{
+    if (l->up == NULL) real_lanes(b, l, false, NO_LOGS, false, false);
+    else if (logs == BY_SCALAR) real_lanes(b, l, true, BY_SCALAR, false, false);
+    else if (logs == BY_LANES) real_lanes(b, l, true, BY_LANES, false, false);
+    else real_lanes(b, l, true, NO_LOGS, false, false);
+}
+
 void K_(lcsm_chunk_grad_rows)(back *b)
 {
     const lcsm_chunk *c    = &b->c;
-    bool              logs = b->g->row.p != NULL;
+    const out        *row  = &b->g->row;
+    const log_kind    logs = row->p == NULL                  ? NO_LOGS
+                           : row->k == 0 && row->sum == NULL ? BY_SCALAR
+                                                             : BY_LANES;
     for (ptrdiff_t k = 0; k < c->size.K; k += VW) {
         lanes l = {
             .k = k, .n = c->size.K - k, .q = c->op.Q + k, .e = c->op.E + k, .g_e = b->g_E + k};
@@ -301,24 +393,22 @@ void K_(lcsm_chunk_grad_rows)(back *b)
         }
         l.carry[0] = vload(b->carry_k + k);
         l.carry[1] = vload(b->carry_k + c->size.Kp + k);
-        strip_of(b, b->g_E_end, c->now.final, c->now.n, k, l.n, b->strip[END]);
-        strip_of(b, b->read[0].g_q_M, c->now.blank, c->now.rn, k, l.n, b->strip[Q_M]);
+        strip_of(b, b->g_E_end, 1, c->now.final, c->now.n, k, l.n, b->strip[END]);
+        strip_of(b, b->read[0].g_q_M, b->readers, c->now.blank, c->now.rn, k, l.n, b->strip[Q_M]);
         if (c->x->is_complex) {
-            strip_of(b, b->g_E_end, c->now.final, c->now.n, c->size.Kp + k, l.n, b->strip[END_IM]);
-            strip_of(b, b->read[0].g_q_M, c->now.blank, c->now.n, c->size.Kp + k, l.n,
+            strip_of(b, b->g_E_end, 1, c->now.final, c->now.n, c->size.Kp + k, l.n,
+                     b->strip[END_IM]);
+            strip_of(b, b->read[0].g_q_M, b->readers, c->now.blank, c->now.n, c->size.Kp + k, l.n,
                      b->strip[Q_M_IM]);
             complex_rows(b, &l);
         } else if (b->readers > 1) {
-            strip_of(b, b->read[1].g_q_M, c->now.blank, c->now.n, k, l.n, b->strip[N_M]);
-            real_lanes(b, &l, l.up != NULL, logs, true, false);
+            strip_of(b, b->read[1].g_q_M, b->readers, c->now.blank, c->now.n, k, l.n,
+                     b->strip[N_M]);
+            erased_lanes(b, &l, logs);
         } else if (c->now.at != NULL) {
             real_lanes(b, &l, l.up != NULL, logs, false, true);
-        } else if (l.up == NULL) {
-            real_lanes(b, &l, false, false, false, false);
-        } else if (logs) {
-            real_lanes(b, &l, true, true, false, false);
         } else {
-            real_lanes(b, &l, true, false, false, false);
+            kept_lanes(b, &l, logs);
         }
     }
 }
@@ -459,20 +549,55 @@ void K_(lcsm_chunk_grad_cols)(back *b, ptrdiff_t panel, const real *X)
 
 /* ---- from M to the end ------------------------------------------------------------------ */
 
-/* One row of a panel: G scaled, and the products with M added to `down` (lanes) and returned. */
-VEC_INLINE vec end_row(const real *M, real *G, real by, const real *col, bool flows, vec *down)
+/* Rows beside each other: sums over four of them cost little more than one. */
+enum { END_ROWS = 4 };
+
+/* `rows` rows of a panel: G scaled; the products with M are added to `down` (lanes) and, by row, to
+ * `across`. */
+VEC_INLINE void end_rows(ptrdiff_t rows, const real *M, ptrdiff_t M_row, real *G, const real *by,
+                         const real *col, bool flows, bool columns, vec *down, real *across)
 {
-    vec across = vzero();
-    for (int v = 0; v < TILE_VECS; v++) {
-        vec g = vload(G + v * VW) * by;
-        if (col != NULL) g *= vload(col + v * VW);
-        vstore(G + v * VW, g);
-        if (!flows) continue;
-        g *= vload(M + v * VW);
-        down[v] += g;
-        across += g;
+    vec  sum[END_ROWS] = {vzero(), vzero(), vzero(), vzero()};
+    real all[END_ROWS];
+    for (int v = 0; v < TILE_VECS; v++)
+        for (ptrdiff_t i = 0; i < rows; i++) {
+            real *at = G + i * EOS_PANEL + v * VW;
+            vec   g  = vload(at) * by[i];
+            if (col != NULL) g *= vload(col + v * VW);
+            vstore(at, g);
+            if (flows) g *= vload(M + i * M_row + v * VW);
+            if (columns) down[v] += g;
+            sum[i] += g;
+        }
+    if (!flows) return;
+    vsums4(sum[0], sum[1], sum[2], sum[3], all, END_ROWS);
+    for (ptrdiff_t i = 0; i < rows; i++) across[i] += all[i];
+}
+
+VEC_INLINE void end_panel(const lcsm_chunk *c, const real *M, ptrdiff_t M_row, real *G,
+                          const real *col, bool flows, bool columns, vec *down, real *across)
+{
+    for (ptrdiff_t k = 0, rows; k < c->size.R; k += rows) {
+        ptrdiff_t   at = k < c->size.Kp ? k : k - c->size.Kp; /* in its plane */
+        const real *by = c->op.decay + k;
+        real       *to = flows ? across + at : NULL;
+        rows           = k + END_ROWS <= c->size.R && at + END_ROWS <= c->size.Kp ? END_ROWS : 1;
+        if (rows > 1) end_rows(END_ROWS, M, M_row, G, by, col, flows, columns, down, to);
+        else end_rows(1, M, M_row, G, by, col, flows, columns, down, to);
+        M += rows * M_row;
+        G += rows * EOS_PANEL;
     }
-    return across;
+}
+
+void K_(lcsm_chunk_end)(const lcsm_chunk *c, const real *M, ptrdiff_t M_row, const real *col,
+                        real *G, real *across, real *down)
+{
+    vec sum[TILE_VECS];
+    for (int v = 0; v < TILE_VECS; v++) sum[v] = vzero();
+    if (down != NULL) end_panel(c, M, M_row, G, col, true, true, sum, across);
+    else if (across != NULL) end_panel(c, M, M_row, G, col, true, false, sum, across);
+    else end_panel(c, M, M_row, G, col, false, false, sum, across);
+    for (int v = 0; down != NULL && v < TILE_VECS; v++) vstore(down + v * VW, sum[v]);
 }
 
 /* Imaginary parts of conj(M) G, both planes turned already. */
@@ -480,10 +605,10 @@ static void turn_flows(back *b, const real *M, const real *G)
 {
     const lcsm_chunk *c = &b->c;
     for (ptrdiff_t k = 0; k < c->size.K; k++) {
-        const real *m = M + k * b->M_row, *g = G + k * EOS_PANEL;
+        const real *m = M + k * b->M.row, *g = G + k * EOS_PANEL;
         vec         sum = vzero();
         for (ptrdiff_t j = 0; j < EOS_PANEL; j += VW)
-            sum += cross(cload(m + j, c->size.Kp * b->M_row), cload(g + j, c->size.Kp * EOS_PANEL));
+            sum += cross(cload(m + j, c->size.Kp * b->M.row), cload(g + j, c->size.Kp * EOS_PANEL));
         b->carry_k[c->size.Kp + k] += vsum(sum);
     }
 }
@@ -491,24 +616,17 @@ static void turn_flows(back *b, const real *M, const real *G)
 void K_(lcsm_chunk_grad_end)(back *b, ptrdiff_t panel, real *G)
 {
     const lcsm_chunk *c = &b->c;
-    const real       *M = b->M + panel * b->M_panel;
+    const real       *M = b->M.p + panel * b->M.panel;
     const real *col = c->op.col.log == NULL ? NULL : c->op.col.up + (c->now.n - 1) * c->op.col.r;
     bool row = b->g->row.p != NULL, phase = b->g->row_phase.p != NULL, d = b->g->col.p != NULL;
-    bool flows = row || d;
-    vec  down[TILE_VECS];
     if (panel == 0) memset(b->carry_k, 0, (size_t)(2 * c->size.Kp) * sizeof(real));
     if (c->now.final) {
         memset(b->carry_d, 0, EOS_PANEL * sizeof(real));
         return;
     }
     if (c->x->is_complex) K_(lcsm_chunk_rotate)(c, -1, G);
-    if (!flows && !phase && c->op.row.log == NULL && col == NULL) return;
+    if (!row && !d && !phase && c->op.row.log == NULL && col == NULL) return;
 
-    for (int v = 0; v < TILE_VECS; v++) down[v] = vzero();
-    for (ptrdiff_t k = 0; k < c->size.R; k++) {
-        vec across = end_row(M + k * b->M_row, G + k * EOS_PANEL, c->op.decay[k], col, flows, down);
-        if (row) b->carry_k[k < c->size.Kp ? k : k - c->size.Kp] += vsum(across);
-    }
-    for (int v = 0; v < TILE_VECS; v++) vstore(b->carry_d + v * VW, down[v]);
+    K_(lcsm_chunk_end)(c, M, b->M.row, col, G, row || d ? b->carry_k : NULL, d ? b->carry_d : NULL);
     if (phase) turn_flows(b, M, G);
 }

@@ -22,11 +22,16 @@ static void substitute(real *X, ptrdiff_t r, const real *a, ptrdiff_t stride, pt
     for (int v = 0; v < TILE_VECS; v++) vstore(X + r * EOS_PANEL + v * VW, sum[v]);
 }
 
-void K_(lcsm_delta_solve)(const lcsm_chunk *c, const real *M, real *V)
+void K_(lcsm_delta_solve)(const lcsm_chunk *c, const lcsm_chunk_start *M, ptrdiff_t panel, real *V)
 {
     ptrdiff_t    tiles = lcsm_tile_count(c->now.n, TILE_VECS), first = 0;
     lcsm_product p[] = {
-        {.a = c->op.N, .ar = c->size.Rp, .ad = 1, .b = M, .bd = EOS_PANEL, .depth = c->size.R},
+        {.a     = c->op.N,
+         .ar    = c->size.Rp,
+         .ad    = 1,
+         .b     = M->p + panel * M->panel,
+         .bd    = M->row,
+         .depth = c->size.R},
         {.a = c->op.L, .ar = c->size.Cp, .ad = 1, .b = V, .bd = EOS_PANEL, .part = TILE_BELOW},
     };
     lcsm_target t = {.c = V, .cr = EOS_PANEL, .op = TILE_ADD};

@@ -287,6 +287,7 @@ void K_(lcsm_rank_enter)(rank *f)
     if (lcsm_rank_enters(f))
         memcpy(f->raw, c->op.M, (size_t)c->size.panels * lcsm_chunk_panel_size(c) * sizeof(real));
     K_(lcsm_chunk_enter)(c, c->op.M);
+    f->start = lcsm_chunk_packed(c);
 }
 
 /* ---- one panel -------------------------------------------------------------------------- */
@@ -322,15 +323,19 @@ static void input(const lcsm_chunk *c, ptrdiff_t panel, int part, real *V)
 
 /* The products of reader j with M and with every writer; of those that are solved only what
  * `solved` says. */
-static int products(const rank *f, int j, const real *M, ptrdiff_t at, lcsm_tile_part solved,
+static int products(const rank *f, int j, ptrdiff_t panel, ptrdiff_t at, lcsm_tile_part solved,
                     lcsm_product *p)
 {
     const lcsm_chunk       *c     = &f->c;
     const lcsm_rank_reader *r     = &f->read[j];
     int                     count = 0;
     if (!c->now.blank)
-        p[count++] = (lcsm_product){
-            .a = r->q, .ar = c->size.Rp, .ad = 1, .b = M, .bd = EOS_PANEL, .depth = c->size.R};
+        p[count++] = (lcsm_product){.a     = r->q,
+                                    .ar    = c->size.Rp,
+                                    .ad    = 1,
+                                    .b     = f->start.p + panel * f->start.panel,
+                                    .bd    = f->start.row,
+                                    .depth = c->size.R};
     for (int w = 0; w < f->writers; w++)
         p[count++] = (lcsm_product){.a     = r->p[w],
                                     .ar    = c->size.Cp,
@@ -359,7 +364,13 @@ static void substitute(const rank *f, int j, ptrdiff_t r, ptrdiff_t from, ptrdif
     for (int v = 0; v < TILE_VECS; v++) vstore(to + v * VW, sum[v]);
 }
 
-static void solve(const rank *f, const real *M, ptrdiff_t at)
+/* Whether u of a writer is more than what is read into it. */
+static bool has_input(const rank *f, int w)
+{
+    return w < f->out[0].count || lcsm_rank_enters(f);
+}
+
+static void solve(const rank *f, ptrdiff_t panel, ptrdiff_t at)
 {
     const lcsm_chunk *c     = &f->c;
     ptrdiff_t         tiles = lcsm_tile_count(c->now.n, TILE_VECS), first = 0;
@@ -367,10 +378,11 @@ static void solve(const rank *f, const real *M, ptrdiff_t at)
     for (ptrdiff_t i = 0; i < tiles; i++) {
         ptrdiff_t next = lcsm_tile_first(c->now.n, tiles, i + 1);
         for (int j = f->outputs; j < f->readers; j++) {
-            int         count = products(f, j, M, at, TILE_BELOW, p);
-            lcsm_target t     = {.c     = f->write[f->read[j].into].u + at,
+            int         into  = f->read[j].into;
+            int         count = products(f, j, panel, at, TILE_BELOW, p);
+            lcsm_target t     = {.c     = f->write[into].u + at,
                                  .cr    = EOS_PANEL,
-                                 .op    = TILE_ADD,
+                                 .op    = has_input(f, into) ? TILE_ADD : TILE_SET,
                                  .ahead = c->ahead};
             K_(lcsm_tile)(first, next, TILE_VECS, p, count, &t);
         }
@@ -384,12 +396,12 @@ void K_(lcsm_rank_inputs)(const rank *f, ptrdiff_t panel, ptrdiff_t at)
 {
     const lcsm_chunk *c = &f->c;
     for (int w = 0; w < f->writers; w++)
-        input(c, panel, w < f->out[0].count ? w : 2, f->write[w].u + at);
+        if (has_input(f, w)) input(c, panel, w < f->out[0].count ? w : 2, f->write[w].u + at);
     if (f->readers == f->outputs) return;
     for (int j = f->outputs; j < f->readers && lcsm_rank_enters(f); j++)
         if (f->read[j].shift > 0)
             read_entry(f, &f->read[j], panel, f->write[f->read[j].into].u + at);
-    solve(f, lcsm_rank_M(f, panel), at);
+    solve(f, panel, at);
 }
 
 void K_(lcsm_rank_advance)(const rank *f, ptrdiff_t panel, ptrdiff_t at)
@@ -440,7 +452,7 @@ static void output(const pass *g, const rank *f, int j, ptrdiff_t panel, real *y
     ptrdiff_t         cols = lcsm_chunk_cols(c, panel), width = c->x->complex_y ? 2 : 1;
     bool              whole = cols % VW == 0 && width == 1 && c->x->read == NULL;
     lcsm_product      p[1 + RANK_MOST];
-    int               count = products(f, j, lcsm_rank_M(f, panel), 0, TILE_LOWER, p);
+    int               count = products(f, j, panel, 0, TILE_LOWER, p);
     real             *to    = y + c->now.t * y_t + panel * EOS_PANEL;
     lcsm_target       t = {.c = whole ? to : g->Y, .cr = whole ? y_t : EOS_PANEL, .op = TILE_SET};
     K_(lcsm_chunk_tiles)(c, c->now.n, lcsm_chunk_vecs(c, panel), p, count, &t);

@@ -55,9 +55,9 @@ typedef struct {
     real *u;      /* panels in a backward pass, else one */
     bool  solved; /* u depends on what is read */
     real *x;      /* gradient of u; all panels only if solved */
-    real *uT;     /* (Dp, Cp) */
+    real *uT;     /* (Dp, writers, Cp) from here on */
     real *g_k;    /* (C, Rp) by later steps of the chunk */
-    real *g_end;  /* (Rp, Cp) by M', transposed */
+    real *g_end;  /* (Rp, writers, Cp) from here on: by M', transposed */
 } lcsm_rank_writer;
 
 typedef struct {
@@ -68,11 +68,11 @@ typedef struct {
     bool      strict;
     real     *entry;             /* (Rp) q of the first step, where M has been scaled */
     real     *z;                 /* panels: gradient of what is read; x of its writer */
-    real     *zT;                /* (Dp, Cp) */
+    real     *zT;                /* (Dp, readers, Cp) from here on */
     real     *g_p[RANK_MOST];    /* (C, Cp) without what a step reads of the last one it may */
     real     *g_diag[RANK_MOST]; /* (C) that */
     real     *g_q;               /* (C, Rp) by earlier steps of the chunk */
-    real     *g_q_M;             /* (Rp, Cp) by M, transposed */
+    real     *g_q_M;             /* (Rp, readers, Cp) from here on: by M, transposed */
     real     *g_entry;           /* (Rp) */
 } lcsm_rank_reader;
 
@@ -84,8 +84,9 @@ typedef struct {
     lcsm_rank_vector in[RANK_VECTORS], out[RANK_VECTORS]; /* of the readers, of the writers */
     lcsm_rank_reader read[RANK_MOST];
     lcsm_rank_writer write[RANK_MOST];
-    real            *junk; /* (C) */
-    real            *raw;  /* M before it was scaled, or NULL; panels */
+    real            *junk;  /* (C) */
+    lcsm_chunk_start start; /* c.op.M or the tape */
+    real            *raw;   /* M before it was scaled, or NULL; panels */
     bool             back;
 } lcsm_rank;
 
@@ -93,7 +94,8 @@ typedef struct {
 lcsm_rank K_(lcsm_rank_open)(const R_(lcsm_eos_seq) *x, ptrdiff_t C, bool back, pieces *a);
 void      K_(lcsm_rank_share)(lcsm_rank *f, pieces *a);
 
-/* The memory before the chunk that has just begun, c.op.M, becomes M; f->raw has it as it was. */
+/* The memory before the chunk that has just begun, c.op.M, becomes M and the start; f->raw has it
+ * as it was. */
 void K_(lcsm_rank_enter)(lcsm_rank *f);
 
 /* Q, K and P of the chunk. */
@@ -111,7 +113,7 @@ static inline bool lcsm_rank_enters(const lcsm_rank *f)
     return f->c.now.scaled && f->raw != NULL && !f->c.now.blank;
 }
 
-/* One panel of M. */
+/* One panel of M, where it moves along. */
 static inline real *lcsm_rank_M(const lcsm_rank *f, ptrdiff_t panel)
 {
     return f->c.op.M + panel * f->c.size.R * EOS_PANEL;

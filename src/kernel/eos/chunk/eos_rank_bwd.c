@@ -33,9 +33,13 @@ static void take_writers(lcsm_rank *f, pieces *a)
     for (int w = 0; w < f->writers; w++) {
         lcsm_rank_writer *t = &f->write[w];
         t->x                = lcsm_chunk_take(a, c->size.C, t->solved ? c->size.Dp : EOS_PANEL);
-        t->uT               = lcsm_chunk_take(a, c->size.Dp, c->size.Cp);
         t->g_k              = lcsm_chunk_take(a, c->size.C, c->size.Rp);
-        t->g_end            = lcsm_chunk_take(a, c->size.Rp, c->size.Cp);
+    }
+    real *uT  = lcsm_chunk_take(a, c->size.Dp, f->writers * c->size.Cp);
+    real *end = lcsm_chunk_take(a, c->size.Rp, f->writers * c->size.Cp);
+    for (int w = 0; w < f->writers && a->base != NULL; w++) {
+        f->write[w].uT    = uT + w * c->size.Cp;
+        f->write[w].g_end = end + w * c->size.Cp;
     }
 }
 
@@ -45,9 +49,7 @@ static void take_readers(back *b, pieces *a)
     const lcsm_chunk *c = &f->c;
     for (int j = 0; j < f->readers; j++) {
         lcsm_rank_reader *r = &f->read[j];
-        r->zT               = lcsm_chunk_take(a, c->size.Dp, c->size.Cp);
         r->g_q              = lcsm_chunk_take(a, c->size.C, c->size.Rp);
-        r->g_q_M            = lcsm_chunk_take(a, c->size.Rp, c->size.Cp);
         r->g_entry          = lcsm_chunk_take(a, 1, c->size.Rp);
         for (int w = 0; w < f->writers; w++) {
             r->g_p[w]    = take_lower(a, c);
@@ -55,6 +57,12 @@ static void take_readers(back *b, pieces *a)
         }
         if (j < f->outputs) b->z[j] = lcsm_chunk_take(a, c->size.C, c->size.Dp);
         r->z = j < f->outputs ? b->z[j] : f->write[r->into].x;
+    }
+    real *zT = lcsm_chunk_take(a, c->size.Dp, f->readers * c->size.Cp);
+    real *by = lcsm_chunk_take(a, c->size.Rp, f->readers * c->size.Cp);
+    for (int j = 0; j < f->readers && a->base != NULL; j++) {
+        f->read[j].zT    = zT + j * c->size.Cp;
+        f->read[j].g_q_M = by + j * c->size.Cp;
     }
 }
 
@@ -118,28 +126,22 @@ static void output_grad(const back *b, int part, ptrdiff_t panel, real *Z)
 static void end_grad(back *b, ptrdiff_t panel)
 {
     const lcsm_chunk *c     = &b->f.c;
-    const real       *M     = lcsm_rank_M(&b->f, panel);
+    const real       *M     = b->f.start.p + panel * b->f.start.panel;
+    ptrdiff_t         M_row = b->f.start.row;
     real             *G     = b->G + panel * c->size.R * EOS_PANEL;
-    bool              flows = !c->now.blank, phase = flows && b->g->row_phase.p != NULL;
+    bool              phase = !c->now.blank && b->g->row_phase.p != NULL;
+    bool              flows = !c->now.blank && b->g->row.p != NULL;
     if (panel == 0) memset(b->carry, 0, (size_t)(2 * c->size.Kp) * sizeof(real));
     if (c->now.final) return;
     if (c->x->is_complex) K_(lcsm_chunk_rotate)(c, -1, G);
     if (c->op.row.log == NULL && !phase) return;
-    for (ptrdiff_t k = 0; k < c->size.R; k++) {
-        vec sum = vzero();
-        for (ptrdiff_t j = 0; j < EOS_PANEL; j += VW) {
-            real *at = G + k * EOS_PANEL + j;
-            vec   g  = vload(at) * c->op.decay[k];
-            vstore(at, g);
-            if (flows) sum += g * vload(M + k * EOS_PANEL + j);
-        }
-        if (flows) b->carry[k < c->size.Kp ? k : k - c->size.Kp] += vsum(sum);
-    }
+    K_(lcsm_chunk_end)(c, M, M_row, NULL, G, flows ? b->carry : NULL, NULL);
     for (ptrdiff_t k = 0; phase && k < c->size.K; k++) {
         vec sum = vzero();
         for (ptrdiff_t j = 0; j < EOS_PANEL; j += VW) {
-            ptrdiff_t re = k * EOS_PANEL + j, im = re + c->size.Kp * EOS_PANEL;
-            sum += vload(M + re) * vload(G + im) - vload(M + im) * vload(G + re);
+            const real *m = M + k * M_row + j, *g = G + k * EOS_PANEL + j;
+            sum += vload(m) * vload(g + c->size.Kp * EOS_PANEL)
+                 - vload(m + c->size.Kp * M_row) * vload(g);
         }
         b->carry[c->size.Kp + k] += vsum(sum);
     }
@@ -287,10 +289,13 @@ static void entry_grad(const back *b, ptrdiff_t panel)
     }
 }
 
-static void transpose_panel(const lcsm_chunk *c, ptrdiff_t panel, const real *from, real *to)
+/* `to` has rows of `count` times Cp. */
+static void transpose_panel(const lcsm_chunk *c, ptrdiff_t panel, const real *from, int count,
+                            real *to)
 {
+    ptrdiff_t width = count * c->size.Cp;
     K_(lcsm_transpose)
-    (c->now.n, EOS_PANEL, from, EOS_PANEL, to + panel * EOS_PANEL * c->size.Cp, c->size.Cp);
+    (c->now.n, EOS_PANEL, from, EOS_PANEL, to + panel * EOS_PANEL * width, width);
 }
 
 static void columns(back *b, ptrdiff_t panel)
@@ -301,7 +306,7 @@ static void columns(back *b, ptrdiff_t panel)
     K_(lcsm_rank_inputs)(f, panel, at);
     for (int j = 0; j < f->outputs; j++) output_grad(b, j, panel, b->z[j] + at);
     for (int w = 0; w < f->writers && !c->now.final; w++)
-        transpose_panel(c, panel, f->write[w].u + at, f->write[w].uT);
+        transpose_panel(c, panel, f->write[w].u + at, f->writers, f->write[w].uT);
     end_grad(b, panel);
     solve_back(b, panel);
     inputs_grad(b, panel);
@@ -309,12 +314,12 @@ static void columns(back *b, ptrdiff_t panel)
     bonus_grad(b, panel);
     if (lcsm_rank_enters(f)) entry_grad(b, panel);
     for (int j = 0; j < f->readers && !c->now.blank; j++)
-        transpose_panel(c, panel, f->read[j].z + at, f->read[j].zT);
+        transpose_panel(c, panel, f->read[j].z + at, f->readers, f->read[j].zT);
 }
 
 /* ---- rows ------------------------------------------------------------------------------- */
 
-/* g_p of all pairs, and the part of M in g_q. */
+/* g_p of all pairs. */
 static void pairs_grad(const back *b)
 {
     const lcsm_rank  *f = &b->f;
@@ -336,8 +341,6 @@ static void pairs_grad(const back *b)
              r->g_diag[w] + r->shift);
             if (r->strict) memset(r->g_diag[w], 0, (size_t)c->now.n * sizeof(real));
         }
-        if (!c->now.blank) K_(lcsm_chunk_by_columns)
-        (c, c->op.M, c->size.R * EOS_PANEL, EOS_PANEL, r->zT, c->now.n, r->g_q_M);
     }
 }
 
@@ -410,17 +413,38 @@ static void memory_grad(const back *b, ptrdiff_t panel)
 
 /* ---- chunks ----------------------------------------------------------------------------- */
 
+static void start_from(lcsm_rank *f, const real *tape)
+{
+    lcsm_chunk *c = &f->c;
+    if (tape != NULL && lcsm_chunk_tape_serves(c)) {
+        f->start = lcsm_chunk_taped(c, tape);
+        return;
+    }
+    if (tape != NULL && !c->now.blank) K_(lcsm_chunk_pack_all)(c, tape, c->op.M);
+    K_(lcsm_rank_enter)(f);
+}
+
+/* The parts of M in g_q and of M' in g_k. */
+static void ends_grad(const back *b)
+{
+    const lcsm_rank       *f = &b->f;
+    const lcsm_chunk      *c = &f->c;
+    const lcsm_chunk_start G = {b->G, c->size.R * EOS_PANEL, EOS_PANEL};
+    if (!c->now.final) K_(lcsm_chunk_by_columns)
+    (c, &G, f->write[0].uT, f->writers, c->now.n, f->write[0].g_end);
+    if (!c->now.blank) K_(lcsm_chunk_by_columns)
+    (c, &f->start, f->read[0].zT, f->readers, c->now.n, f->read[0].g_q_M);
+}
+
 static void chunk(void *arg, const real *tape)
 {
     back       *b = arg;
     lcsm_rank  *f = &b->f;
     lcsm_chunk *c = &f->c;
-    if (tape != NULL && !c->now.blank) K_(lcsm_chunk_pack_all)(c, tape, c->op.M);
-    K_(lcsm_rank_enter)(f);
+    start_from(f, tape);
     K_(lcsm_rank_operands)(f);
     for (ptrdiff_t p = 0; p < c->size.panels; p++) columns(b, p);
-    for (int w = 0; w < f->writers && !c->now.final; w++) K_(lcsm_chunk_by_columns)
-    (c, b->G, c->size.R * EOS_PANEL, EOS_PANEL, f->write[w].uT, c->now.n, f->write[w].g_end);
+    ends_grad(b);
     pairs_grad(b);
     steps_grad(b);
     K_(lcsm_rank_grad_rows)(b);

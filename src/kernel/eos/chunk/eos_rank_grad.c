@@ -293,16 +293,18 @@ static void find_outs(back *b)
     }
 }
 
-/* VW rows of a transposed part, both planes, into strips; or zeros. */
-static void strips(const lcsm_chunk *c, const real *from, bool zero, ptrdiff_t k, real *to)
+/* VW rows of a transposed part, both planes, into strips; or zeros. `count` parts lie beside each
+ * other. */
+static void strips(const lcsm_chunk *c, const real *from, int count, bool zero, ptrdiff_t k,
+                   real *to)
 {
-    ptrdiff_t left = c->size.K - k;
+    ptrdiff_t left = c->size.K - k, width = count * c->size.Cp;
     if (zero) {
         memset(to, 0, (size_t)(c->now.n * BOTH) * sizeof(real));
         return;
     }
     for (int plane = 0; plane < (c->x->is_complex ? 2 : 1); plane++) K_(lcsm_transpose)
-    (left < VW ? left : VW, c->now.n, from + (plane * c->size.Kp + k) * c->size.Cp, c->size.Cp,
+    (left < VW ? left : VW, c->now.n, from + (plane * c->size.Kp + k) * width, width,
      to + plane * VW, BOTH);
 }
 
@@ -312,9 +314,9 @@ void K_(lcsm_rank_grad_rows)(back *b)
     find_outs(b);
     for (ptrdiff_t k = 0; k < c->size.K; k += VW) {
         for (int j = 0; j < b->f.readers; j++)
-            strips(c, b->f.read[j].g_q_M, c->now.blank, k, b->q_M[j]);
+            strips(c, b->f.read[j].g_q_M, b->f.readers, c->now.blank, k, b->q_M[j]);
         for (int w = 0; w < b->f.writers; w++)
-            strips(c, b->f.write[w].g_end, c->now.final, k, b->end[w]);
+            strips(c, b->f.write[w].g_end, b->f.writers, c->now.final, k, b->end[w]);
         decay_grad(b, &b->g->row, k, false, b->strip[LOG]);
         decay_grad(b, &b->g->row_phase, k, true, b->strip[PHASE]);
         for (int j = 0; j < b->f.reader_vectors; j++) vector_grad(b, &b->f.in[j], k, false);
