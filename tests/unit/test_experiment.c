@@ -155,69 +155,68 @@ TEST(runs_of_one_name_and_too_many_seeds_are_refused)
     "[{\"label\": \"a\", \"code\": \"1-1-1-0\"}, {\"label\": \"b\", \"code\": \"1-0-1-0\", "       \
     "\"at\": {\"tiny\": {\"lr\": 0.5}}}]"
 
+/* Each with a part of the message. */
+static const char *const WRONG_GRIDS[][2] = {
+    {GRID(TWO, "{\"d_modle\": 8}", ""), "a: d_modle is not a known key; did you mean d_model?"},
+    {GRID(TWO, "{\"btach_size\": 8}", ""), "did you mean batch_size?"},
+    {GRID(TWO, "{\"d_model\": -1}", ""), "d_model is -1"},
+    {GRID(TWO, "{\"heads\": null}", ""), "a: heads is null; expected a number"},
+    {GRID(TWO, "{\"heads\": [4]}", ""), "heads is a list; expected a number"},
+    {GRID(TWO, "{\"heads\": {\"a\": 4}}", ""), "heads is an object; expected a number"},
+    {GRID("[{\"label\": \"a\", \"code\": \"1-99-1-0\"}]", "{}", ""), "1-99-1-0"},
+    {GRID("[{\"label\": \"a\", \"method\": \"mamba\", \"tau\": 8}]", "{}", ""),
+     "tau is unused in method mamba"},
+    {GRID("[{\"label\": \"a\"}]", "{\"method\": \"mamba\", \"tau\": 8}", ""),
+     "tau is unused in method mamba"},
+    {GRID(TWO, "{\"valid_fraction\": 0.5}", ""), "valid_fraction is unused in the task mqar"},
+    {GRID("[{\"code\": \"1-1-1-0\"}]", "{}", ""), "variants[0].label is missing"},
+    {GRID("[]", "{}", ""), "variants is"},
+    {"{\"title\": \"T\", \"task\": \"lm\", \"metric\": \"perplexty\"}", "perhaps \"perplexity\""},
+    {"{\"title\": \"T\", \"task\": \"lm\", \"metric\": \"zzz\"}", "\"bits_per_byte\""},
+    {GRID(TWO, "{}", ", \"axess\": {}"), "did you mean \"axes\"?"},
+    {GRID(TWO, "{}", ", \"axes\": {\"d_model\": [\"x\"]}"), "scales.tiny.axes.d_model[0]"},
+    {GRID(TWO, "{}", ", \"axes\": {\"d_model\": [{\"pairs\": 1}]}"), "d_model is missing"},
+    {RATES(TWO, "{}", "0.1, {\"lr\": 0.1}", ""),
+     "expected a different rate: 0.1 is already in the list"},
+    {RATES(TWO, "{}", "{\"weight_decay\": 1}", ""), "lr is missing"},
+    {RATES(OWN, "{}", "0.1, 0.2", ""),
+     "/grid.json, b: lr is 0.5; expected none, because the scale has 2 learning rates"},
+    {GRID(ONE("\"lr\": \"x\""), "{}", ""), "/grid.json, a: lr is x; expected a number"},
+    {GRID(ONE("\"lr\": [1]"), "{}", ""), "/grid.json, a: lr is a list; expected a number"},
+    {GRID(TWO, "{\"lr\": 0.5}", ""), "scales.tiny.fixed.lr is 0.5 (a real); expected none here"},
+    {GRID(TWO, "{\"seed\": 5}", ""), "scales.tiny.fixed.seed is 5; expected none here"},
+    {GRID(TWO, "{\"task\": \"lm\"}", ""), "scales.tiny.fixed.task is \"lm\""},
+    {GRID(ONE("\"seed\": 5"), "{}", ""), "variants[0].seed is 5"},
+    {GRID(ONE("\"at\": {\"tiny\": {\"seed\": 5}}"), "{}", ""), "at.tiny.seed is 5"},
+    {GRID(ONE("\"at\": {\"tiny\": 5}"), "{}", ""), "at.tiny is 5; expected an object"},
+    {GRID(ONE("\"at\": {\"paper\": {}}"), "{}", ""), "\"scales\" has no \"paper\""},
+    {GRID(ONE("\"at\": {\"tinny\": {}}"), "{}", ""), "did you mean \"tiny\"?"},
+    {GRID(TWO, "{}", ", \"axes\": {\"seed\": [1, 2]}"), "axes.seed is"},
+    {GRID(TWO, "{}", ", \"axes\": {\"lr\": [1, 2]}"), "axes.lr is"},
+    {GRID(TWO, "{}", ", \"axes\": {\"expand\": [{\"expand\": 8, \"seed\": 2}]}"),
+     "axes.expand[0].seed is 2"},
+    {RATES(TWO, "{}", "{\"lr\": 1, \"seed\": 2}", ""), "lr[0].seed is 2"},
+    {RATES(TWO, "{}", "{\"lr\": 1, \"decay\": 1}", ""), "decay is not a known key"},
+    {RATES(TWO, "{}", "0.01000000000001, 0.01000000000002", ""), "must differ within ten digits"},
+    {GRID(ONE("\"expand\": 4"), "{}", ", \"axes\": {\"expand\": [4, 8]}"),
+     "a: expand is set by the variant and by an axis"},
+    {GRID(ONE("\"at\": {\"tiny\": {\"pairs\": 2}}"), "{}",
+          ", \"axes\": {\"seq_len\": [{\"seq_len\": 8, \"pairs\": 2}]}"),
+     "a: pairs is set by the variant and by an axis"},
+    {"{\"title\": \"T\"}", "task is missing"},
+    {"{", "grid.json"},
+};
+
 TEST(wrong_grids_are_refused_with_the_place)
 {
-    static const char *const cases[][2] = {
-        {GRID(TWO, "{\"d_modle\": 8}", ""), "a: d_modle is not a known key; did you mean d_model?"},
-        {GRID(TWO, "{\"btach_size\": 8}", ""), "did you mean batch_size?"},
-        {GRID(TWO, "{\"d_model\": -1}", ""), "d_model is -1"},
-        {GRID(TWO, "{\"heads\": null}", ""), "a: heads is null; expected a number"},
-        {GRID(TWO, "{\"heads\": [4]}", ""), "heads is a list; expected a number"},
-        {GRID(TWO, "{\"heads\": {\"a\": 4}}", ""), "heads is an object; expected a number"},
-        {GRID("[{\"label\": \"a\", \"code\": \"1-99-1-0\"}]", "{}", ""), "1-99-1-0"},
-        {GRID("[{\"label\": \"a\", \"method\": \"mamba\", \"tau\": 8}]", "{}", ""),
-         "tau is unused in method mamba"},
-        {GRID("[{\"label\": \"a\"}]", "{\"method\": \"mamba\", \"tau\": 8}", ""),
-         "tau is unused in method mamba"},
-        {GRID(TWO, "{\"valid_fraction\": 0.5}", ""), "valid_fraction is unused in the task mqar"},
-        {GRID("[{\"code\": \"1-1-1-0\"}]", "{}", ""), "variants[0].label is missing"},
-        {GRID("[]", "{}", ""), "variants is"},
-        {"{\"title\": \"T\", \"task\": \"lm\", \"metric\": \"perplexty\"}",
-         "perhaps \"perplexity\""},
-        {"{\"title\": \"T\", \"task\": \"lm\", \"metric\": \"zzz\"}", "\"bits_per_byte\""},
-        {GRID(TWO, "{}", ", \"axess\": {}"), "did you mean \"axes\"?"},
-        {GRID(TWO, "{}", ", \"axes\": {\"d_model\": [\"x\"]}"), "scales.tiny.axes.d_model[0]"},
-        {GRID(TWO, "{}", ", \"axes\": {\"d_model\": [{\"pairs\": 1}]}"), "d_model is missing"},
-        {RATES(TWO, "{}", "0.1, {\"lr\": 0.1}", ""),
-         "expected a different rate: 0.1 is already in the list"},
-        {RATES(TWO, "{}", "{\"weight_decay\": 1}", ""), "lr is missing"},
-        {RATES(OWN, "{}", "0.1, 0.2", ""),
-         "/grid.json, b: lr is 0.5; expected none, because the scale has 2 learning rates"},
-        {GRID(ONE("\"lr\": \"x\""), "{}", ""), "/grid.json, a: lr is x; expected a number"},
-        {GRID(ONE("\"lr\": [1]"), "{}", ""), "/grid.json, a: lr is a list; expected a number"},
-        {GRID(TWO, "{\"lr\": 0.5}", ""),
-         "scales.tiny.fixed.lr is 0.5 (a real); expected none here"},
-        {GRID(TWO, "{\"seed\": 5}", ""), "scales.tiny.fixed.seed is 5; expected none here"},
-        {GRID(TWO, "{\"task\": \"lm\"}", ""), "scales.tiny.fixed.task is \"lm\""},
-        {GRID(ONE("\"seed\": 5"), "{}", ""), "variants[0].seed is 5"},
-        {GRID(ONE("\"at\": {\"tiny\": {\"seed\": 5}}"), "{}", ""), "at.tiny.seed is 5"},
-        {GRID(ONE("\"at\": {\"tiny\": 5}"), "{}", ""), "at.tiny is 5; expected an object"},
-        {GRID(ONE("\"at\": {\"paper\": {}}"), "{}", ""), "\"scales\" has no \"paper\""},
-        {GRID(ONE("\"at\": {\"tinny\": {}}"), "{}", ""), "did you mean \"tiny\"?"},
-        {GRID(TWO, "{}", ", \"axes\": {\"seed\": [1, 2]}"), "axes.seed is"},
-        {GRID(TWO, "{}", ", \"axes\": {\"lr\": [1, 2]}"), "axes.lr is"},
-        {GRID(TWO, "{}", ", \"axes\": {\"expand\": [{\"expand\": 8, \"seed\": 2}]}"),
-         "axes.expand[0].seed is 2"},
-        {RATES(TWO, "{}", "{\"lr\": 1, \"seed\": 2}", ""), "lr[0].seed is 2"},
-        {RATES(TWO, "{}", "{\"lr\": 1, \"decay\": 1}", ""), "decay is not a known key"},
-        {RATES(TWO, "{}", "0.01000000000001, 0.01000000000002", ""),
-         "must differ within ten digits"},
-        {GRID(ONE("\"expand\": 4"), "{}", ", \"axes\": {\"expand\": [4, 8]}"),
-         "a: expand is set by the variant and by an axis"},
-        {GRID(ONE("\"at\": {\"tiny\": {\"pairs\": 2}}"), "{}",
-              ", \"axes\": {\"seq_len\": [{\"seq_len\": 8, \"pairs\": 2}]}"),
-         "a: pairs is set by the variant and by an axis"},
-        {"{\"title\": \"T\"}", "task is missing"},
-        {"{", "grid.json"},
-    };
     temp_folder f = temp_folder_make();
-    for (size_t j = 0; j < COUNT(cases); j++) {
+    for (size_t j = 0; j < COUNT(WRONG_GRIDS); j++) {
         lcsm_experiment_options o = {.size = sizeof o, .name = f.path, .scale = "tiny"};
         lcsm_grid               g;
         lcsm_error              err;
-        temp_write(&f, "grid.json", cases[j][0], strlen(cases[j][0]));
+        temp_write(&f, "grid.json", WRONG_GRIDS[j][0], strlen(WRONG_GRIDS[j][0]));
         assert_int_not_equal(lcsm_grid_open(&g, &o, &err), LCSM_OK);
-        if (strstr(err.text, cases[j][1]) == NULL) fail_msg("%zu: %s", j, err.text);
+        if (strstr(err.text, WRONG_GRIDS[j][1]) == NULL) fail_msg("%zu: %s", j, err.text);
     }
     temp_folder_remove(&f);
 }

@@ -1,240 +1,17 @@
 /* test_report.c - run folders and experiments, read and written as reports. */
 #include <lcsm/report.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
 #include "format/safetensors.h"
 #include "near.h"
-#include "report/chart.h"
-#include "report/decay.h"
 #include "report/study.h"
 #include "report/svg.h"
+#include "run_files.h"
 #include "temp_folder.h"
 #include "test.h"
 #include "text_has.h"
-
-#define EVAL(step, loss, accuracy)                                                                 \
-    "{\"kind\":\"eval\",\"step\":" #step ",\"tokens\":10,\"split\":\"valid\",\"loss\":" #loss      \
-    ",\"accuracy\":" #accuracy "}\n"
-#define TRAIN(step, loss)                                                                          \
-    "{\"kind\":\"train\",\"step\":" #step ",\"tokens\":" #step "0,\"seconds\":" #step              \
-    ",\"loss\":" #loss ",\"tokens_per_second\":100}\n"
-#define END(reason)                                                                                \
-    "{\"kind\":\"end\",\"reason\":\"" reason                                                       \
-    "\",\"step\":4,\"tokens\":40,\"seconds\":9.5,\"peak_memory_bytes\":1000000}\n"
-
-static void put(const temp_folder *f, const char *folder, const char *name, const char *text)
-{
-    char path[200];
-    (void)snprintf(path, sizeof path, "%s/%s", f->path, folder);
-    assert_int_equal(lcsm_folder_make(path, NULL), LCSM_OK);
-    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
-    temp_write(f, path, text, strlen(text));
-}
-
-static void put_run(const temp_folder *f, const char *folder, const char *config,
-                    const char *metrics)
-{
-    put(f, folder, "config.json", config);
-    put(f, folder, "metrics.jsonl", metrics);
-}
-
-static lcsm_record read_run(const temp_folder *f, const char *folder)
-{
-    lcsm_record r;
-    assert_int_equal(lcsm_record_read(&r, temp_path(f, folder), NULL), LCSM_OK);
-    return r;
-}
-
-static char *written(const temp_folder *f, const char *name)
-{
-    size_t size;
-    return (char *)temp_read(f, name, &size);
-}
-
-/* ---- runs ---------------------------------------------------------------------------------- */
-
-TEST(record_tells_figures_of_a_finished_run)
-{
-    temp_folder f = temp_folder_make();
-    put_run(&f, "run", "{\"code\": \"1-1-1-0\", \"tau\": 16.0, \"task\": \"lm\"}",
-            TRAIN(1, 3.0) EVAL(1, 2.5, 0.1) TRAIN(2, 2.0) EVAL(2, 1.5, 0.4) EVAL(3, 1.7, 0.3)
-                END("steps"));
-    lcsm_record r = read_run(&f, "run");
-    char        text[64];
-    assert_int_equal(r.state, LCSM_RECORD_DONE);
-    assert_int_equal(r.train_count, 2);
-    assert_near(lcsm_record_value(&r, lcsm_metric_find("perplexity")), exp(1.5), 1e-12);
-    assert_near(lcsm_record_value(&r, lcsm_metric_find("accuracy")), 0.4, 0);
-    assert_near(lcsm_record_value(&r, lcsm_metric_find("seconds")), 9.5, 0);
-    assert_near(lcsm_record_value(&r, lcsm_metric_find("tokens")), 40, 0);
-    assert_true(isnan(lcsm_record_test(&r, lcsm_metric_find("loss"))));
-    assert_string_equal(lcsm_record_setting(&r, "tau", text), "16");
-    assert_string_equal(lcsm_record_setting(&r, "none", text), "");
-    assert_null(lcsm_metric_find("beauty"));
-    lcsm_record_free(&r);
-    temp_folder_remove(&f);
-}
-
-TEST(record_of_runs_that_did_not_end_says_how)
-{
-    temp_folder f = temp_folder_make();
-    put_run(&f, "going", "{}", TRAIN(1, 3.0) "{\"kind\":\"tra");
-    put_run(&f, "stopped", "{}", TRAIN(1, 3.0) END("signal"));
-    put_run(&f, "broken", "{\"a\":", TRAIN(1, 3.0) "no json\n" END("not-finite"));
-    put(&f, "given-up", "failed.txt", "exit 3: no such file\nmore\n");
-    const struct {
-        const char       *name;
-        lcsm_record_state state;
-    } cases[] = {{"going", LCSM_RECORD_UNFINISHED},
-                 {"stopped", LCSM_RECORD_UNFINISHED},
-                 {"broken", LCSM_RECORD_FAILED},
-                 {"given-up", LCSM_RECORD_FAILED},
-                 {"nothing", LCSM_RECORD_MISSING}};
-    for (size_t j = 0; j < COUNT(cases); j++) {
-        lcsm_record r = read_run(&f, cases[j].name);
-        assert_int_equal(r.state, cases[j].state);
-        assert_int_equal(r.broken, j == 2);
-        if (j == 3) assert_string_equal(r.message, "exit 3: no such file");
-        lcsm_record_free(&r);
-    }
-    temp_folder_remove(&f);
-}
-
-TEST(record_of_a_resumed_run_has_each_step_once)
-{
-    temp_folder f = temp_folder_make();
-    put_run(&f, "run", "{}",
-            TRAIN(1, 3.0) TRAIN(2, 2.0) EVAL(2, 9, 0) TRAIN(3, 1.0) END("signal") TRAIN(2, 2.5)
-                EVAL(2, 2.4, 0) TRAIN(3, 1.5) END("steps"));
-    lcsm_record r = read_run(&f, "run");
-    assert_int_equal(r.state, LCSM_RECORD_DONE);
-    assert_int_equal(r.train_count, 3);
-    assert_int_equal(r.eval_count, 1);
-    assert_near(r.train[1].loss, 2.5, 0);
-    assert_near(r.eval[0].loss, 2.4, 0);
-    lcsm_record_free(&r);
-    temp_folder_remove(&f);
-}
-
-TEST(record_of_a_run_that_goes_on_is_as_far_as_its_last_line)
-{
-    temp_folder f = temp_folder_make();
-    put_run(&f, "run", "{}", TRAIN(3, 1.0) END("signal") TRAIN(5, 1.0));
-    lcsm_record r = read_run(&f, "run");
-    assert_int_equal(r.state, LCSM_RECORD_UNFINISHED);
-    assert_near(r.steps, 5, 0);
-    assert_near(r.seconds, 5, 0);
-    assert_near(r.tokens, 50, 0);
-    lcsm_record_free(&r);
-    temp_folder_remove(&f);
-}
-
-/* The run's own number, that of its end or of its last line, whatever evaluations lie between. */
-TEST(record_speed_is_what_the_run_said)
-{
-    static const struct {
-        const char *metrics;
-        double      speed;
-    } cases[] = {
-        {TRAIN(1, 3.0) TRAIN(2, 2.0), 100},
-        {TRAIN(1, 3.0) EVAL(1, 3, 0) TRAIN(2, 2.0) EVAL(2, 3, 0) TRAIN(4, 2.0) END("steps"), 100},
-        {TRAIN(1, 3.0) "{\"kind\":\"end\",\"step\":4,\"tokens_per_second\":120}\n", 120},
-    };
-    temp_folder f = temp_folder_make();
-    for (size_t j = 0; j < COUNT(cases); j++) {
-        put_run(&f, "run", "{\"batch_size\": 2, \"seq_len\": 2, \"accumulate\": 1}",
-                cases[j].metrics);
-        lcsm_record r = read_run(&f, "run");
-        assert_near(lcsm_record_value(&r, lcsm_metric_find("speed")), cases[j].speed, 1e-12);
-        lcsm_record_free(&r);
-    }
-    temp_folder_remove(&f);
-}
-
-/* A value of the test set is not shown as one of the validation set. */
-TEST(record_of_a_run_without_validation_has_only_its_test)
-{
-    temp_folder f = temp_folder_make();
-    put_run(&f, "run", "{}",
-            TRAIN(1, 3.0) "{\"kind\":\"eval\",\"step\":1,\"split\":\"test\",\"loss\":2}\n" END(
-                "steps"));
-    lcsm_record r = read_run(&f, "run");
-    assert_true(isnan(lcsm_record_value(&r, lcsm_metric_find("loss"))));
-    assert_near(lcsm_record_test(&r, lcsm_metric_find("loss")), 2, 0);
-    lcsm_record_free(&r);
-    temp_folder_remove(&f);
-}
-
-/* ---- half-lives ---------------------------------------------------------------------------- */
-
-TEST(decays_of_learned_gates_are_half_lives)
-{
-    temp_folder f = temp_folder_make();
-    /* tau 2: sigmoid(0)^(1/2) halves in two tokens. */
-    const float             z[3] = {0, 100, -2};
-    const lcsm_named_tensor t[]  = {
-         {.name    = "layers.0.mixer.o_k",
-          .element = LCSM_ELEMENT_F32,
-          .rank    = 2,
-          .shape   = {1, 3},
-          .data    = z},
-         {.name    = "layers.1.mixer.o_k",
-          .element = LCSM_ELEMENT_F32,
-          .rank    = 2,
-          .shape   = {1, 3},
-          .data    = z},
-    };
-    lcsm_decays d;
-    put_run(&f, "run", "{\"code\": \"1-4-1-0\", \"tau\": 2.0}", END("steps"));
-    assert_int_equal(
-        lcsm_safetensors_save(temp_path(&f, "run/model.safetensors"), t, 2, NULL, 0, NULL),
-        LCSM_OK);
-    lcsm_record r = read_run(&f, "run");
-    assert_int_equal(lcsm_decays_read(&d, &r, NULL), LCSM_OK);
-    assert_int_equal(d.layers, 2);
-    assert_int_equal(d.rows, 3);
-    assert_true(d.half_life[0] > 1e20);
-    assert_near(d.half_life[1], 2, 1e-9);
-    assert_near(d.half_life[5], 2 * log(0.5) / log(1 / (1 + exp(2))), 1e-6);
-    lcsm_decays_free(&d);
-
-    put(&f, "run", "inspect.json", "{\"layers\": [{\"half_life\": [1, null, 3]}]}");
-    assert_int_equal(lcsm_decays_read(&d, &r, NULL), LCSM_OK);
-    assert_true(!d.from_inspect); /* its numbers have another meaning */
-    lcsm_decays_free(&d);
-    put(&f, "run", "inspect.json", "{\"version\": 3, \"layers\": [{\"half_life\": [1, null, 3]}]}");
-    assert_int_equal(lcsm_decays_read(&d, &r, NULL), LCSM_OK);
-    assert_true(d.from_inspect && isinf(d.half_life[0]));
-    assert_near(d.half_life[2], 1, 0);
-    lcsm_decays_free(&d);
-    lcsm_record_free(&r);
-    temp_folder_remove(&f);
-}
-
-TEST(decays_of_gates_from_the_data_are_not_read_from_weights)
-{
-    temp_folder             f    = temp_folder_make();
-    const float             z[1] = {0};
-    const lcsm_named_tensor t    = {.name    = "layers.0.mixer.o_k",
-                                    .element = LCSM_ELEMENT_F32,
-                                    .rank    = 2,
-                                    .shape   = {1, 1},
-                                    .data    = z};
-    lcsm_decays             d;
-    put_run(&f, "run", "{\"code\": \"1-8-1-0\", \"tau\": 2.0}", END("steps"));
-    assert_int_equal(
-        lcsm_safetensors_save(temp_path(&f, "run/model.safetensors"), &t, 1, NULL, 0, NULL),
-        LCSM_OK);
-    lcsm_record r = read_run(&f, "run");
-    assert_int_equal(lcsm_decays_read(&d, &r, NULL), LCSM_OK);
-    assert_int_equal(d.layers, 0);
-    lcsm_record_free(&r);
-    temp_folder_remove(&f);
-}
 
 /* ---- experiments --------------------------------------------------------------------------- */
 
@@ -269,13 +46,13 @@ static void put_study(const temp_folder *f, const char *folder)
                 {"d", EVAL(1, 1, 0.4) END("steps")},
                 {"e", TRAIN(1, 2) TRAIN(2, 1) EVAL(2, 1, 0.875) END("solved")}};
     char path[100];
-    put(f, folder, "experiment.json", STUDY);
+    put_file(f, folder, "experiment.json", STUDY);
     for (size_t j = 0; j < COUNT(runs); j++) {
         (void)snprintf(path, sizeof path, "%s/runs/%s", folder, runs[j].name);
         put_run(f, path, "{}", runs[j].metrics);
     }
     (void)snprintf(path, sizeof path, "%s/runs/f", folder);
-    put(f, path, "failed.txt", "exit 5: <script>alert(1)</script>");
+    put_file(f, path, "failed.txt", "exit 5: <script>alert(1)</script>");
 }
 
 TEST(study_takes_the_best_rate_by_its_mean)
@@ -341,7 +118,7 @@ TEST(study_with_a_wrong_file_is_refused_with_its_place)
     for (size_t j = 0; j < COUNT(cases); j++) {
         lcsm_study s;
         lcsm_error err;
-        put(&f, "study", "experiment.json", cases[j][0]);
+        put_file(&f, "study", "experiment.json", cases[j][0]);
         assert_int_not_equal(lcsm_study_read(&s, temp_path(&f, "study"), &err), LCSM_OK);
         assert_non_null(strstr(err.text, cases[j][1]));
     }
@@ -411,7 +188,7 @@ TEST(report_in_markdown_links_to_its_figures)
     temp_folder f = temp_folder_make();
     char        markdown[100], svg[100];
     put_study(&f, "study");
-    put(&f, "md/deep", "x", "");
+    put_file(&f, "md/deep", "x", "");
     const char *const folders[] = {temp_path(&f, "study")};
     for (size_t j = 0; j < COUNT(cases); j++) {
         (void)snprintf(markdown, sizeof markdown, "%s/%s", f.path, cases[j].markdown);
@@ -450,7 +227,7 @@ TEST(report_has_commands_that_run_where_the_experiment_ran)
                 .size = sizeof o, .folders = folders, .count = 1, .markdown = markdown};
     for (size_t j = 0; j < COUNT(cases); j++) {
         (void)snprintf(text, sizeof text, fmt, cases[j][0]);
-        put(&f, "study", "experiment.json", text);
+        put_file(&f, "study", "experiment.json", text);
         assert_int_equal(lcsm_report_write(&o, NULL, NULL), LCSM_OK);
         char *page = written(&f, "r.md");
         assert_has(page, cases[j][1]);
@@ -480,7 +257,7 @@ static void put_points(const temp_folder *f, const char *rest, int points)
                              : EVAL(1, 3, 0) END("steps"));
     }
     (void)snprintf(text + used, sizeof text - (size_t)used, "]}");
-    put(f, "study", "experiment.json", text);
+    put_file(f, "study", "experiment.json", text);
 }
 
 static char *report_on(const temp_folder *f)
@@ -582,7 +359,7 @@ TEST(report_of_an_experiment_tells_all_that_is_wrong)
     for (int j = 0; j < 9; j++) {
         (void)snprintf(run, sizeof run, "study/runs/r%d", j);
         put_run(&f, run, "{}", "");
-        put(&f, run, "failed.txt", "exit 5: so it is");
+        put_file(&f, run, "failed.txt", "exit 5: so it is");
     }
     put_run(&f, "study/runs/r9", "{}", "no\n" EVAL(1, 1, 0) END("steps"));
     char *text = report_on(&f);
@@ -654,7 +431,7 @@ TEST(report_in_csv_has_metric_scale_and_axes)
         "{\"name\": \"y\", \"variant\": 0, \"axes\": [0.5, 8, 4], \"lr\": 0.1, \"seed\": 2}]}";
     temp_folder f = temp_folder_make();
     char        csv[100];
-    put(&f, "study", "experiment.json", fmt);
+    put_file(&f, "study", "experiment.json", fmt);
     put_run(&f, "study/runs/x",
             "{\"batch_size\": 2, \"seq_len\": 8, \"accumulate\": 1, \"method\": \"gla\", \"code\": "
             "\"0\"}",
@@ -716,11 +493,11 @@ TEST(report_ranks_rows_of_several_experiments_together)
     temp_folder f = temp_folder_make();
     char        text[1000], markdown[100];
     (void)snprintf(text, sizeof text, fmt, "p", "P", "a", "a", 0.25);
-    put(&f, "all/p", "experiment.json", text);
+    put_file(&f, "all/p", "experiment.json", text);
     put_run(&f, "all/p/runs/x", "{\"steps\": 9}", EVAL(1, 1, 0.75) END("steps"));
     put_run(&f, "all/p/runs/y", "{\"steps\": 9}", EVAL(1, 1, 0.5) END("steps"));
     (void)snprintf(text, sizeof text, fmt, "q", "Q", "c", "c", 0.75);
-    put(&f, "all/q", "experiment.json", text);
+    put_file(&f, "all/q", "experiment.json", text);
     put_run(&f, "all/q/runs/x", "{\"steps\": 9}", EVAL(1, 1, 0.875) END("steps"));
     put_run(&f, "all/q/runs/y", "{\"steps\": 9}", EVAL(1, 1, 0.5) END("steps"));
     (void)snprintf(markdown, sizeof markdown, "%s/r.md", f.path);
@@ -738,7 +515,7 @@ TEST(report_ranks_rows_of_several_experiments_together)
     free(page);
 
     /* longer runs are no comparison */
-    put(&f, "all/q/runs/x", "config.json", "{\"steps\": 10}");
+    put_file(&f, "all/q/runs/x", "config.json", "{\"steps\": 10}");
     assert_int_equal(lcsm_report_write(&o, NULL, NULL), LCSM_OK);
     page = written(&f, "r.md");
     assert_null(strstr(page, "The tables together"));
@@ -765,7 +542,7 @@ static void put_seeds(const temp_folder *f, const double accuracy[6], const char
             "%s{\"name\": \"r%d\", \"variant\": %d, \"axes\": [], \"lr\": 1, \"seed\": %d, "
             "%s\"command\": \"\"}%s",
             j == 0 ? "" : ", ", j, j / 2, j % 2 + 1, readings, j == 5 ? "]}" : "");
-    put(f, "seeds", "experiment.json", text);
+    put_file(f, "seeds", "experiment.json", text);
     for (int j = 0; j < 6; j++) {
         (void)snprintf(path, sizeof path, "seeds/runs/r%d", j);
         (void)snprintf(eval, sizeof eval,
@@ -880,7 +657,7 @@ TEST(report_on_a_terminal_names_each_run)
     temp_folder f = temp_folder_make();
     char        shown[2000];
     put_run(&f, "runs/a", "{\"code\": \"1-1-1-0\"}", TRAIN(1, 3) END("steps"));
-    put(&f, "runs/b", "failed.txt", "exit 5:\x1B[2J");
+    put_file(&f, "runs/b", "failed.txt", "exit 5:\x1B[2J");
     const char *const   folders[] = {temp_path(&f, "runs")};
     lcsm_report_options o         = {
                 .size = sizeof o, .folders = folders, .count = 1, .text = keep_text, .user = shown};
@@ -902,70 +679,4 @@ TEST(report_of_a_folder_without_runs_is_refused)
     assert_int_equal(lcsm_report_write(&o, NULL, &err), LCSM_ERR_FORMAT);
     assert_non_null(strstr(err.text, "neither a run"));
     temp_folder_remove(&f);
-}
-
-/* ---- figures ------------------------------------------------------------------------------- */
-
-TEST(chart_of_nothing_and_of_gaps_is_whole)
-{
-    const double x[] = {1, 2, 3}, y[] = {NAN, 2, NAN}, none[] = {NAN, NAN, NAN};
-    lcsm_series  series[] = {{.label = "a<", .x = x, .y = y, .low = y, .high = none, .count = 3},
-                             {.label = "b", .x = x, .y = none, .count = 3},
-                             {.label = "c", .x = x, .y = y, .count = 0}};
-    for (size_t count = 0; count <= 3; count++) {
-        for (int log = 0; log < 2; log++) {
-            lcsm_strbuf s = {0};
-            lcsm_chart  c = {.title   = "t",
-                             .x_label = "x",
-                             .y_label = "y",
-                             .series  = series,
-                             .count   = count,
-                             .y_log   = log == 1,
-                             .x_log   = log == 1};
-            lcsm_chart_svg(&c, &s);
-            assert_null(strstr(lcsm_strbuf_text(&s), "nan"));
-            assert_null(strstr(lcsm_strbuf_text(&s), "inf"));
-            assert_null(strstr(lcsm_strbuf_text(&s), "a<"));
-            assert_has(lcsm_strbuf_text(&s), "</svg>");
-            lcsm_strbuf_free(&s);
-        }
-    }
-}
-
-TEST(svg_file_of_a_title_of_two_lines_is_whole)
-{
-    lcsm_strbuf    s = {0}, file = {0};
-    lcsm_bar_chart chart = {.title = "one\ntwo", .x_label = "x"};
-    lcsm_bar_chart_svg(&chart, &s);
-    lcsm_svg_file(&file, lcsm_strbuf_text(&s));
-    assert_has(lcsm_strbuf_text(&file), "aria-label=\"one two\">\n<style>");
-    assert_has(lcsm_strbuf_text(&file), ">one two</text>");
-    lcsm_strbuf_free(&s);
-    lcsm_strbuf_free(&file);
-}
-
-TEST(bars_and_maps_without_values_are_whole)
-{
-    const double      values[] = {NAN, 1, INFINITY, 0};
-    const char *const rows[]   = {"l1", "l2"};
-    lcsm_bar          bars[]   = {{"a", NAN, 0}, {"b", 2, 0.5}};
-    lcsm_strbuf       s        = {0};
-    lcsm_bar_chart    chart    = {.title = "t", .x_label = "x", .bars = bars, .count = 2};
-    lcsm_heat_map     map      = {.title        = "t",
-                                  .x_label      = "x",
-                                  .value_label  = "v",
-                                  .rows         = rows,
-                                  .values       = values,
-                                  .row_count    = 2,
-                                  .column_count = 2,
-                                  .low          = 0.1,
-                                  .high         = 10};
-    lcsm_bar_chart_svg(&chart, &s);
-    assert_has(lcsm_strbuf_text(&s), "no result");
-    chart.count = 0;
-    lcsm_bar_chart_svg(&chart, &s);
-    lcsm_heat_map_svg(&map, &s);
-    assert_null(strstr(lcsm_strbuf_text(&s), "nan"));
-    assert_null(strstr(lcsm_strbuf_text(&s), "inf"));
-    lcsm_strbuf_free(&s);
 }

@@ -302,3 +302,69 @@ TEST(ramp_ends_are_its_first_and_last_class)
     lcsm_ramp(colour, 2);
     assert_string_equal(colour, "r15");
 }
+
+/* ---- figures ------------------------------------------------------------------------------- */
+
+TEST(chart_of_nothing_and_of_gaps_is_whole)
+{
+    const double x[] = {1, 2, 3}, y[] = {NAN, 2, NAN}, none[] = {NAN, NAN, NAN};
+    lcsm_series  series[] = {{.label = "a<", .x = x, .y = y, .low = y, .high = none, .count = 3},
+                             {.label = "b", .x = x, .y = none, .count = 3},
+                             {.label = "c", .x = x, .y = y, .count = 0}};
+    for (size_t count = 0; count <= 3; count++) {
+        for (int log = 0; log < 2; log++) {
+            lcsm_strbuf s = {0};
+            lcsm_chart  c = {.title   = "t",
+                             .x_label = "x",
+                             .y_label = "y",
+                             .series  = series,
+                             .count   = count,
+                             .y_log   = log == 1,
+                             .x_log   = log == 1};
+            lcsm_chart_svg(&c, &s);
+            assert_null(strstr(lcsm_strbuf_text(&s), "nan"));
+            assert_null(strstr(lcsm_strbuf_text(&s), "inf"));
+            assert_null(strstr(lcsm_strbuf_text(&s), "a<"));
+            assert_has(lcsm_strbuf_text(&s), "</svg>");
+            lcsm_strbuf_free(&s);
+        }
+    }
+}
+
+TEST(svg_file_of_a_title_of_two_lines_is_whole)
+{
+    lcsm_strbuf    s = {0}, file = {0};
+    lcsm_bar_chart chart = {.title = "one\ntwo", .x_label = "x"};
+    lcsm_bar_chart_svg(&chart, &s);
+    lcsm_svg_file(&file, lcsm_strbuf_text(&s));
+    assert_has(lcsm_strbuf_text(&file), "aria-label=\"one two\">\n<style>");
+    assert_has(lcsm_strbuf_text(&file), ">one two</text>");
+    lcsm_strbuf_free(&s);
+    lcsm_strbuf_free(&file);
+}
+
+TEST(bars_and_maps_without_values_are_whole)
+{
+    const double      values[] = {NAN, 1, INFINITY, 0};
+    const char *const rows[]   = {"l1", "l2"};
+    lcsm_bar          bars[]   = {{"a", NAN, 0}, {"b", 2, 0.5}};
+    lcsm_strbuf       s        = {0};
+    lcsm_bar_chart    chart    = {.title = "t", .x_label = "x", .bars = bars, .count = 2};
+    lcsm_heat_map     map      = {.title        = "t",
+                                  .x_label      = "x",
+                                  .value_label  = "v",
+                                  .rows         = rows,
+                                  .values       = values,
+                                  .row_count    = 2,
+                                  .column_count = 2,
+                                  .low          = 0.1,
+                                  .high         = 10};
+    lcsm_bar_chart_svg(&chart, &s);
+    assert_has(lcsm_strbuf_text(&s), "no result");
+    chart.count = 0;
+    lcsm_bar_chart_svg(&chart, &s);
+    lcsm_heat_map_svg(&map, &s);
+    assert_null(strstr(lcsm_strbuf_text(&s), "nan"));
+    assert_null(strstr(lcsm_strbuf_text(&s), "inf"));
+    lcsm_strbuf_free(&s);
+}
