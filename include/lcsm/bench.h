@@ -101,6 +101,8 @@ typedef struct {
     double read_rate;      /* bytes per second that this machine reads from memory */
     double bound;          /* read_rate / weight_bytes: what memory allows, in tokens per second */
     size_t resident_bytes; /* of the process in memory, while it decodes; 0: not known */
+    double fma_rate;       /* float32 operations per second that this machine's FMA units do */
+    double prefill_bound;  /* fma_rate / 2 operations for every weight, in tokens per second */
 } lcsm_bench_decode;
 
 struct lcsm_model;

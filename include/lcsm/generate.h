@@ -71,11 +71,16 @@ typedef struct {
     size_t                     stop_count;
     bool                       ignore_end; /* continue after an end-of-text token */
     bool                       lines;      /* that token is a line end, as lcsm_train teaches it */
+    const char                *cache; /* folder of lcsm/prefix.h for the first prompt; NULL: none */
+    lcsm_session *draft; /* of a smaller model of the same vocabulary that has read the same
+                          * text: it proposes tokens, and the model reads several of them at
+                          * once; the text is distributed as without it. NULL: none */
+    size_t draft_tokens; /* read at once, 2 to 64; 0: 4 */
 } lcsm_generate_options;
 
 /* Reads a text. In a new session an empty one is the token that stands before every text. Of the
- * options only `lines` counts. Bytes that the vocabulary lacks are skipped, and the log of the
- * context says how many. */
+ * options `lines`, `cache` and `draft`, which reads it too, count. Bytes that the vocabulary lacks
+ * are skipped, and the log of the context says how many. */
 LCSM_API lcsm_status lcsm_generate_prompt(lcsm_session *s, const lcsm_tokenizer *tok,
                                           const lcsm_generate_options *options, const char *text,
                                           size_t size, lcsm_error *err);
@@ -84,6 +89,7 @@ typedef struct {
     size_t               size; /* sizeof(lcsm_generate_end), set by the caller */
     uint64_t             tokens;
     lcsm_generate_reason reason;
+    uint64_t             proposed, accepted; /* tokens of the draft */
 } lcsm_generate_end;
 
 /* Continues from what the session, of one sequence, has read. All generated tokens, a stop text

@@ -28,6 +28,7 @@
 #include <lcsm/generate.h>
 #include <lcsm/import.h>
 #include <lcsm/model.h>
+#include <lcsm/prefix.h>
 #include <lcsm/session.h>
 #include <lcsm/slots.h>
 #include <lcsm/status.h>

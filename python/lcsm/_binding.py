@@ -133,6 +133,8 @@ class lcsm_bench_decode(ct.Structure):
         ("read_rate", ct.c_double),
         ("bound", ct.c_double),
         ("resident_bytes", ct.c_size_t),
+        ("fma_rate", ct.c_double),
+        ("prefill_bound", ct.c_double),
     ]
 
 
@@ -879,6 +881,9 @@ class lcsm_generate_options(ct.Structure):
         ("stop_count", ct.c_size_t),
         ("ignore_end", ct.c_bool),
         ("lines", ct.c_bool),
+        ("cache", ct.c_char_p),
+        ("draft", ct.c_void_p),
+        ("draft_tokens", ct.c_size_t),
     ]
 
 
@@ -887,6 +892,8 @@ class lcsm_generate_end(ct.Structure):
         ("size", ct.c_size_t),
         ("tokens", ct.c_uint64),
         ("reason", ct.c_int),
+        ("proposed", ct.c_uint64),
+        ("accepted", ct.c_uint64),
     ]
 
 lcsm_branch_fn = ct.CFUNCTYPE(ct.c_bool, ct.c_void_p, ct.c_size_t, ct.c_char_p, ct.c_size_t)
@@ -909,6 +916,15 @@ class lcsm_import_result(ct.Structure):
         ("tensors", ct.c_size_t),
         ("parameters", ct.c_size_t),
         ("tokenizer", ct.c_bool),
+    ]
+
+
+class lcsm_prefix_options(ct.Structure):
+    _fields_ = [
+        ("size", ct.c_size_t),
+        ("folder", ct.c_char_p),
+        ("budget", ct.c_uint64),
+        ("every", ct.c_size_t),
     ]
 
 
@@ -1159,6 +1175,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "lcsm_session_create": (ct.c_int, [ct.POINTER(ct.c_void_p), ct.c_void_p, ct.POINTER(lcsm_session_options), ct.POINTER(lcsm_error)]),
     "lcsm_session_feed": (ct.c_int, [ct.c_void_p, ct.c_void_p, ct.c_size_t, ct.c_void_p, ct.POINTER(lcsm_error)]),
     "lcsm_session_feed_hidden": (ct.c_int, [ct.c_void_p, ct.c_void_p, ct.c_size_t, ct.c_void_p, ct.POINTER(lcsm_error)]),
+    "lcsm_session_feed_prefix": (ct.c_int, [ct.c_void_p, ct.c_void_p, ct.c_size_t, ct.POINTER(lcsm_prefix_options), ct.c_void_p, ct.POINTER(lcsm_error)]),
     "lcsm_session_free": (None, [ct.c_void_p]),
     "lcsm_session_load_state": (ct.c_int, [ct.c_void_p, ct.c_char_p, ct.POINTER(lcsm_error)]),
     "lcsm_session_logits": (ct.c_void_p, [ct.c_void_p]),

@@ -30,6 +30,14 @@ size_t lcsm_bench_weight_bytes(const lcsm_model *model)
          - lcsm_param_bytes(p, row) / (size_t)model->cfg.vocab * (size_t)(model->cfg.vocab - 1);
 }
 
+/* Weights that a token is multiplied by: all but those of a table that is only looked up. */
+static size_t multiplied(const lcsm_model *model)
+{
+    int    row   = lcsm_params_find(model->params, "embedding.weight");
+    size_t total = lcsm_params_total(model->params);
+    return model->cfg.tied || row < 0 ? total : total - model->params->list[row].count;
+}
+
 /* Bytes of this process that are in memory; 0 if the system does not tell. */
 static size_t resident_bytes(void)
 {
@@ -63,6 +71,7 @@ static lcsm_status measure(lcsm_session *s, lcsm_probe_bench *probe, lcsm_pool *
     lcsm_status st    = LCSM_OK;
     for (; reps < MIN_REPS || lcsm_now() - begin < seconds; reps++) {
         out->read_rate = fmax(out->read_rate, lcsm_probe_rate(probe, LCSM_RATE_READ, pool));
+        out->fma_rate  = fmax(out->fma_rate, lcsm_probe_rate(probe, LCSM_RATE_FMA, pool));
         lcsm_session_reset(s); /* caches of attention and tables of positions have an end */
         LCSM_OR_RETURN(timed(s, DECODE_STEPS, 1, &step, err));
         lcsm_session_reset(s);
@@ -94,7 +103,8 @@ lcsm_status lcsm_bench_decode_model(const lcsm_model *model, double seconds, lcs
     LCSM_TRY(lcsm_probe_create(&probe, model->ctx, 1e-3, err));
     r.state_bytes = s->state->bytes;
     LCSM_TRY(measure(s, probe, model->ctx->pool, seconds > 0 ? seconds : 2, &r, err));
-    r.bound = r.read_rate / (double)r.weight_bytes;
+    r.bound         = r.read_rate / (double)r.weight_bytes;
+    r.prefill_bound = r.fma_rate / (2 * (double)multiplied(model));
     lcsm_sized_fill(out, &r, sizeof r);
 cleanup:
     lcsm_probe_free(probe);

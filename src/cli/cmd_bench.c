@@ -12,7 +12,7 @@ static const char HELP[] =
     "\n"
     "usage: lcsm bench eos [--threads N] [--quick] [--filter TEXT] [--seconds S] [--isa SET]\n"
     "                      [--json]                       the recurrence itself\n"
-    "       lcsm bench decode RUN | --method NAME ...     decoding; see its --help\n"
+    "       lcsm bench decode|prefill RUN | --method NAME ...     see its --help\n"
     "       lcsm bench dist                               messages between ranks; see its --help\n"
     "       lcsm bench methods [--size 10m] ...           a model of every method; see its --help\n"
     "       lcsm bench tokenizer FILE|FOLDER...           text to ids, on one core; see its "
@@ -302,6 +302,7 @@ static const struct {
               {"decode", cmd_bench_decode},
               {"dist", cmd_bench_dist},
               {"methods", cmd_bench_methods},
+              {"prefill", cmd_bench_decode},
               {"tokenizer", cmd_bench_tokenizer},
               {"train", cmd_bench_train}};
 
@@ -312,7 +313,8 @@ int cmd_bench(int argc, char **argv)
     const char *names[SUITE_COUNT + 1] = {NULL};
     char        title[32];
     if (argc < 2) {
-        fputs("lcsm bench: expected eos, decode, dist, methods, tokenizer or train; see lcsm bench "
+        fputs("lcsm bench: expected eos, decode, dist, methods, prefill, tokenizer or train; see "
+              "lcsm bench "
               "--help\n",
               stderr);
         return EXIT_USAGE;

@@ -16,7 +16,11 @@ static const char HELP[] =
     "measured\n"
     "at the same time, divided by the size of the weights. A model that fits into a cache can "
     "exceed\n"
-    "it. A prompt is processed many tokens at a time and is limited by arithmetic.\n"
+    "it. A prompt is processed many tokens at a time and is limited by arithmetic: its limit is "
+    "the\n"
+    "peak of fused multiply-adds in float32, measured at the same time, for 2 operations a "
+    "weight.\n"
+    "lcsm bench prefill is the same command.\n"
     "\n"
     "  --weights TYPE  store matrices as f32, f16, bf16, q8, q4 or q4k (default: as in the run\n"
     "                  folder, or f32)\n"
@@ -37,14 +41,15 @@ static const char HELP[] =
 
 static json_t *to_json(const char *name, const lcsm_bench_decode *r)
 {
-    return json_pack("{s:s, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:I, s:I}", "case",
-                     name, "threads", r->threads, "seconds", 1 / r->decode_rate,
-                     "tokens_per_second", r->decode_rate, "prefill_tokens_per_second",
-                     r->prefill_rate, "bound_tokens_per_second", r->bound, "fraction_of_bound",
-                     r->decode_rate / r->bound, "read_gbytes", r->read_rate / 1e9, "parameters",
-                     (json_int_t)r->parameters, "weight_bytes", (json_int_t)r->weight_bytes,
-                     "state_bytes", (json_int_t)r->state_bytes, "prompt", (json_int_t)r->prompt,
-                     "resident_bytes", (json_int_t)r->resident_bytes);
+    return json_pack(
+        "{s:s, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:I, s:I, s:f, s:f}", "case", name,
+        "threads", r->threads, "seconds", 1 / r->decode_rate, "tokens_per_second", r->decode_rate,
+        "prefill_tokens_per_second", r->prefill_rate, "bound_tokens_per_second", r->bound,
+        "fraction_of_bound", r->decode_rate / r->bound, "read_gbytes", r->read_rate / 1e9,
+        "parameters", (json_int_t)r->parameters, "weight_bytes", (json_int_t)r->weight_bytes,
+        "state_bytes", (json_int_t)r->state_bytes, "prompt", (json_int_t)r->prompt,
+        "resident_bytes", (json_int_t)r->resident_bytes, "peak_gflops", r->fma_rate / 1e9,
+        "prefill_fraction_of_peak", r->prefill_rate / r->prefill_bound);
 }
 
 static void print_row(const char *name, const lcsm_bench_decode *r, bool first)
@@ -52,11 +57,13 @@ static void print_row(const char *name, const lcsm_bench_decode *r, bool first)
     if (first)
         printf("%s: %zu parameters, %.1f MB read per token, memory per sequence %.1f kB, %.1f MB "
                "resident\n\n"
-               "threads   decode tok/s   bound tok/s   of bound   read GB/s   prompt tok/s\n",
+               "threads   decode tok/s   bound tok/s   of bound   read GB/s   prompt tok/s   of "
+               "peak   peak GF/s\n",
                name, r->parameters, (double)r->weight_bytes / 1e6, (double)r->state_bytes / 1e3,
                (double)r->resident_bytes / 1e6);
-    printf("%7d %14.1f %13.1f %10.2f %11.1f %14.0f\n", r->threads, r->decode_rate, r->bound,
-           r->decode_rate / r->bound, r->read_rate / 1e9, r->prefill_rate);
+    printf("%7d %14.1f %13.1f %10.2f %11.1f %14.0f %9.2f %11.0f\n", r->threads, r->decode_rate,
+           r->bound, r->decode_rate / r->bound, r->read_rate / 1e9, r->prefill_rate,
+           r->prefill_rate / r->prefill_bound, r->fma_rate / 1e9);
     (void)fflush(stdout);
 }
 

@@ -38,6 +38,12 @@ static const char HELP[] =
     "                      --interactive each line is the next message of one conversation\n"
     "  --system TEXT       with --chat, the system message\n"
     "  --echo              print the prompt too\n"
+    "  --prefix-cache DIR  keep what the model knows behind the prompt in this folder: the next\n"
+    "                      time a prompt begins alike, that part is not read again\n"
+    "  --draft RUN         a smaller model of the same vocabulary proposes tokens, and the model\n"
+    "                      reads several at once. What is generated is distributed as without it,\n"
+    "                      but the same seed gives another text\n"
+    "  --draft-tokens N    tokens that are read at once, 2 to 64 (default: 4)\n"
     "  --load-state FILE   continue from a saved state; the prompt may then be empty\n"
     "  --save-state FILE   save the state (the recurrent memory) at the end\n"
     "  --weights TYPE      store matrices as f32, f16, bf16, q8, q4 or q4k, for less memory and\n"
@@ -62,7 +68,7 @@ typedef struct {
 } text;
 
 typedef struct {
-    const char           *prompt, *load, *save, *weights, *system;
+    const char           *prompt, *load, *save, *weights, *system, *draft;
     bool                  json, quiet, interactive, echo, chatting;
     cli_chat              chat;
     text                  reply; /* what the model says to a message */
@@ -72,7 +78,8 @@ typedef struct {
     int                   branches;
     text                 *branch; /* the text of each, where there are several */
     lcsm_generate_end    *ends;
-    bool                  broken; /* stdout takes nothing more */
+    uint64_t              proposed, accepted; /* tokens of the draft */
+    bool                  broken;             /* stdout takes nothing more */
     double                seconds, prompt_seconds;
     uint64_t              tokens;
     lcsm_generate_reason  reason;
@@ -194,6 +201,8 @@ static lcsm_status run_prompt(lcsm_session *s, const lcsm_tokenizer *tok, task *
     else st = lcsm_generate(s, tok, &t->generate, put, t, &end, err);
     t->seconds += cli_seconds() - begin;
     t->tokens += end.tokens;
+    t->proposed += end.proposed;
+    t->accepted += end.accepted;
     t->reason = end.reason;
     return st;
 }
@@ -208,6 +217,7 @@ static lcsm_status run_message(lcsm_session *s, const lcsm_tokenizer *tok, task 
     lcsm_status st = cli_chat_ask(&t->chat, message, size, &more, &again, err);
     if (st != LCSM_OK) return st;
     if (again) lcsm_session_reset(s);
+    if (again && t->generate.draft != NULL) lcsm_session_reset(t->generate.draft);
     t->reply.size = 0;
     st            = run_prompt(s, tok, t, more, strlen(more), err);
     if (st != LCSM_OK || t->branches > 1) return st;
@@ -328,6 +338,9 @@ static int report(const task *t)
     if (!t->quiet)
         fprintf(stderr, "%llu tokens, %.0f per second; prompt %.2f s; %s\n",
                 (unsigned long long)t->tokens, rate, t->prompt_seconds, ENDS[t->reason]);
+    if (!t->quiet && t->proposed > 0)
+        fprintf(stderr, "%llu of %llu tokens of the draft were accepted\n",
+                (unsigned long long)t->accepted, (unsigned long long)t->proposed);
     return EXIT_OK;
 }
 
@@ -346,17 +359,32 @@ static lcsm_status open_chat(const char *folder, task *t, lcsm_error *err)
     return LCSM_OK;
 }
 
+/* The model that proposes tokens, in the context of the other. */
+static lcsm_status open_draft(lcsm_model **small, const cli_run *r, task *t, lcsm_error *err)
+{
+    lcsm_model_load_options o  = {.size = sizeof o, .weights = t->weights};
+    lcsm_status             st = LCSM_OK;
+    if (t->draft != NULL) st = lcsm_model_load_with(small, r->ctx, t->draft, &o, err);
+    if (t->draft != NULL && st == LCSM_OK)
+        st = lcsm_session_create(&t->generate.draft, *small, NULL, err);
+    return st;
+}
+
 static int generate(const char *folder, int threads, task *t)
 {
-    cli_run    r;
-    lcsm_error err;
+    cli_run     r;
+    lcsm_error  err;
+    lcsm_model *small = NULL;
     if (t->save != NULL && !cli_may_write("generate", t->save, false)) return EXIT_INPUT;
     int code = cli_run_open_as(&r, "generate", folder, t->weights, threads, true);
     if (code != EXIT_OK) return code;
     t->generate.lines = r.lines && !t->chatting;
     lcsm_status st    = t->chatting ? open_chat(folder, t, &err) : LCSM_OK;
     cli_catch_signals(NULL);
+    if (st == LCSM_OK) st = open_draft(&small, &r, t, &err);
     if (st == LCSM_OK) st = run(&r, t, &err);
+    lcsm_session_free(t->generate.draft);
+    lcsm_model_free(small);
     if (st != LCSM_OK) code = cli_report("generate", &err);
     else if (t->broken) code = EXIT_ROOM; /* main() says so of stdout */
     else code = report(t);
@@ -379,6 +407,8 @@ static const char *usage(const task *t, int count)
     if (t->system != NULL && !t->chatting) return "--system is for --chat";
     if (t->chatting && t->load != NULL)
         return "--chat begins a conversation: use it without --load-state";
+    if (t->draft != NULL && (t->load != NULL || t->branches > 1))
+        return "--draft reads the prompt too: use it without --load-state and --branch";
     if (t->branches == 1) return NULL;
     if (t->interactive || t->save != NULL)
         return "--branch makes several texts: use it without --interactive and --save-state";
@@ -388,7 +418,7 @@ static const char *usage(const task *t, int count)
 int cmd_generate(int argc, char **argv)
 {
     bool                 help    = false;
-    int                  threads = 0, count = 0, n = 200, top_k = 0, seed = 0;
+    int                  threads = 0, count = 0, n = 200, top_k = 0, seed = 0, drafts = 4;
     static cli_list      stop;
     task                 t         = {.branches = 1,
                                       .generate = {.size = sizeof t.generate, .sample = &t.sample},
@@ -414,6 +444,9 @@ int cmd_generate(int argc, char **argv)
             {"--chat", CLI_FLAG, &t.chatting, 0, 0},
             {"--system", CLI_TEXT, &t.system, 0, 0},
             {"--echo", CLI_FLAG, &t.echo, 0, 0},
+            {"--prefix-cache", CLI_TEXT, &t.generate.cache, 0, 0},
+            {"--draft", CLI_TEXT, &t.draft, 0, 0},
+            {"--draft-tokens", CLI_COUNT, &drafts, 2, 64},
             {"--load-state", CLI_TEXT, &t.load, 0, 0},
             {"--save-state", CLI_TEXT, &t.save, 0, 0},
             {"--threads", CLI_COUNT, &threads, 1, 1024},
@@ -430,9 +463,10 @@ int cmd_generate(int argc, char **argv)
         fprintf(stderr, "lcsm generate: %s\n", wrong);
         return EXIT_USAGE;
     }
-    o->top_k              = (size_t)top_k;
-    o->seed               = (uint64_t)seed;
-    t.generate.stop       = stop.items;
-    t.generate.stop_count = stop.count;
+    o->top_k                = (size_t)top_k;
+    o->seed                 = (uint64_t)seed;
+    t.generate.stop         = stop.items;
+    t.generate.stop_count   = stop.count;
+    t.generate.draft_tokens = (size_t)drafts;
     return generate(argv[1], threads, &t);
 }

@@ -1,10 +1,12 @@
 /* generate.c - the loop from logits to text. */
 #include <lcsm/generate.h>
+#include <lcsm/prefix.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "base/sized.h"
+#include "infer/draft.h"
 #include "infer/session.h"
 #include "infer/text.h"
 #include "kernel/context.h"
@@ -34,29 +36,53 @@ static lcsm_status check(const lcsm_session *s, const lcsm_tokenizer *tok, lcsm_
     return LCSM_OK;
 }
 
-/* Ids on their way from the encoder to the session, which takes many at once better than few. */
+/* The ids of a text. */
 typedef struct {
-    lcsm_session *s;
-    int32_t       ids[256];
-    size_t        count;
-} reader;
+    int32_t *ids;
+    size_t   count, room;
+} id_list;
 
-static lcsm_status flush(reader *r, lcsm_error *err)
+static lcsm_status add_ids(void *user, const int32_t *ids, size_t count, lcsm_error *err)
 {
-    size_t count = r->count;
-    r->count     = 0;
-    return lcsm_session_feed(r->s, r->ids, count, NULL, err);
+    id_list *l = user;
+    if (l->count + count > l->room) {
+        size_t   room = 2 * (l->count + count) + 256;
+        int32_t *more = realloc(l->ids, room * sizeof *more);
+        if (more == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for a prompt");
+        l->ids  = more;
+        l->room = room;
+    }
+    if (count > 0) memcpy(l->ids + l->count, ids, count * sizeof *ids);
+    l->count += count;
+    return LCSM_OK;
 }
 
-static lcsm_status read_ids(void *user, const int32_t *ids, size_t count, lcsm_error *err)
+static lcsm_status encode(id_list *out, const lcsm_session *s, const lcsm_tokenizer *tok,
+                          bool lines, const char *text, size_t size, lcsm_error *err)
 {
-    reader *r = user;
-    for (size_t j = 0; j < count; j++) {
-        r->ids[r->count++] = ids[j];
-        lcsm_status st     = r->count == COUNT(r->ids) ? flush(r, err) : LCSM_OK;
-        if (st != LCSM_OK) return st;
-    }
-    return LCSM_OK;
+    lcsm_encoder *encoder = NULL;
+    int32_t       end     = lines ? lcsm_tokenizer_eos(tok) : -1;
+    lcsm_status   st;
+    LCSM_TRY(lcsm_encoder_create(&encoder, tok, LCSM_ENCODE_SPECIAL | LCSM_ENCODE_SKIP, add_ids,
+                                 out, err));
+    LCSM_TRY(lcsm_encode_lines(encoder, end, text, size, add_ids, out, err));
+    if (lcsm_encoder_skipped(encoder) > 0)
+        lcsm_log(&s->model->ctx->log, LCSM_LOG_WARNING,
+                 "skipped %llu bytes of the prompt that the vocabulary has no tokens for",
+                 (unsigned long long)lcsm_encoder_skipped(encoder));
+cleanup:
+    lcsm_encoder_free(encoder);
+    return st;
+}
+
+/* The first prompt of a session may be in the cache. */
+static lcsm_status read_ids(lcsm_session *s, const id_list *l, const char *cache, int32_t start,
+                            lcsm_error *err)
+{
+    lcsm_prefix_options o = {.size = sizeof o, .folder = cache};
+    if (s->position == 0 && l->count == 0) return lcsm_session_feed(s, &start, 1, NULL, err);
+    if (cache == NULL || s->position > 0) return lcsm_session_feed(s, l->ids, l->count, NULL, err);
+    return lcsm_session_feed_prefix(s, l->ids, l->count, &o, NULL, err);
 }
 
 lcsm_status lcsm_generate_prompt(lcsm_session *s, const lcsm_tokenizer *tok,
@@ -64,25 +90,17 @@ lcsm_status lcsm_generate_prompt(lcsm_session *s, const lcsm_tokenizer *tok,
                                  size_t size, lcsm_error *err)
 {
     lcsm_generate_options own;
-    lcsm_encoder         *encoder = NULL;
-    reader                r       = {.s = s};
-    int32_t               start   = lcsm_tokenizer_start(tok);
+    id_list               l     = {0};
+    int32_t               start = lcsm_tokenizer_start(tok);
     lcsm_status           st;
     LCSM_TRY(check_single(s, err));
     LCSM_TRY(check(s, tok, err));
     LCSM_TRY(LCSM_TAKE(lcsm_generate_options, lines, &own, options, err));
-    int32_t end = own.lines ? lcsm_tokenizer_eos(tok) : -1;
-    LCSM_TRY(lcsm_encoder_create(&encoder, tok, LCSM_ENCODE_SPECIAL | LCSM_ENCODE_SKIP, read_ids,
-                                 &r, err));
-    LCSM_TRY(lcsm_encode_lines(encoder, end, text, size, read_ids, &r, err));
-    LCSM_TRY(flush(&r, err));
-    if (lcsm_encoder_skipped(encoder) > 0)
-        lcsm_log(&s->model->ctx->log, LCSM_LOG_WARNING,
-                 "skipped %llu bytes of the prompt that the vocabulary has no tokens for",
-                 (unsigned long long)lcsm_encoder_skipped(encoder));
-    if (s->position == 0) LCSM_TRY(lcsm_session_feed(s, &start, 1, NULL, err));
+    LCSM_TRY(encode(&l, s, tok, own.lines, text, size, err));
+    LCSM_TRY(read_ids(s, &l, own.cache, start, err));
+    if (own.draft != NULL) LCSM_TRY(read_ids(own.draft, &l, own.cache, start, err));
 cleanup:
-    lcsm_encoder_free(encoder);
+    free(l.ids);
     return st;
 }
 
@@ -163,6 +181,25 @@ static lcsm_status step(lcsm_session *s, const lcsm_tokenizer *tok, lcsm_sampler
     return st;
 }
 
+/* The text of one sequence, whose tokens a smaller model proposes. */
+static lcsm_status run_draft(lcsm_session *s, const lcsm_tokenizer *tok, branch *b, lcsm_error *err)
+{
+    const lcsm_generate_options *o = b->opt;
+    lcsm_draft                  *d = NULL;
+    lcsm_status                  st;
+    LCSM_TRY(lcsm_draft_create(&d, s, o->draft, o->sample,
+                               o->draft_tokens > 0 ? o->draft_tokens : 4, err));
+    while (goes_on(b)) {
+        LCSM_TRY(lcsm_draft_next(d, &b->token, err));
+        LCSM_TRY(hand_on(s, tok, b, err));
+    }
+    LCSM_TRY(lcsm_draft_end(d, err));
+    lcsm_draft_count(d, &b->end.proposed, &b->end.accepted);
+cleanup:
+    lcsm_draft_free(d);
+    return st;
+}
+
 static bool any_goes_on(const branch *list, size_t count)
 {
     for (size_t j = 0; j < count; j++)
@@ -228,6 +265,7 @@ lcsm_status lcsm_generate_branches(lcsm_session *s, const lcsm_tokenizer *tok,
     if (list == NULL || tokens == NULL)
         LCSM_TRY(lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for %zu sequences", s->batch));
     start(list, s, &own, put, user);
+    if (own.draft != NULL) st = run_draft(s, tok, list, err);
     while (st == LCSM_OK && any_goes_on(list, s->batch))
         st = step(s, tok, sampler, list, tokens, err);
     finish(list, s->batch, st);

@@ -13,6 +13,7 @@
 #include "base/rng.h"
 #include "base/size.h"
 #include "base/sized.h"
+#include "infer/sampler.h"
 
 enum { PURPOSE = 0x53414d50 /* "SAMP" */ };
 
@@ -212,5 +213,21 @@ lcsm_status lcsm_sampler_next(lcsm_sampler *s, const float *logits, uint64_t ind
         left -= s->list[j].p;
         if (left < 0) break;
     }
+    return LCSM_OK;
+}
+
+lcsm_status lcsm_sampler_probabilities(lcsm_sampler *s, const float *logits, const int32_t *recent,
+                                       size_t recent_count, double *p, lcsm_error *err)
+{
+    LCSM_OR_RETURN(load(s, logits, err));
+    penalise(s, recent, recent_count);
+    memset(p, 0, s->vocab * sizeof *p);
+    if (s->opt.temperature == 0) {
+        p[best(s->list, s->vocab)->token] = 1;
+        return LCSM_OK;
+    }
+    size_t n   = cut(s);
+    double sum = total(s->list, n);
+    for (size_t j = 0; j < n; j++) p[s->list[j].token] = s->list[j].p / sum;
     return LCSM_OK;
 }

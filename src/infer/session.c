@@ -208,8 +208,8 @@ cleanup:
 
 /* ---- reading ---------------------------------------------------------------------------- */
 
-static lcsm_status check_tokens(const lcsm_session *s, const int32_t *tokens, size_t n,
-                                lcsm_error *err)
+lcsm_status lcsm_session_check_tokens(const lcsm_session *s, const int32_t *tokens, size_t n,
+                                      lcsm_error *err)
 {
     size_t count;
     if (!lcsm_size_mul(s->batch, n, &count))
@@ -291,7 +291,7 @@ static lcsm_status feed(lcsm_session *s, const int32_t *tokens, size_t n, const 
                         lcsm_error *err)
 {
     lcsm_status st = LCSM_OK;
-    LCSM_OR_RETURN(check_tokens(s, tokens, n, err));
+    LCSM_OR_RETURN(lcsm_session_check_tokens(s, tokens, n, err));
     for (size_t t = 0; t < n;) {
         int     length = longest(s, n - t);
         uint8_t kind   = (uint8_t)(length | (out->logits != NULL ? KIND_ALL : 0));
@@ -401,11 +401,10 @@ void lcsm_session_reset(lcsm_session *s)
 
 /* ---- states in files -------------------------------------------------------------------- */
 
-/* All of it; sha256 is room for the hash of the model. */
+/* All of it; sha256 is the hash of the model, or "" and room for it. */
 static lcsm_state_part part_of(const lcsm_session *s, uint64_t *position, char *sha256)
 {
     *position = s->position;
-    *sha256   = 0;
     return (lcsm_state_part){.model    = s->model,
                              .state    = s->state,
                              .batch    = s->batch,
@@ -416,20 +415,26 @@ static lcsm_state_part part_of(const lcsm_session *s, uint64_t *position, char *
                              .sha256   = sha256};
 }
 
-lcsm_status lcsm_session_save_state(const lcsm_session *s, const char *path, lcsm_error *err)
+lcsm_status lcsm_session_save_known(const lcsm_session *s, const char *path,
+                                    char sha256[LCSM_SHA256_TEXT], lcsm_error *err)
 {
     uint64_t        position;
-    char            sha256[LCSM_SHA256_TEXT];
     lcsm_state_part p = part_of(s, &position, sha256);
     return lcsm_state_part_save(&p, path, err);
+}
+
+lcsm_status lcsm_session_save_state(const lcsm_session *s, const char *path, lcsm_error *err)
+{
+    char sha256[LCSM_SHA256_TEXT] = "";
+    return lcsm_session_save_known(s, path, sha256, err);
 }
 
 lcsm_status lcsm_session_write_state(const lcsm_session *s, void *buffer, size_t *size,
                                      lcsm_error *err)
 {
     uint64_t        position;
-    char            sha256[LCSM_SHA256_TEXT];
-    lcsm_state_part p = part_of(s, &position, sha256);
+    char            sha256[LCSM_SHA256_TEXT] = "";
+    lcsm_state_part p                        = part_of(s, &position, sha256);
     return lcsm_state_part_write(&p, buffer, size, err);
 }
 
@@ -441,21 +446,27 @@ static lcsm_status taken(lcsm_session *s, uint64_t position, lcsm_status st)
     return LCSM_OK;
 }
 
-lcsm_status lcsm_session_load_state(lcsm_session *s, const char *path, lcsm_error *err)
+lcsm_status lcsm_session_load_known(lcsm_session *s, const char *path,
+                                    char sha256[LCSM_SHA256_TEXT], lcsm_error *err)
 {
     uint64_t        position;
-    char            sha256[LCSM_SHA256_TEXT];
     lcsm_state_part p  = part_of(s, &position, sha256);
     lcsm_status     st = lcsm_state_part_load(&p, path, err);
     return taken(s, position, st);
+}
+
+lcsm_status lcsm_session_load_state(lcsm_session *s, const char *path, lcsm_error *err)
+{
+    char sha256[LCSM_SHA256_TEXT] = "";
+    return lcsm_session_load_known(s, path, sha256, err);
 }
 
 lcsm_status lcsm_session_read_state(lcsm_session *s, const void *buffer, size_t size,
                                     lcsm_error *err)
 {
     uint64_t        position;
-    char            sha256[LCSM_SHA256_TEXT];
-    lcsm_state_part p  = part_of(s, &position, sha256);
-    lcsm_status     st = lcsm_state_part_read(&p, buffer, size, err);
+    char            sha256[LCSM_SHA256_TEXT] = "";
+    lcsm_state_part p                        = part_of(s, &position, sha256);
+    lcsm_status     st                       = lcsm_state_part_read(&p, buffer, size, err);
     return taken(s, position, st);
 }

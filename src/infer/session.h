@@ -38,6 +38,16 @@ struct lcsm_session {
 lcsm_status lcsm_check_hidden(const lcsm_model_config *cfg, const lcsm_model_io *io,
                               lcsm_error *err);
 
+/* Refuses tokens (B, n) that the model does not have. */
+lcsm_status lcsm_session_check_tokens(const lcsm_session *s, const int32_t *tokens, size_t n,
+                                      lcsm_error *err);
+
+/* A state to a file and back, where the SHA-256 of the model is known. */
+lcsm_status lcsm_session_save_known(const lcsm_session *s, const char *path,
+                                    char sha256[LCSM_SHA256_TEXT], lcsm_error *err);
+lcsm_status lcsm_session_load_known(lcsm_session *s, const char *path,
+                                    char sha256[LCSM_SHA256_TEXT], lcsm_error *err);
+
 /* The history begins here: what came before cannot be gone back to. */
 void lcsm_session_restart_history(lcsm_session *s);
 

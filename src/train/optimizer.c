@@ -95,7 +95,9 @@ size_t lcsm_optimizer_first(const lcsm_optimizer *o, int number, int count)
 
 static lcsm_status reserve(lcsm_optimizer *o, lcsm_error *err)
 {
-    size_t bytes = (o->end - o->first) * lcsm_dtype_size(o->params->dtype);
+    size_t bytes = o->cfg.moments == LCSM_MOMENTS_F32
+                     ? (o->end - o->first) * lcsm_dtype_size(o->params->dtype)
+                     : lcsm_moments_bytes(o->cfg.moments, o->end);
     o->m         = zeros(bytes);
     o->v         = zeros(bytes);
     o->squares   = calloc(o->parts + 1, sizeof *o->squares);
@@ -114,6 +116,9 @@ lcsm_status lcsm_optimizer_create_slice(lcsm_optimizer **out, lcsm_params *param
     if (st != LCSM_OK) return st;
     if (params->values == NULL || params->grads == NULL)
         return lcsm_fail(err, LCSM_ERR_ARGUMENT, "the parameters have no gradients yet");
+    if (cfg->moments != LCSM_MOMENTS_F32 && (count > 1 || params->dtype != LCSM_F32))
+        return lcsm_fail(err, LCSM_ERR_CONFIG,
+                         "optimizer_state other than float32 is for one process");
     o = malloc(sizeof *o);
     if (o == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for an optimiser");
     *o       = (lcsm_optimizer){.cfg = *cfg, .params = params};
@@ -166,6 +171,70 @@ static void step_rows(const lcsm_optimizer *o, const lcsm_context *ctx, size_t f
                     (char *)o->v + own);
 }
 
+/* ---- packed moments --------------------------------------------------------------------- */
+
+enum { PIECE = 4096 }; /* numbers that are unpacked at once; a multiple of the block */
+
+/* Other bits of chance for every step, and for m and v. */
+static uint64_t seed_of(const lcsm_optimizer *o, bool second)
+{
+    return (uint64_t)o->steps * 2 + second;
+}
+
+static void move(const lcsm_optimizer *o, bool second, size_t first, size_t n, float *x, bool back)
+{
+    void *packed = second ? o->v : o->m;
+    if (back) lcsm_moments_pack(o->cfg.moments, second, packed, first, n, x, seed_of(o, second));
+    else lcsm_moments_unpack(o->cfg.moments, second, packed, first, n, x);
+}
+
+void lcsm_optimizer_unpack(const lcsm_optimizer *o, float *m, float *v)
+{
+    move(o, false, 0, o->end, m, false);
+    move(o, true, 0, o->end, v, false);
+}
+
+void lcsm_optimizer_take(lcsm_optimizer *o, const float *m, const float *v)
+{
+    lcsm_moments_pack(o->cfg.moments, false, o->m, 0, o->end, m, 0);
+    lcsm_moments_pack(o->cfg.moments, true, o->v, 0, o->end, v, 0);
+}
+
+typedef struct {
+    const lcsm_optimizer *o;
+    const lcsm_context   *ctx;
+    double                lr, scale;
+} packed_step;
+
+static void step_all(const lcsm_optimizer *o, const lcsm_context *ctx, double lr, double scale)
+{
+    const lcsm_params *ps = o->params;
+    for (size_t first = 0, end; first < ps->count; first = end) {
+        for (end = first + 1; end < ps->count && alike(&ps->list[first], &ps->list[end]);) end++;
+        step_rows(o, ctx, first, end, lr, scale);
+    }
+}
+
+/* One piece as a slice of its own, whose moments are floats. */
+static void step_piece(void *arg, size_t item, int worker)
+{
+    const packed_step *p     = arg;
+    size_t             first = item * PIECE, n = p->o->end - first;
+    float              m[PIECE], v[PIECE];
+    (void)worker;
+    if (n > PIECE) n = PIECE;
+    lcsm_optimizer own = *p->o;
+    own.first          = first;
+    own.end            = first + n;
+    own.m              = m;
+    own.v              = v;
+    move(p->o, false, first, n, m, false);
+    move(p->o, true, first, n, v, false);
+    step_all(&own, p->ctx, p->lr, p->scale);
+    move(p->o, false, first, n, m, true);
+    move(p->o, true, first, n, v, true);
+}
+
 void lcsm_optimizer_measure(lcsm_optimizer *o, const lcsm_context *ctx)
 {
     const lcsm_params *ps = o->params;
@@ -181,14 +250,12 @@ double lcsm_optimizer_norm(const lcsm_optimizer *o)
 void lcsm_optimizer_apply(lcsm_optimizer *o, const lcsm_context *ctx, double norm, double lr,
                           double clip)
 {
-    const lcsm_params *ps    = o->params;
-    double             scale = clip > 0 && norm > clip ? clip / norm : 1;
+    double scale = clip > 0 && norm > clip ? clip / norm : 1;
     if (!isfinite(norm)) return;
     o->steps++;
-    for (size_t first = 0, end; first < ps->count; first = end) {
-        for (end = first + 1; end < ps->count && alike(&ps->list[first], &ps->list[end]);) end++;
-        step_rows(o, ctx, first, end, lr, scale);
-    }
+    packed_step p = {o, ctx, lr, scale};
+    if (o->cfg.moments == LCSM_MOMENTS_F32) step_all(o, ctx, lr, scale);
+    else lcsm_parallel_for(ctx->pool, (o->end + PIECE - 1) / PIECE, step_piece, &p);
 }
 
 double lcsm_optimizer_step(lcsm_optimizer *o, const lcsm_context *ctx, double lr, double clip)

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "graph/params.h"
+#include "train/moments.h"
 
 typedef enum { LCSM_ADAMW_TORCH, LCSM_ADAMW_FAIRSEQ, LCSM_ADAMW_COUNT } lcsm_adamw_style;
 
@@ -18,6 +19,7 @@ typedef struct {
     lcsm_adamw_style style; /* where eps enters */
     double           beta1, beta2, eps, weight_decay;
     bool             decay_all; /* also parameters with LCSM_PARAM_NO_DECAY */
+    lcsm_moments     moments;   /* other than f32: of float parameters, in one slice */
 } lcsm_adamw_config;
 
 /* One step, the t-th (from 1), of n numbers of a type; p, m, v are updated. */
@@ -35,7 +37,7 @@ typedef struct {
     lcsm_params      *params;
     int64_t           steps;      /* done */
     size_t            first, end; /* elements of the slice */
-    void             *m, *v;      /* moments of the slice; zeros at first */
+    void             *m, *v;      /* moments of the slice, packed as cfg says; zeros at first */
     size_t            part, parts;
     double           *squares; /* of the gradients, by parts of the whole block */
 } lcsm_optimizer;
@@ -48,6 +50,10 @@ lcsm_status lcsm_optimizer_create_slice(lcsm_optimizer **out, lcsm_params *param
                                         const lcsm_adamw_config *cfg, int number, int count,
                                         lcsm_error *err);
 void        lcsm_optimizer_free(lcsm_optimizer *o);
+
+/* The moments of the whole block as floats, and back, where they are packed. */
+void lcsm_optimizer_unpack(const lcsm_optimizer *o, float *m, float *v);
+void lcsm_optimizer_take(lcsm_optimizer *o, const float *m, const float *v);
 
 /* The part of squares, and the element of the block, with which slice `number` of so many begins;
  * slice `count` begins at their end. */

@@ -28,6 +28,7 @@ static const lcsm_key ROWS[] = {
     REAL("minutes",        minutes,        0, 1e7,     "0",    "training time, over all sessions of a run; 0 = no limit"),
     INT ("seed",           seed,           0, MANY,    "1",    "random seed: initialisation, data order, dropout"),
     WORD("optimizer",      optimizer,      "adamw", "adamw|adam", "AdamW as in PyTorch, or with eps as in fairseq's Adam"),
+    WORD("optimizer_state", optimizer_state, "float32", "float32|bf16|8bit", "moments of the optimiser: 8, 4 or 2.1 bytes for each parameter"),
     WORD("schedule",       schedule,       "cosine", "constant|linear|cosine|cosine-epoch|inverse-sqrt", "learning rate schedule"),
     REAL("lr",             lr,             0, 1e3,     "0.002", "peak learning rate"),
     REAL("lr_last",        lr_last,        0, 1e3,     "0",    "final learning rate of linear and cosine"),
@@ -271,7 +272,8 @@ lcsm_adamw_config lcsm_train_adamw(const lcsm_train_config *cfg)
                                .beta2 = cfg->beta2,
                                .eps   = cfg->eps,
                                .weight_decay = cfg->weight_decay,
-                               .decay_all    = cfg->decay_all};
+                               .decay_all    = cfg->decay_all,
+                               .moments      = (lcsm_moments)cfg->optimizer_state};
 }
 
 lcsm_schedule lcsm_train_schedule(const lcsm_train_config *cfg, int64_t total, int64_t epoch)

@@ -20,7 +20,8 @@ struct lcsm_train_config {
     double    minutes;
     ptrdiff_t seed;
 
-    int       optimizer; /* 0 adamw, 1 adam as fairseq has it */
+    int       optimizer;       /* 0 adamw, 1 adam as fairseq has it */
+    int       optimizer_state; /* lcsm_moments */
     int       schedule;
     double    lr, lr_last, lr_start;
     ptrdiff_t warmup;

@@ -23,6 +23,11 @@ static bool alone(const lcsm_trainer *t)
     return lcsm_dist_size(t->shards.dist) == 1;
 }
 
+static bool is_packed(const lcsm_trainer *t)
+{
+    return t->optimizer->cfg.moments != LCSM_MOMENTS_F32;
+}
+
 static lcsm_status reserve_memory(lcsm_whole *w, const lcsm_trainer *t, lcsm_error *err)
 {
     if (t->states == NULL) return LCSM_OK;
@@ -45,7 +50,7 @@ static lcsm_status reserve(lcsm_whole *w, const lcsm_trainer *t, lcsm_error *err
 {
     size_t bytes = t->model->params->block * sizeof(float);
     LCSM_OR_RETURN(reserve_memory(w, t, err));
-    if (alone(t)) {
+    if (alone(t) && !is_packed(t)) {
         w->m = t->optimizer->m;
         w->v = t->optimizer->v;
     } else if (lcsm_dist_first(t->shards.dist)) {
@@ -56,6 +61,8 @@ static lcsm_status reserve(lcsm_whole *w, const lcsm_trainer *t, lcsm_error *err
             return lcsm_fail(err, LCSM_ERR_MEMORY,
                              "not enough memory for the moments of all ranks, %zu bytes each",
                              bytes);
+        memset(w->m, 0, bytes); /* between parameters, too */
+        memset(w->v, 0, bytes);
     }
     return LCSM_OK;
 }
@@ -120,6 +127,7 @@ lcsm_status lcsm_whole_collect(lcsm_whole *w, const lcsm_trainer *t, lcsm_error 
 {
     lcsm_dist *d = t->shards.dist;
     LCSM_OR_RETURN(lcsm_whole_reserve(w, t, err));
+    if (is_packed(t)) lcsm_optimizer_unpack(t->optimizer, w->m, w->v);
     if (!alone(t)) {
         LCSM_OR_RETURN(lcsm_dist_collect(d, t->optimizer->m, w->m, offsets(t, false), err));
         LCSM_OR_RETURN(lcsm_dist_collect(d, t->optimizer->v, w->v, offsets(t, false), err));
@@ -130,6 +138,7 @@ lcsm_status lcsm_whole_collect(lcsm_whole *w, const lcsm_trainer *t, lcsm_error 
 lcsm_status lcsm_whole_deal(const lcsm_whole *w, const lcsm_trainer *t, lcsm_error *err)
 {
     lcsm_dist *d = t->shards.dist;
+    if (is_packed(t)) lcsm_optimizer_take(t->optimizer, w->m, w->v);
     if (!alone(t)) {
         LCSM_OR_RETURN(lcsm_dist_deal(d, t->optimizer->m, w->m, offsets(t, false), err));
         LCSM_OR_RETURN(lcsm_dist_deal(d, t->optimizer->v, w->v, offsets(t, false), err));

@@ -77,3 +77,19 @@ echo "# attention holds as many tokens as it was made for"
 "$LCSM" generate cache --prompt the --n 29 --quiet >/dev/null && echo written
 "$LCSM" generate cache --prompt the --n 40 --quiet >/dev/null
 echo "exit $?"
+
+echo "# a cache of prompts: the same text, and the files of the first time serve the second"
+"$LCSM" generate run --prompt - --n 40 --seed 5 --quiet <text >plain
+"$LCSM" generate run --prompt - --n 40 --seed 5 --quiet --prefix-cache prefixes <text >once
+ls prefixes | sed 's/[0-9a-f]\{16,\}/HASH/g; s/-[0-9]*-/-N-/' | sort | uniq -c | sed 's/^ *//'
+"$LCSM" generate run --prompt - --n 40 --seed 5 --quiet --prefix-cache prefixes <text >twice
+cmp plain once && cmp plain twice && echo same
+
+echo "# a smaller model proposes: the most probable text stays the same"
+"$LCSM" generate run --prompt the --n 60 --temperature 0 --quiet --draft other >drafted
+cmp drafted whole && echo same
+"$LCSM" generate run --prompt the --n 60 --temperature 0 --draft run 2>&1 >drafted | tail -1
+"$LCSM" generate run --prompt the --draft other --branch 2
+echo "exit $?"
+"$LCSM" generate run --prompt the --draft other --draft-tokens 1
+echo "exit $?"

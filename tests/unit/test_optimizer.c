@@ -6,8 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const lcsm_adamw_config TORCH   = {LCSM_ADAMW_TORCH, 0.9, 0.999, 1e-8, 0.1, false};
-static const lcsm_adamw_config FAIRSEQ = {LCSM_ADAMW_FAIRSEQ, 0.9, 0.98, 1e-8, 0.1, false};
+static const lcsm_adamw_config TORCH   = {LCSM_ADAMW_TORCH, 0.9, 0.999, 1e-8, 0.1, false,
+                                          LCSM_MOMENTS_F32};
+static const lcsm_adamw_config FAIRSEQ = {LCSM_ADAMW_FAIRSEQ, 0.9, 0.98, 1e-8, 0.1, false,
+                                          LCSM_MOMENTS_F32};
 
 static lcsm_context *context(int threads)
 {
@@ -145,9 +147,11 @@ TEST(optimizer_step_clips_gradients_to_the_given_norm)
 TEST(optimizer_with_bad_settings_is_refused)
 {
     static const lcsm_adamw_config BAD[] = {
-        {LCSM_ADAMW_COUNT, 0.9, 0.9, 1e-8, 0, false},   {LCSM_ADAMW_TORCH, 1, 0.9, 1e-8, 0, false},
-        {LCSM_ADAMW_TORCH, 0.9, -1, 1e-8, 0, false},    {LCSM_ADAMW_TORCH, 0.9, 0.9, 0, 0, false},
-        {LCSM_ADAMW_TORCH, 0.9, 0.9, 1e-8, NAN, false},
+        {LCSM_ADAMW_COUNT, 0.9, 0.9, 1e-8, 0, false, LCSM_MOMENTS_F32},
+        {LCSM_ADAMW_TORCH, 1, 0.9, 1e-8, 0, false, LCSM_MOMENTS_F32},
+        {LCSM_ADAMW_TORCH, 0.9, -1, 1e-8, 0, false, LCSM_MOMENTS_F32},
+        {LCSM_ADAMW_TORCH, 0.9, 0.9, 0, 0, false, LCSM_MOMENTS_F32},
+        {LCSM_ADAMW_TORCH, 0.9, 0.9, 1e-8, NAN, false, LCSM_MOMENTS_F32},
     };
     lcsm_params *ps = four();
     for (size_t j = 0; j < COUNT(BAD); j++) {
@@ -158,4 +162,83 @@ TEST(optimizer_with_bad_settings_is_refused)
         assert_true(err.text[0] != '\0');
     }
     lcsm_params_free(ps);
+}
+
+/* ---- packed moments --------------------------------------------------------------------- */
+
+enum { PACKED = 1000 };
+
+static void fill_moments(float *m, float *v)
+{
+    for (int j = 0; j < PACKED; j++) {
+        m[j] = (float)(sin(j * 12.9898) * pow(10, -(j % 7)));
+        v[j] = (float)fabs(sin(j * 78.233) * pow(10, -(j % 9)));
+    }
+}
+
+TEST(optimizer_packed_moments_keep_their_bits_and_their_means)
+{
+    float         m[PACKED], v[PACKED], again[PACKED];
+    unsigned char packed[PACKED * 4], twice[PACKED * 4];
+    double        sum[PACKED];
+    fill_moments(m, v);
+    for (lcsm_moments type = LCSM_MOMENTS_BF16; type < LCSM_MOMENTS_COUNT; type++)
+        for (int second = 0; second < 2; second++) {
+            const float *x     = second ? v : m;
+            size_t       bytes = lcsm_moments_bytes(type, PACKED);
+            memset(sum, 0, sizeof sum);
+            for (uint64_t seed = 0; seed < 400; seed++) {
+                lcsm_moments_pack(type, second, packed, 0, PACKED, x, seed);
+                lcsm_moments_unpack(type, second, packed, 0, PACKED, again);
+                for (int j = 0; j < PACKED; j++) sum[j] += (double)again[j] / 400;
+                lcsm_moments_pack(type, second, twice, 0, PACKED, again, seed + 1);
+                assert_memory_equal(twice, packed, bytes);
+            }
+            /* steps are a 64th of the largest of a block apart at most, and 400 were drawn */
+            for (int j = 0; j < PACKED; j++) {
+                double most = 0;
+                for (int k = j / 64 * 64; k < PACKED && k < j / 64 * 64 + 64; k++)
+                    most = fmax(most, fabs((double)x[k]));
+                assert_true(fabs(sum[j] - (double)x[j]) < 0.004 * most);
+            }
+        }
+}
+
+/* A bowl whose sides are of different steepness. */
+static void descend(lcsm_moments type, size_t n, float *x)
+{
+    enum { STEPS = 600 };
+    lcsm_adamw_config cfg   = {.beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8, .moments = type};
+    lcsm_context     *ctx   = context(2);
+    lcsm_params      *ps    = NULL;
+    lcsm_optimizer   *o     = NULL;
+    lcsm_init         init  = lcsm_init_constant(1);
+    lcsm_shape        shape = lcsm_dims((ptrdiff_t)n);
+    int               row;
+    assert_int_equal(lcsm_params_create(&ps, LCSM_F32, 1, NULL), LCSM_OK);
+    assert_int_equal(lcsm_params_add(&row, ps, "x", &shape, &init, 0, NULL), LCSM_OK);
+    assert_int_equal(lcsm_params_reserve(ps, true, NULL), LCSM_OK);
+    assert_int_equal(lcsm_optimizer_create(&o, ps, &cfg, NULL), LCSM_OK);
+    float *p = lcsm_param_values(ps, row), *g = lcsm_param_grads(ps, row);
+    for (int t = 0; t < STEPS; t++) {
+        for (size_t j = 0; j < n; j++)
+            g[j] = (float)((double)(1 + j % 5) * ((double)p[j] - 0.0002 * (double)j));
+        (void)lcsm_optimizer_step(o, ctx, 0.02 * (1 - (double)t / STEPS), 0);
+    }
+    memcpy(x, p, n * sizeof *x);
+    lcsm_optimizer_free(o);
+    lcsm_params_free(ps);
+    lcsm_context_free(ctx);
+}
+
+TEST(optimizer_with_packed_moments_finds_the_minimum_too)
+{
+    enum { MANY = 5000 }; /* more than one piece */
+    static float x[MANY];
+    for (lcsm_moments type = LCSM_MOMENTS_F32; type < LCSM_MOMENTS_COUNT; type++) {
+        descend(type, MANY, x);
+        for (size_t j = 0; j < MANY; j++)
+            if (!(fabs((double)x[j] - 0.0002 * (double)j) < 0.02))
+                fail_msg("type %d: %g at %zu", (int)type, (double)x[j], j);
+    }
 }
