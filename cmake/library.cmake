@@ -55,12 +55,13 @@ endfunction()
 
 # Kernels: the plain definitions (*_ref.c), the drivers and choosers that exist once for each
 # number type (*_drive.c), the public float operators (*_api.c), those that know no number type
-# (*_plan.c and a few), those for AVX512-BF16 (*_bf16.c), and the vector code.
+# (*_plan.c and a few), those for AVX512-BF16 and VNNI, which the same processors have (*_bf16.c,
+# *_vnni.c), and the vector code.
 lcsm_glob(kernel_fast src/kernel/*.c)
 lcsm_glob(kernel_ref src/kernel/*_ref.c)
 lcsm_glob(kernel_drive src/kernel/*_drive.c)
 lcsm_glob(kernel_api src/kernel/*_api.c)
-lcsm_glob(kernel_bf16 src/kernel/*_bf16.c)
+lcsm_glob(kernel_bf16 src/kernel/*_bf16.c src/kernel/*_vnni.c)
 lcsm_glob(kernel_once src/kernel/cpu.c src/kernel/context.c src/kernel/*_plan.c)
 list(REMOVE_ITEM kernel_fast ${kernel_ref} ${kernel_drive} ${kernel_api} ${kernel_bf16} ${kernel_once})
 
@@ -89,7 +90,8 @@ lcsm_variant(f64_portable SOURCES ${kernel_fast} FLAGS ${fast})
 if(x86)
     lcsm_variant(f32_avx2 SOURCES ${kernel_fast} FLAGS ${fast} ${avx2})
     lcsm_variant(f32_avx512 SOURCES ${kernel_fast} FLAGS ${fast} ${avx512})
-    lcsm_variant(f32_avx512_bf16 SOURCES ${kernel_bf16} FLAGS ${fast} ${avx512} -mavx512bf16)
+    lcsm_variant(f32_avx512_bf16 SOURCES ${kernel_bf16} FLAGS ${fast} ${avx512} -mavx512bf16
+                 -mavx512vnni)
 endif()
 if(arm64) # where NEON is part of the architecture
     lcsm_variant(f32_neon SOURCES ${kernel_fast} FLAGS ${fast})

@@ -102,16 +102,17 @@ static void put_info(writer *w, const lcsm_gguf_out *t, uint32_t id, uint64_t of
     put_u64(w, offset);
 }
 
+/* Many values at a time: each `put` asks the system. */
 static void put_values(writer *w, const lcsm_gguf_out *t, uint32_t id)
 {
+    enum { MANY = 4096 };
     const lcsm_block_type *type = type_of(t, id);
-    unsigned char          block[34];
-    for (size_t j = 0, n = count_of(t); j < n; j += type->values) {
-        uint16_t half = lcsm_half_from_float(t->data[j]);
-        if (type->id == 0) memcpy(block, &t->data[j], 4);
-        else if (type->id == 1) memcpy(block, &half, 2);
-        else lcsm_block_encode_q8(block, t->data + j);
-        put(w, block, type->bytes);
+    unsigned char          bytes[MANY * sizeof(float)];
+    for (size_t j = 0, n = count_of(t), k; j < n; j += k) {
+        k = n - j < MANY ? n - j : MANY;
+        if (type->encode == NULL) memcpy(bytes, t->data + j, k * sizeof(float));
+        else lcsm_blocks_encode(bytes, type, t->data + j, k);
+        put(w, bytes, k / type->values * type->bytes);
     }
     pad(w);
 }

@@ -16,7 +16,9 @@ unsigned lcsm_cpu_features(void)
         && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq")
         && __builtin_cpu_supports("avx512vl"))
         bits |= LCSM_CPU_AVX512;
-    if ((bits & LCSM_CPU_AVX512) != 0 && __builtin_cpu_supports("avx512bf16"))
+    /* every processor with AVX512-BF16 has VNNI; its set uses both */
+    if ((bits & LCSM_CPU_AVX512) != 0 && __builtin_cpu_supports("avx512bf16")
+        && __builtin_cpu_supports("avx512vnni"))
         bits |= LCSM_CPU_AVX512_BF16;
 #elif defined(__aarch64__) && defined(__linux__)
     if ((getauxval(AT_HWCAP) & HWCAP_ASIMD) != 0) bits |= LCSM_CPU_NEON;

@@ -1,4 +1,4 @@
-/* set_bf16.c - the table of the kernels that use AVX512-BF16. */
+/* set_bf16.c - the table of the kernels that use AVX512-BF16 or VNNI. */
 #include "kernel/cpu.h"
 #include "kernel/kernels.h"
 
@@ -8,4 +8,5 @@ const R_(lcsm_kernels) K_(lcsm_kernels) = {
     .name  = "avx512-bf16",
     .needs = LCSM_CPU_VECTOR | LCSM_CPU_AVX2 | LCSM_CPU_AVX512 | LCSM_CPU_AVX512_BF16,
     .bf16  = &K_(lcsm_bf16_products),
+    .gemm  = &K_(lcsm_gemm_products),
 };

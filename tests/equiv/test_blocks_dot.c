@@ -118,13 +118,14 @@ static const struct {
             {"portable", LCSM_ISA_PORTABLE},
             {"avx2", LCSM_ISA_AVX2},
             {"avx512", LCSM_ISA_AVX512},
+            {"avx512-bf16", LCSM_ISA_AVX512_BF16}, /* with VNNI where the processor has it */
             {"neon", LCSM_ISA_NEON}};
 
 /* Few rows, which are dots, and many, which are panels; lengths that are whole blocks. */
 TEST(blocks_dot_every_set_and_type_agree_with_the_unpacked_product)
 {
     static const ptrdiff_t M[] = {0, 1, 2, 4, 5, 37}, N[] = {0, 1, 3, 4, 5, 193},
-                           K[] = {0, 1, 17, 32, 48, 64, 256, 288, 768};
+                           K[] = {0, 1, 17, 32, 48, 64, 96, 160, 256, 288, 768};
     for (size_t s = 0; s < COUNT(SETS); s++) {
         lcsm_context *ctx = context(SETS[s].isa, 2);
         if (ctx == NULL) continue;

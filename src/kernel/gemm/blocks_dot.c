@@ -4,8 +4,8 @@
  * f16 and bf16 become reals in registers. Of the types with levels (q8, q4, q4k) the products of a
  * block are integers, exact in 16 and 32 bits, if A has levels too; its rounding is the only
  * difference from the product with the unpacked weights: at most max|a| / 254 of a block for each
- * number. Four rows of B meet a row of A at once, and every row keeps a sum of its own, so a result
- * depends on neither M nor N.
+ * number. A row of B meets up to four rows of A at once, and every pair has a sum of its own, so a
+ * result depends on neither M nor N. B is one stream, of which what comes soon is asked for.
  */
 #include "kernel/gemm/blocks_dot.h"
 
@@ -13,8 +13,8 @@
 
 typedef R_(lcsm_gemm) gemm;
 
-/* LINE: numbers of 16 bits in a cache line. */
-enum { DOTS = 4, BLOCK = 32, LINE = 32 };
+/* DOTS rows of A at once; LINE numbers of 16 bits are a cache line. */
+enum { DOTS = 4, BLOCK = 32, LINE = 32, AHEAD = BLOCKS_AHEAD };
 
 #if defined(__AVX2__) && !LCSM_REAL_IS_DOUBLE
 #define LEVELS 1
@@ -106,38 +106,42 @@ VEC_INLINE vec load_bf16(const unsigned char *p)
         for (; k + VW <= n; k += VW) vstore(to + k, load_##type(p + 2 * k));                       \
         for (; k < n; k++) to[k] = type##_at(p + 2 * k);                                           \
     }                                                                                              \
-    VEC_INLINE void rows_##type(int count, ptrdiff_t K, const real *a, const unsigned char *b,     \
-                                ptrdiff_t ldb, real *out)                                          \
+    VEC_INLINE void row_##type(int count, ptrdiff_t K, const real *a, ptrdiff_t lda,               \
+                               const unsigned char *b, real *out)                                  \
     {                                                                                              \
         vec       s[DOTS], t[DOTS];                                                                \
         ptrdiff_t k = 0;                                                                           \
+        VEC_UNROLL                                                                                 \
         for (int j = 0; j < count; j++) s[j] = t[j] = vzero();                                     \
         for (; k + LINE <= K; k += LINE) {                                                         \
-            for (int j = 0; j < count; j++) ask_now(b + (count + j) * ldb + 2 * k);                \
+            ask_now(b + 2 * k + AHEAD);                                                            \
             VEC_UNROLL                                                                             \
             for (int l = 0; l < LINE; l += 2 * VW) {                                               \
-                vec v = vload(a + k + l), w = vload(a + k + l + VW);                               \
+                vec v = load_##type(b + 2 * (k + l)), w = load_##type(b + 2 * (k + l + VW));       \
+                VEC_UNROLL                                                                         \
                 for (int j = 0; j < count; j++) {                                                  \
-                    s[j] += v * load_##type(b + j * ldb + 2 * (k + l));                            \
-                    t[j] += w * load_##type(b + j * ldb + 2 * (k + l + VW));                       \
+                    s[j] += v * vload(a + j * lda + k + l);                                        \
+                    t[j] += w * vload(a + j * lda + k + l + VW);                                   \
                 }                                                                                  \
             }                                                                                      \
         }                                                                                          \
         for (; k + VW <= K; k += VW) {                                                             \
-            vec v = vload(a + k);                                                                  \
-            for (int j = 0; j < count; j++) s[j] += v * load_##type(b + j * ldb + 2 * k);          \
+            vec v = load_##type(b + 2 * k);                                                        \
+            VEC_UNROLL                                                                             \
+            for (int j = 0; j < count; j++) s[j] += v * vload(a + j * lda + k);                    \
         }                                                                                          \
         for (int j = 0; j < count; j++) out[j] = vsum(s[j] + t[j]);                                \
         for (; k < K; k++)                                                                         \
-            for (int j = 0; j < count; j++) out[j] += a[k] * type##_at(b + j * ldb + 2 * k);       \
+            for (int j = 0; j < count; j++) out[j] += a[j * lda + k] * type##_at(b + 2 * k);       \
     }                                                                                              \
-    static void dots_##type(const gemm *x, ptrdiff_t i, const unsigned char *b, int count,         \
+    static void dots_##type(const gemm *x, ptrdiff_t i, int count, const unsigned char *b,         \
                             real *out)                                                             \
     {                                                                                              \
         const real *a = x->A + i * x->lda;                                                         \
-        if (count == DOTS) rows_##type(DOTS, x->K, a, b, x->ldb, out);                             \
+        if (count == DOTS) row_##type(DOTS, x->K, a, x->lda, b, out);                              \
         else                                                                                       \
-            for (int j = 0; j < count; j++) rows_##type(1, x->K, a, b + j * x->ldb, 0, out + j);   \
+            for (int j = 0; j < count; j++)                                                        \
+                row_##type(1, x->K, a + j * x->lda, x->lda, b, out + j);                           \
     }
 
 #define f16_at half_at
@@ -148,17 +152,6 @@ ONE_A_BLOCK(bf16)
 /* ---- blocks with a scale ------------------------------------------------------------------ */
 
 #if LEVELS
-/* The scales, then the minima, of the eight sub-blocks of a q4k block, 6 bits each in 12 bytes. */
-VEC_INLINE void sixes(const unsigned char *p, uint64_t *scales, uint64_t *lows)
-{
-    uint32_t u[3];
-    memcpy(u, p, sizeof u);
-    uint32_t high = (u[2] & 0x0F0F0F0Fu) | (u[0] >> 6 & 0x03030303u) << 4;
-    uint32_t low  = (u[2] >> 4 & 0x0F0F0F0Fu) | (u[1] >> 6 & 0x03030303u) << 4;
-    *scales       = (uint64_t)high << 32 | (u[0] & 0x3F3F3F3Fu);
-    *lows         = (uint64_t)low << 32 | (u[1] & 0x3F3F3F3Fu);
-}
-
 static void unpack_q8(const unsigned char *p, ptrdiff_t n, real *to)
 {
     for (ptrdiff_t k = 0; k < n; k += BLOCK, p += 34)
@@ -176,7 +169,7 @@ static void unpack_q4k(const unsigned char *p, ptrdiff_t n, real *to)
     for (ptrdiff_t k = 0; k < n; k += 8 * BLOCK, p += 144) {
         uint64_t scales, lows;
         float    d = scale_at(p), least = scale_at(p + 2);
-        sixes(p + 4, &scales, &lows);
+        six_bits(p + 4, &scales, &lows);
         for (int j = 0; j < 8; j++) {
             level_bytes w = load_32(p + 16 + 32 * (j / 2));
             put_block(j % 2 == 0 ? low_halves(w) : high_halves(w),
@@ -215,38 +208,36 @@ static void round_row(const float *a, ptrdiff_t K, level_row r)
 
 /* ---- blocks with levels ------------------------------------------------------------------- */
 
-VEC_INLINE void rows_q8(int count, ptrdiff_t K, level_row a, const unsigned char *b, ptrdiff_t ldb,
-                        float *out)
+VEC_INLINE void row_q8(int count, ptrdiff_t K, const level_row *a, const unsigned char *b,
+                       float *out)
 {
     level_sums s[DOTS];
     for (int j = 0; j < count; j++) s[j] = level_splat(0);
     for (ptrdiff_t k = 0; k < K / BLOCK; k++, b += 34) {
-        level_bytes v = load_32(a.q + k * BLOCK);
-        for (int j = 0; j < count; j++) {
-            const unsigned char *p = b + j * ldb;
-            level_bytes          w = load_32(p + 2);
-            ask_now(p + count * ldb);
-            s[j] += level_splat(scale_at(p) * a.d[k]) * products(w, v);
-        }
+        level_bytes w = load_32(b + 2);
+        float       d = scale_at(b);
+        ask_now(b + AHEAD);
+        for (int j = 0; j < count; j++)
+            s[j] += level_splat(d * a[j].d[k]) * products(w, load_32(a[j].q + k * BLOCK));
     }
     for (int j = 0; j < count; j++) out[j] = total(s[j]);
 }
 
 /* Levels 0 .. 15 stand for -8 .. 7: eight times the sum of A comes off. */
-VEC_INLINE void rows_q4(int count, ptrdiff_t K, level_row a, const unsigned char *b, ptrdiff_t ldb,
-                        float *out)
+VEC_INLINE void row_q4(int count, ptrdiff_t K, const level_row *a, const unsigned char *b,
+                       float *out)
 {
     level_sums s[DOTS];
     float      less[DOTS];
     for (int j = 0; j < count; j++) s[j] = level_splat(0), less[j] = 0;
     for (ptrdiff_t k = 0; k < K / BLOCK; k++, b += 18) {
-        level_bytes v = load_32(a.q + k * BLOCK);
+        level_bytes w = load_nibbles(b + 2);
+        float       d = scale_at(b);
+        if (k % 2 == 0) ask_now(b + AHEAD);
         for (int j = 0; j < count; j++) {
-            const unsigned char *p = b + j * ldb;
-            float                d = scale_at(p);
-            if (k % 2 == 0) ask_now(p + count * ldb);
-            s[j] += level_splat(d * a.d[k]) * products_of_small(load_nibbles(p + 2), v);
-            less[j] += d * a.s[k];
+            level_bytes v = load_32(a[j].q + k * BLOCK);
+            s[j] += level_splat(d * a[j].d[k]) * products_of_small(w, v);
+            less[j] += d * a[j].s[k];
         }
     }
     for (int j = 0; j < count; j++) out[j] = total(s[j]) - 8 * less[j];
@@ -258,7 +249,7 @@ VEC_INLINE void block_q4k(const unsigned char *p, level_row a, ptrdiff_t k, leve
 {
     uint64_t scales, lows;
     float    by[8];
-    sixes(p + 4, &scales, &lows);
+    six_bits(p + 4, &scales, &lows);
     eight_times(scales, scale_at(p), a.d + k, by);
     *less = add_eight_times(*less, lows, scale_at(p + 2), a.s + k);
     for (int j = 0; j < 8; j += 2) {
@@ -269,13 +260,15 @@ VEC_INLINE void block_q4k(const unsigned char *p, level_row a, ptrdiff_t k, leve
     }
 }
 
-VEC_INLINE void rows_q4k(int count, ptrdiff_t K, level_row a, const unsigned char *b, ptrdiff_t ldb,
-                         float *out)
+VEC_INLINE void row_q4k(int count, ptrdiff_t K, const level_row *a, const unsigned char *b,
+                        float *out)
 {
     level_sums s[DOTS], less[DOTS];
     for (int j = 0; j < count; j++) s[j] = less[j] = level_splat(0);
-    for (ptrdiff_t k = 0; k < K / BLOCK; k += 8, b += 144)
-        for (int j = 0; j < count; j++) block_q4k(b + j * ldb, a, k, &s[j], &less[j]);
+    for (ptrdiff_t k = 0; k < K / BLOCK; k += 8, b += 144) {
+        for (int at = 0; at < 144; at += 64) ask_now(b + AHEAD + at);
+        for (int j = 0; j < count; j++) block_q4k(b, a[j], k, &s[j], &less[j]);
+    }
     for (int j = 0; j < count; j++) out[j] = total(s[j] - less[j]);
 }
 #else
@@ -301,16 +294,16 @@ ANY_BLOCK(q4k, LCSM_WEIGHT_Q4K)
 #endif
 
 /* Without levels of A: unpacked, some blocks at a time. */
-static void dots_unpacked(const gemm *x, ptrdiff_t i, const unsigned char *b, int count, real *out)
+static void dots_unpacked(const gemm *x, ptrdiff_t i, int count, const unsigned char *b, real *out)
 {
     VEC_ALIGNED real part[LCSM_WEIGHT_BLOCK];
     for (int j = 0; j < count; j++) {
         vec s = vzero();
         for (ptrdiff_t k = 0; k < x->K; k += LCSM_WEIGHT_BLOCK) {
             ptrdiff_t   n  = x->K - k < LCSM_WEIGHT_BLOCK ? x->K - k : LCSM_WEIGHT_BLOCK;
-            const real *a  = x->A + i * x->lda + k;
+            const real *a  = x->A + (i + j) * x->lda + k;
             size_t      at = lcsm_weight_row(x->type, (size_t)k);
-            K_(lcsm_blocks_unpack)(x->type, b + j * x->ldb + at, n, part);
+            K_(lcsm_blocks_unpack)(x->type, b + at, n, part);
             for (ptrdiff_t l = 0; l < n; l += VW) s += vload(a + l) * vload(part + l);
         }
         out[j] = vsum(s);
@@ -319,17 +312,18 @@ static void dots_unpacked(const gemm *x, ptrdiff_t i, const unsigned char *b, in
 
 #if LEVELS
 #define LEVEL_DOTS(type)                                                                           \
-    static void dots_##type(const gemm *x, ptrdiff_t i, const unsigned char *b, int count,         \
+    static void dots_##type(const gemm *x, ptrdiff_t i, int count, const unsigned char *b,         \
                             real *out)                                                             \
     {                                                                                              \
+        level_row a[DOTS];                                                                         \
         if (x->levels == NULL) {                                                                   \
-            dots_unpacked(x, i, b, count, out);                                                    \
+            dots_unpacked(x, i, count, b, out);                                                    \
             return;                                                                                \
         }                                                                                          \
-        level_row a = levels_of(x->levels, x->K, i);                                               \
-        if (count == DOTS) rows_##type(DOTS, x->K, a, b, x->ldb, out);                             \
+        for (int j = 0; j < count; j++) a[j] = levels_of(x->levels, x->K, i + j);                  \
+        if (count == DOTS) row_##type(DOTS, x->K, a, b, out);                                      \
         else                                                                                       \
-            for (int j = 0; j < count; j++) rows_##type(1, x->K, a, b + j * x->ldb, 0, out + j);   \
+            for (int j = 0; j < count; j++) row_##type(1, x->K, a + j, b, out + j);                \
     }
 LEVEL_DOTS(q8)
 LEVEL_DOTS(q4)
@@ -344,8 +338,8 @@ LEVEL_DOTS(q4k)
 
 static const struct {
     void (*unpack)(const unsigned char *p, ptrdiff_t n, real *to);
-    /* Row i of A with `count` <= DOTS rows of B. */
-    void (*dots)(const gemm *x, ptrdiff_t i, const unsigned char *b, int count, real *out);
+    /* `count` <= DOTS rows of A, from row i on, with a row of B. */
+    void (*dots)(const gemm *x, ptrdiff_t i, int count, const unsigned char *b, real *out);
     bool levels;
 } TYPES[LCSM_WEIGHT_COUNT] = {
     [LCSM_WEIGHT_F16]  = {unpack_f16, dots_f16, false},
@@ -374,13 +368,12 @@ bool K_(lcsm_blocks_levels)(const gemm *x, void *to)
 
 void K_(lcsm_blocks_dots)(const gemm *x)
 {
-    for (ptrdiff_t j = 0; j < x->N; j += DOTS) {
-        const unsigned char *b     = x->blocks + j * x->ldb;
-        int                  count = x->N - j < DOTS ? (int)(x->N - j) : DOTS;
-        for (ptrdiff_t i = 0; i < x->M; i++) {
+    for (ptrdiff_t j = 0; j < x->N; j++)
+        for (ptrdiff_t i = 0; i < x->M; i += DOTS) {
             real out[DOTS], *c = x->C + i * x->ldc + j;
-            TYPES[x->type].dots(x, i, b, count, out);
-            for (int r = 0; r < count; r++) c[r] = (x->add ? c[r] : 0) + x->alpha * out[r];
+            int  count = x->M - i < DOTS ? (int)(x->M - i) : DOTS;
+            TYPES[x->type].dots(x, i, count, x->blocks + j * x->ldb, out);
+            for (int r = 0; r < count; r++)
+                c[r * x->ldc] = (x->add ? c[r * x->ldc] : 0) + x->alpha * out[r];
         }
-    }
 }

@@ -141,13 +141,14 @@ static void sweep(tile t, ptrdiff_t rows)
 static void group(const gemm *x, ptrdiff_t i, ptrdiff_t rows, ptrdiff_t j)
 {
     VEC_ALIGNED vec sums[BLOCK * COLS];
-    ptrdiff_t       cols = x->N - j < COLS ? x->N - j : COLS, deep = x->K <= LONG ? x->K : DEPTH;
-    tile            t = {.x    = x,
-                         .a    = x->A + i * x->lda,
-                         .c    = x->C + i * x->ldc + j,
-                         .cols = cols,
-                         .sums = sums,
-                         .soon = x->B + (j + COLS) * x->ldb};
+    ptrdiff_t       cols = x->N - j < COLS ? x->N - j : COLS,
+              deep       = x->K <= LONG || rows <= ROWS ? x->K : DEPTH;
+    tile t               = {.x    = x,
+                            .a    = x->A + i * x->lda,
+                            .c    = x->C + i * x->ldc + j,
+                            .cols = cols,
+                            .sums = sums,
+                            .soon = x->B + (j + COLS) * x->ldb};
     for (ptrdiff_t r = 0; r < COLS; r++) t.b[r] = x->B + (j + (r < cols ? r : cols - 1)) * x->ldb;
     do {
         t.k1 = x->K - t.k0 < deep ? x->K : t.k0 + deep;
@@ -158,8 +159,43 @@ static void group(const gemm *x, ptrdiff_t i, ptrdiff_t rows, ptrdiff_t j)
     } while (t.k0 < x->K);
 }
 
+/* ---- one row of A ---- */
+
+/* A row of B is one stream, of which what comes soon is asked for, where the processor would just
+ * have seen by itself what comes when it ends. */
+enum { SHORT = 1024, AHEAD = 8192 / sizeof(real) };
+
+VEC_INLINE vec stream(const gemm *x, const real *b)
+{
+    vec       s = vzero();
+    ptrdiff_t k = 0;
+    for (; k + CACHE_LINE <= x->K; k += CACHE_LINE) {
+        ask_now(b + k + AHEAD);
+        VEC_UNROLL
+        for (ptrdiff_t l = 0; l < CACHE_LINE; l += VW) s += vload(x->A + k + l) * vload(b + k + l);
+    }
+    for (; k + VW <= x->K; k += VW) s += vload(x->A + k) * vload(b + k);
+    return k < x->K ? s + vload_n(x->A + k, x->K - k) * vload_n(b + k, x->K - k) : s;
+}
+
+static void streams(const gemm *x)
+{
+    for (ptrdiff_t j = 0; j < x->N; j += COLS) {
+        vec       s[ROWS][COLS];
+        tile      t    = {.x = x, .c = x->C + j, .cols = x->N - j};
+        ptrdiff_t last = x->N - 1;
+        for (ptrdiff_t r = 0; r < COLS; r++)
+            s[0][r] = stream(x, x->B + (j + r < last ? j + r : last) * x->ldb);
+        put(1, &t, s);
+    }
+}
+
 void K_(lcsm_gemm_dots)(const gemm *x)
 {
+    if (x->M == 1 && x->K <= SHORT) {
+        streams(x);
+        return;
+    }
     for (ptrdiff_t j = 0; j < x->N; j += COLS)
         for (ptrdiff_t i = 0; i < x->M; i += BLOCK)
             group(x, i, x->M - i < BLOCK ? x->M - i : BLOCK, j);

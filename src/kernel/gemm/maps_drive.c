@@ -9,6 +9,7 @@
 
 #include "base/size.h"
 #include "base/thread.h"
+#include "kernel/cpu.h"
 #include "kernel/gemm/gemm_drive.h"
 
 typedef R_(lcsm_gemm) gemm;
@@ -41,9 +42,17 @@ static size_t aligned(size_t reals)
 
 /* ---- products ---- */
 
-static gemm forward_product(const maps *m, const map *p)
+/* Weights of bfloat16 meet many rows in bfloat16 where the processor has products of such numbers.
+ */
+static bool is_half(const maps *m, const map *p)
 {
-    return (gemm){.bf16     = m->bf16,
+    return p->type == LCSM_WEIGHT_BF16 && m->rows > GEMM_DOT_ROWS && !m->few;
+}
+
+static gemm forward_product(const R_(lcsm_kernels) *k, const maps *m, const map *p)
+{
+    bool has_bf16 = (k->needs & LCSM_CPU_AVX512_BF16) != 0;
+    return (gemm){.bf16     = m->bf16 || (has_bf16 && is_half(m, p)),
                   .a_type   = m->x_type,
                   .a_blocks = m->x_blocks,
                   .type     = p->type,
@@ -155,7 +164,7 @@ static void forward_block(void *arg, size_t item, int worker)
     const job *j     = arg;
     ptrdiff_t  first = (ptrdiff_t)item * GEMM_ROWS;
     for (int i = 0; i < j->m->n; i++) {
-        gemm x = forward_product(j->m, &j->m->map[i]);
+        gemm x = forward_product(j->k, j->m, &j->m->map[i]);
         x.M    = least(x.M - first, GEMM_ROWS);
         R_(lcsm_gemm_down)(&x, first, 0);
         R_(lcsm_gemm_run)(j->k, &x, j->packed[i], j->ws + (size_t)worker * j->ws_size);
@@ -167,7 +176,7 @@ static void tall_forward(lcsm_pool *pool, const R_(lcsm_kernels) *k, const maps 
     job j = {.k = k, .m = m};
     lay_out(lcsm_pool_threads(pool), false, m, ws, &j);
     for (int i = 0; i < m->n; i++) {
-        gemm x = forward_product(m, &m->map[i]);
+        gemm x = forward_product(k, m, &m->map[i]);
         pack_all(&j, &x, j.packed[i]);
     }
     lcsm_parallel_for(pool, (size_t)((m->rows + GEMM_ROWS - 1) / GEMM_ROWS), forward_block, &j);
@@ -286,8 +295,12 @@ size_t R_(lcsm_maps_fwd_bytes)(int threads, const maps *m)
     job    j     = {0};
     size_t bytes = 0;
     if (is_tall(m)) return lay_out(threads, false, m, NULL, &j) * sizeof(real);
-    for (int i = 0; i < m->n; i++)
-        bytes = larger(bytes, R_(lcsm_gemm_bytes)(threads, m->bf16, m->rows, m->map[i].out, m->in));
+    for (int i = 0; i < m->n; i++) {
+        const map *p     = &m->map[i];
+        size_t     whole = R_(lcsm_gemm_bytes)(threads, m->bf16, m->rows, p->out, m->in);
+        size_t     half  = R_(lcsm_gemm_bytes)(threads, true, m->rows, p->out, m->in);
+        bytes            = larger(bytes, is_half(m, p) ? larger(whole, half) : whole);
+    }
     return bytes;
 }
 
@@ -311,7 +324,7 @@ void R_(lcsm_maps_fwd)(lcsm_pool *pool, const R_(lcsm_kernels) *k, const maps *m
         return;
     }
     for (int i = 0; i < m->n; i++) {
-        gemm x = forward_product(m, &m->map[i]);
+        gemm x = forward_product(k, m, &m->map[i]);
         R_(lcsm_gemm_parallel)(pool, k, &x, ws);
     }
 }
