@@ -10,7 +10,7 @@ enum { TOP = 30, ROW = 22, BAR = 14, NAME_LEAST = 40, NAME_MOST = 180, PLOT_LEAS
 
 static lcsm_axis range(const lcsm_bar_chart *c)
 {
-    double low = INFINITY, high = -INFINITY;
+    double low = INFINITY, high = c->reach > 0 ? c->reach : -INFINITY;
     for (size_t j = 0; j < c->count; j++) {
         double v = c->bars[j].value, e = c->bars[j].error;
         if (!isfinite(v)) continue;
@@ -37,7 +37,7 @@ static void put_bar(lcsm_strbuf *out, const lcsm_bar_chart *c, const lcsm_plot *
         lcsm_svg_text(out, p->left + 6, middle + 4, LCSM_START, "soft", value_text(text, c, row));
         return;
     }
-    double end = lcsm_plot_x(p, b->value), tip = end;
+    double end = fmax(lcsm_plot_x(p, b->value), p->left), tip = end;
     lcsm_strbuf_printf(out,
                        "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%d\" rx=\"2\" "
                        "class=\"bar k0\">",

@@ -36,7 +36,7 @@ void lcsm_chart_svg(const lcsm_chart *c, lcsm_strbuf *out);
 /* Horizontal bars, one a row, with the value beside. */
 typedef struct {
     const char *label;
-    double      value, error; /* not negative; error 0: no whisker; value NaN: "no result" */
+    double      value, error; /* below 0: no bar; error 0: no whisker; value NaN: "no result" */
 } lcsm_bar;
 
 typedef struct {
@@ -45,6 +45,7 @@ typedef struct {
     size_t          count;
     int             digits;
     bool            from_zero; /* otherwise the axis starts near the smallest value and says so */
+    double          reach;     /* the axis goes at least so far */
 } lcsm_bar_chart;
 
 void lcsm_bar_chart_svg(const lcsm_bar_chart *c, lcsm_strbuf *out);

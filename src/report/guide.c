@@ -80,13 +80,14 @@ static void put_several(lcsm_doc *d, const lcsm_study *s)
     for (size_t p = 0; p < s->point_count; p++) {
         const lcsm_task *t = LCSM_TASKS[(size_t)s->points[p][axis]];
         char             sample[512];
+        bool             scaled = t->metric == LCSM_SCORE_SCALED;
         double           chance;
         if (!lcsm_task_sample(t, sample, sizeof sample, &chance)) continue;
         lcsm_doc_add(d, LCSM_BLOCK_TEXT,
                      "The answer in %s is %s. A short example, with the answer in braces: %s. "
-                     "The score is %s; guessing gives %.2g at the published sizes.",
-                     t->name, t->asks, sample, lcsm_task_metric_name(t),
-                     t->metric == LCSM_SCORE_SCALED ? 0 : chance);
+                     "The score is %s: guessing gives %.2g%s, and 1 is all right.",
+                     t->name, t->asks, sample, lcsm_task_metric_name(t), scaled ? 0 : chance,
+                     scaled ? "" : " at the published size");
     }
 }
 

@@ -247,17 +247,26 @@ static bool has_floor(const lcsm_metric *m)
     return false;
 }
 
+/* A part of what was asked: 1 is all of it, so the axis goes there. */
+static bool is_part(const lcsm_metric *m)
+{
+    return strcmp(m->name, "accuracy") == 0 || strcmp(m->name, "score") == 0;
+}
+
 /* For one point of the axes, or none. */
-static lcsm_status put_bars(lcsm_doc *d, const lcsm_study *s, const double *means, lcsm_error *err)
+static lcsm_status put_bars(lcsm_doc *d, const lcsm_study *s, size_t point, lcsm_error *err)
 {
     lcsm_strbuf svg = {0};
     char        file[FILE_NAME], at[96] = "", title[160];
     lcsm_bar   *bars = calloc(s->variant_count, sizeof *bars);
     if (bars == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for a chart");
-    for (size_t v = 0; v < s->variant_count; v++)
-        bars[v] = (lcsm_bar){s->variants[v], means[v],
-                             s->point_count > 0 ? lcsm_study_at(s, v, 0)->deviation : 0};
-    if (s->point_count > 0) (void)lcsm_point_text(at, s, 0, s->axis_count);
+    for (size_t v = 0; v < s->variant_count; v++) {
+        const lcsm_study_cell *c = point < s->point_count ? lcsm_study_at(s, v, point) : NULL;
+
+        bars[v] =
+            (lcsm_bar){s->variants[v], c == NULL ? NAN : c->value, c == NULL ? 0 : c->deviation};
+    }
+    if (point < s->point_count) (void)lcsm_point_text(at, s, point, s->axis_count);
     (void)snprintf(title, sizeof title, "%s %s%s", s->metric->label,
                    *at != '\0' ? "at " : "of each variant", at);
     capital(title);
@@ -266,13 +275,23 @@ static lcsm_status put_bars(lcsm_doc *d, const lcsm_study *s, const double *mean
                             .bars      = bars,
                             .count     = s->variant_count,
                             .digits    = s->metric->digits,
-                            .from_zero = !has_floor(s->metric)};
+                            .from_zero = !has_floor(s->metric),
+                            .reach     = is_part(s->metric) ? 1 : 0};
     lcsm_bar_chart_svg(&chart, &svg);
-    file_of(file, s, "bars", 1);
+    file_of(file, s, "bars", point + 1);
     lcsm_doc_figure(d, &svg, file, "%s is better.%s", s->metric->higher ? "Longer" : "Shorter",
                     lcsm_study_has_means(s) ? " Whiskers show one standard deviation over seeds."
                                             : "");
     free(bars);
+    return LCSM_OK;
+}
+
+/* Of each point, where these are tasks; without points one that says so. */
+static lcsm_status put_all_bars(lcsm_doc *d, const lcsm_study *s, lcsm_error *err)
+{
+    size_t p = 0;
+    do LCSM_OR_RETURN(put_bars(d, s, p, err));
+    while (++p < s->point_count);
     return LCSM_OK;
 }
 
@@ -372,7 +391,7 @@ lcsm_status lcsm_study_figures(lcsm_doc *d, const lcsm_study *s, const double *m
         return LCSM_OK;
     }
     if (x < s->axis_count) LCSM_OR_RETURN(put_metric(d, s, x, err));
-    else LCSM_OR_RETURN(put_bars(d, s, means, err));
+    else LCSM_OR_RETURN(put_all_bars(d, s, err));
     LCSM_OR_RETURN(put_against(d, s, means, err));
     LCSM_OR_RETURN(put_curves(d, s, err));
     return put_decays(d, s, err);

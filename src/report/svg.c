@@ -7,9 +7,10 @@
 
 #include "report/escape.h"
 
-/* Eight colours after Okabe and Ito, darker on white and lighter on black where they need it; then
- * a ramp from blue to orange that gets lighter step by step, so that readers with and without
- * colour blindness can follow it. All stand out from the page, 3 to 1 or more. */
+/* Eight colours after Okabe and Ito, darker on white and lighter on black where they need it, and
+ * four more for long tables; then a ramp from blue to orange that gets lighter step by step, so
+ * that readers with and without colour blindness can follow it. All stand out from the page, 3 to 1
+ * or more. */
 #define LIGHT_RAMP                                                                                 \
     ";--r0:#12237d;--r1:#2a2685;--r2:#3e288d;--r3:#502a96"                                         \
     ";--r4:#622c9a;--r5:#732e97;--r6:#852f93;--r7:#972e8f"                                         \
@@ -22,10 +23,12 @@
     ";--r12:#ff975d;--r13:#ffa655;--r14:#ffb44b;--r15:#ffc23d"
 #define LIGHT                                                                                      \
     "--ink:#1c2126;--soft:#5b6570;--rule:#d9dee3;--paper:#fff;--c0:#0072b2;--c1:#d55e00;"          \
-    "--c2:#00855f;--c3:#b5498a;--c4:#a87400;--c5:#2f9bd6;--c6:#6a51a3;--c7:#5b6570" LIGHT_RAMP
+    "--c2:#00855f;--c3:#b5498a;--c4:#a87400;--c5:#2f9bd6;--c6:#6a51a3;--c7:#5b6570"                \
+    ";--c8:#7f4f24;--c9:#c2185b;--c10:#5d7a00;--c11:#1f3a93" LIGHT_RAMP
 #define DARK                                                                                       \
     "--ink:#e6eaee;--soft:#9aa5b1;--rule:#343c45;--paper:#14181c;--c0:#4ba3dc;--c1:#f28c4b;"       \
-    "--c2:#3fc49a;--c3:#e08cc0;--c4:#e0b04a;--c5:#8fd0f5;--c6:#a99bdc;--c7:#aab4be" DARK_RAMP
+    "--c2:#3fc49a;--c3:#e08cc0;--c4:#e0b04a;--c5:#8fd0f5;--c6:#a99bdc;--c7:#aab4be"                \
+    ";--c8:#c9976b;--c9:#ff6f9f;--c10:#b5cc4a;--c11:#7d93ff" DARK_RAMP
 
 const char LCSM_SVG_STYLE[] =
     ":root{" LIGHT "}\n"
@@ -40,7 +43,8 @@ const char LCSM_SVG_STYLE[] =
     ".fig .band{stroke:none;opacity:.16}.fig .dot{stroke:var(--paper);stroke-width:.8}\n"
     ".fig .thin{stroke-width:1.1}.fig .void{fill:none;stroke:var(--rule)}\n"
     ".k0{--k:var(--c0)}.k1{--k:var(--c1)}.k2{--k:var(--c2)}.k3{--k:var(--c3)}"
-    ".k4{--k:var(--c4)}.k5{--k:var(--c5)}.k6{--k:var(--c6)}.k7{--k:var(--c7)}\n"
+    ".k4{--k:var(--c4)}.k5{--k:var(--c5)}.k6{--k:var(--c6)}.k7{--k:var(--c7)}"
+    ".k8{--k:var(--c8)}.k9{--k:var(--c9)}.k10{--k:var(--c10)}.k11{--k:var(--c11)}\n"
     ".r0{--k:var(--r0)}.r1{--k:var(--r1)}.r2{--k:var(--r2)}.r3{--k:var(--r3)}"
     ".r4{--k:var(--r4)}.r5{--k:var(--r5)}.r6{--k:var(--r6)}.r7{--k:var(--r7)}"
     ".r8{--k:var(--r8)}.r9{--k:var(--r9)}.r10{--k:var(--r10)}.r11{--k:var(--r11)}"

@@ -4,7 +4,7 @@
 #include "base/strbuf.h"
 #include "report/axis.h"
 
-enum { LCSM_SVG_WIDTH = 460, LCSM_SVG_COLOURS = 8, LCSM_SVG_RAMP = 16 };
+enum { LCSM_SVG_WIDTH = 460, LCSM_SVG_COLOURS = 12, LCSM_SVG_RAMP = 16 };
 
 /* The rules that colour the figures: variables for light and dark, then classes. */
 extern const char LCSM_SVG_STYLE[];

@@ -53,6 +53,25 @@ TEST(bars_of_zeros_have_no_length_and_start_at_zero)
     }
 }
 
+/* A score below guessing is said, and is no bar; what is a part of the whole shows the whole. */
+TEST(bars_of_parts_reach_one_and_are_never_negative)
+{
+    static const lcsm_bar bars[] = {{"below", -0.05, 0}, {"above", 0.08, 0}};
+    lcsm_bar_chart        c      = {.title     = "t",
+                                    .x_label   = "x",
+                                    .bars      = bars,
+                                    .count     = 2,
+                                    .digits    = 3,
+                                    .from_zero = true,
+                                    .reach     = 1};
+    lcsm_strbuf           svg    = {0};
+    lcsm_bar_chart_svg(&c, &svg);
+    assert_null(strstr(lcsm_strbuf_text(&svg), "width=\"-"));
+    assert_has(lcsm_strbuf_text(&svg), ">-0.050</text>");
+    assert_has(lcsm_strbuf_text(&svg), ">1.0</text>");
+    lcsm_strbuf_free(&svg);
+}
+
 TEST(bars_that_do_not_start_at_zero_say_so)
 {
     const double values[] = {24, 26};

@@ -100,6 +100,19 @@ TEST(figures_of_one_point_are_bars_that_name_it)
     lcsm_doc_free(&a.doc);
 }
 
+/* Each task has its own bars, with its own numbers. */
+TEST(figures_of_tasks_are_bars_of_each)
+{
+    static const double tasks[][2] = {{8, 0}, {9, 0}};
+    sample              a;
+    sample_draw(&a, "score", "task", NULL, tasks, 2);
+    check_figure(&a, 0, "n-bars-1", "Score at parity", "Longer is better.");
+    check_figure(&a, 1, "n-bars-2", "Score at modular-arithmetic", "Longer is better.");
+    assert_has(a.doc.blocks[1].more, ">0.500</text>"); /* of the cell, not the mean over tasks */
+    assert_null(strstr(a.doc.blocks[1].more, ">0.250</text>"));
+    lcsm_doc_free(&a.doc);
+}
+
 TEST(figures_of_a_speed_have_panels_too)
 {
     static const double points[][2] = {{64, 8}, {128, 8}, {64, 16}, {128, 16}};
