@@ -142,7 +142,7 @@ static lcsm_status open_reading(reading *r, const lcsm_model *model, lcsm_error 
     LCSM_OR_RETURN(open_piece(&r->whole, model, steps, err));
     if (t->length % steps > 0) LCSM_OR_RETURN(open_piece(&r->rest, model, t->length % steps, err));
     for (size_t j = 0; j < r->count; j++)
-        if (r->whole.sources[j].node != NULL)
+        if (lcsm_inspect_node(&r->whole, j) != NULL)
             LCSM_OR_RETURN(
                 open_memory(&r->list[j], &r->whole.sources[j], r->pieces, t->count, err));
     return lcsm_state_create(&r->state, r->whole.g, err);
@@ -223,14 +223,14 @@ static lcsm_status read_sequence(reading *r, const int32_t *ids, lcsm_error *err
     for (size_t p = 0; p < r->pieces; p++) {
         LCSM_OR_RETURN(read_piece(r, &r->whole, ids + p * r->whole.steps, err));
         for (size_t j = 0; j < r->count; j++)
-            if (r->whole.sources[j].node != NULL)
-                r->list[j].norms[p] += share * norm_of(r, r->whole.sources[j].node);
+            if (lcsm_inspect_node(&r->whole, j) != NULL)
+                r->list[j].norms[p] += share * norm_of(r, lcsm_inspect_node(&r->whole, j));
     }
     if (r->rest.steps > 0)
         LCSM_OR_RETURN(read_piece(r, &r->rest, ids + r->pieces * r->whole.steps, err));
     for (size_t j = 0; j < r->count; j++)
-        if (r->whole.sources[j].node != NULL)
-            r->list[j].last += share * norm_of(r, r->whole.sources[j].node);
+        if (lcsm_inspect_node(&r->whole, j) != NULL)
+            r->list[j].last += share * norm_of(r, lcsm_inspect_node(&r->whole, j));
     return LCSM_OK;
 }
 
@@ -288,7 +288,7 @@ static lcsm_status put_layer(lcsm_json_writer *w, const reading *r, size_t layer
 {
     lcsm_status      st = LCSM_OK;
     const memory    *m  = &r->list[layer];
-    const lcsm_node *n  = r->whole.sources[layer].node;
+    const lcsm_node *n  = lcsm_inspect_node(&r->whole, layer);
     lcsm_json_open_object(w, NULL);
     lcsm_json_put_text(w, "op", n == NULL ? "none" : n->op->name);
     if (m->rows > 0) {

@@ -24,6 +24,12 @@ typedef struct {
     lcsm_inspect_source *sources; /* by layer */
 } lcsm_inspect_piece;
 
+/* NULL where the layer has none, and of an empty piece. */
+static inline const lcsm_node *lcsm_inspect_node(const lcsm_inspect_piece *p, size_t layer)
+{
+    return p->sources == NULL ? NULL : p->sources[layer].node;
+}
+
 /* Whether an operator is one to look at. */
 typedef bool lcsm_inspect_takes(const lcsm_node *n);
 

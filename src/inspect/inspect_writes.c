@@ -114,7 +114,7 @@ static lcsm_status read_piece(const reading *r, const piece *p, const int32_t *i
 {
     LCSM_OR_RETURN(lcsm_inspect_piece_read(p, r->state, ids + at, false, err));
     for (size_t j = 0; j < r->layers; j++)
-        for (size_t t = 0; t < p->steps && p->sources[j].node != NULL; t++)
+        for (size_t t = 0; t < p->steps && lcsm_inspect_node(p, j) != NULL; t++)
             r->norms[j * r->tokens + at + t] = norm_at(&p->sources[j], t);
     return LCSM_OK;
 }
@@ -128,7 +128,7 @@ static void put_layers(lcsm_json_writer *w, const reading *r)
     for (size_t j = 0; j < r->layers; j++) {
         lcsm_json_open_object(w, NULL);
         lcsm_json_put_size(w, "layer", j);
-        if (r->whole.sources[j].node != NULL) {
+        if (lcsm_inspect_node(&r->whole, j) != NULL) {
             lcsm_json_open_array(w, "write");
             for (size_t t = 0; t < r->tokens; t++) {
                 double x = r->norms[j * r->tokens + t];
