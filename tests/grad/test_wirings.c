@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/rng.h"
+#include "loss_rig.h"
 #include "model/config.h"
 #include "model/model_graph.h"
 #include "model/model_weights.h"
@@ -17,13 +18,6 @@
 
 enum { B = 2, T = 5, VOCAB = 8, D = 6 };
 
-typedef struct {
-    lcsm_context *ctx;
-    lcsm_params  *params;
-    lcsm_graph   *g;
-    lcsm_model_io io;
-} rig;
-
 static lcsm_model_config config_of(int wiring)
 {
     lcsm_model_config m;
@@ -33,68 +27,34 @@ static lcsm_model_config config_of(int wiring)
     return m;
 }
 
-static rig rig_make(int wiring)
+static loss_rig rig_make(int wiring)
 {
-    rig               r    = {0};
     lcsm_model_config cfg  = config_of(wiring);
-    lcsm_model_want   want = {.whole = true, .loss = true, .ignore = -1};
-    int               ends = wiring == LCSM_WIRING_STACKED ? VOCAB / 2 : VOCAB;
-    assert_int_equal(lcsm_context_create(&r.ctx, NULL, NULL), LCSM_OK);
-    assert_int_equal(lcsm_params_create(&r.params, LCSM_F64, 3, NULL), LCSM_OK);
-    assert_int_equal(lcsm_graph_create(&r.g, r.ctx, r.params, NULL), LCSM_OK);
-    assert_int_equal(lcsm_model_build(r.g, &cfg, B, T, &want, &r.io, NULL), LCSM_OK);
-    assert_int_equal(lcsm_graph_plan(r.g, &(lcsm_plan_options){.train = true}, NULL), LCSM_OK);
-    for (size_t j = 0; j < (size_t)B * T; j++) {
-        ((int32_t *)r.io.tokens->data)[j]  = (int32_t)(lcsm_rng_uniform(1, 2, j) * ends);
-        ((int32_t *)r.io.targets->data)[j] = (int32_t)(lcsm_rng_uniform(1, 3, j) * ends);
-        if (r.io.second != NULL)
-            ((int32_t *)r.io.second->data)[j] =
-                (int32_t)(VOCAB / 2 + lcsm_rng_uniform(1, 4, j) * (VOCAB / 2 + 1));
-    }
+    int               most = wiring == LCSM_WIRING_STACKED ? VOCAB / 2 : VOCAB;
+    loss_rig          r    = loss_rig_make(&cfg, B, T, most, 0);
+    for (size_t j = 0; j < (size_t)B * T && r.io.second != NULL; j++)
+        ((int32_t *)r.io.second->data)[j] =
+            (int32_t)(VOCAB / 2 + lcsm_rng_uniform(1, 4, j) * (VOCAB / 2 + 1));
     return r;
 }
 
-static void rig_free(rig *r)
+static void check_param(loss_rig *r, size_t row)
 {
-    lcsm_graph_free(r->g);
-    lcsm_params_free(r->params);
-    lcsm_context_free(r->ctx);
-}
-
-static double loss_of(rig *r)
-{
-    assert_int_equal(lcsm_graph_forward(r->g, &(lcsm_run_options){0}, NULL), LCSM_OK);
-    return *(const double *)r->io.loss->data;
-}
-
-static void check_param(rig *r, const lcsm_param *row)
-{
-    double *x = (double *)r->params->values + row->offset, h = 1e-5;
-    for (size_t j = 0; j < row->count; j++) {
-        double keep = x[j], up, down, grad = ((double *)r->params->grads)[row->offset + j];
-        x[j] = keep + h;
-        up   = loss_of(r);
-        x[j] = keep - h;
-        down = loss_of(r);
-        x[j] = keep;
-        /* second order: h^2 = 1e-10 times derivatives, and 1e-16 / h = 1e-11 */
-        if (fabs((up - down) / (2 * h) - grad) > 1e-7)
-            fail_msg("%s: gradient %g, differences %g", row->name, grad, (up - down) / (2 * h));
-    }
+    double off = loss_gradient_error(r, row);
+    if (!(off <= 1e-7)) fail_msg("%s: the gradient is off by %g", r->params->list[row].name, off);
 }
 
 TEST(wirings_have_gradients_that_match_finite_differences)
 {
     static const int wirings[] = {LCSM_WIRING_AUTOENCODER, LCSM_WIRING_STACKED};
     for (int w = 0; w < 2; w++) {
-        rig r = rig_make(wirings[w]);
+        loss_rig r = rig_make(wirings[w]);
         (void)loss_of(&r);
         assert_int_equal(lcsm_graph_backward(r.g, &(lcsm_run_options){.loss_scale = 1}, NULL),
                          LCSM_OK);
         for (size_t j = 0; j < r.params->count; j++)
-            if ((r.params->list[j].flags & LCSM_PARAM_FROZEN) == 0)
-                check_param(&r, &r.params->list[j]);
-        rig_free(&r);
+            if ((r.params->list[j].flags & LCSM_PARAM_FROZEN) == 0) check_param(&r, j);
+        loss_rig_free(&r);
     }
 }
 
@@ -102,7 +62,7 @@ TEST(wirings_have_gradients_that_match_finite_differences)
  * remembers nothing of the others, the outputs are those of the last token. */
 TEST(wirings_decode_the_last_position_alone)
 {
-    rig               r      = rig_make(LCSM_WIRING_AUTOENCODER);
+    loss_rig          r      = rig_make(LCSM_WIRING_AUTOENCODER);
     const lcsm_param *row    = &r.params->list[0];
     double            before = loss_of(&r);
     for (size_t j = 0; j < r.params->count; j++)
@@ -113,12 +73,12 @@ TEST(wirings_decode_the_last_position_alone)
     for (int j = 0; j < D / 2; j++) assert_true(fabs(f[j] - pow(10000, -j / 2.0)) < 1e-12);
     ((int32_t *)r.io.tokens->data)[T - 1] ^= 1;
     assert_true(fabs(loss_of(&r) - before) > 1e-6);
-    rig_free(&r);
+    loss_rig_free(&r);
 }
 
 TEST(wirings_of_pairs_have_rows_of_length_one_and_none_for_no_value)
 {
-    rig           r     = rig_make(LCSM_WIRING_STACKED);
+    loss_rig      r     = rig_make(LCSM_WIRING_STACKED);
     const double *table = NULL;
     for (size_t j = 0; j < r.params->count; j++)
         if (strcmp(r.params->list[j].name, "embedding.weight") == 0)
@@ -129,7 +89,7 @@ TEST(wirings_of_pairs_have_rows_of_length_one_and_none_for_no_value)
         for (int j = 0; j < D / 2; j++) sum += table[row * D / 2 + j] * table[row * D / 2 + j];
         assert_true(fabs(sum - (row < VOCAB)) < 1e-12);
     }
-    rig_free(&r);
+    loss_rig_free(&r);
 }
 
 /* Steps of a task, and the part of new examples that is right then. */
