@@ -42,7 +42,7 @@ static void settle(writer *w)
     if (c->norm_eps == 0) c->norm_eps = c->norm == LCSM_BLOCK_NORM_LAYER ? 1e-5 : 1e-6;
     if (c->final_norm_eps == 0) c->final_norm_eps = c->norm_eps;
     if (c->mixer_eps == 0) c->mixer_eps = w->format->mixer_eps;
-    if (lcsm_pattern_layer(&own, c, 0, 0)) c->channel_mixer = lcsm_model_config_channel(&own);
+    if (lcsm_pattern_layer(&own, c, 0, 0)) c->channel_mixer = (int)lcsm_model_config_channel(&own);
     for (size_t j = 0; j < p->count && c->hidden == 0; j++)
         if (strstr(p->list[j].name, ".channel.w1.weight") != NULL)
             c->hidden = p->list[j].shape.dim[0];

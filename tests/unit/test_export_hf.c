@@ -152,8 +152,8 @@ static void same_logits(const format_case *c, const lcsm_model *a, const lcsm_mo
 static lcsm_model *through(fixture *x, const lcsm_model *m, const char *kind, const char *folder,
                            const char *run)
 {
-    lcsm_error  err = {0};
-    lcsm_model *back;
+    lcsm_error  err  = {0};
+    lcsm_model *back = NULL;
     char        got[64], out[4096];
     (void)snprintf(out, sizeof out, "%s", temp_path(&x->f, folder));
     if (lcsm_export_hf(m, out, NULL, NULL, got, &err) != LCSM_OK

@@ -16,7 +16,7 @@ static lcsm_model_config config_of(const lcsm_method *method, lcsm_flavour flavo
     lcsm_model_config m;
     lcsm_model_config_defaults(&m);
     m.vocab = 11, m.d_model = 8, m.layers = 1, m.state_size = 4, m.rank = 2, m.tied = false;
-    m.flavour = flavour;
+    m.flavour = (int)flavour;
     (void)snprintf(m.method, sizeof m.method, "%s", method->name);
     if (strcmp(method->name, "code") == 0) (void)snprintf(m.code, sizeof m.code, "1-1-1-0");
     return m;
