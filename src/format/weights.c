@@ -54,8 +54,8 @@ static lcsm_status list_files(file_list *list, const lcsm_json *map, lcsm_error 
         if (!lcsm_path_is_bare(list->names[n++]))
             return lcsm_json_fail(&m, err, "a file name without a folder");
     }
-    if (entries > 1) qsort(list->names, entries, sizeof *list->names, by_bytes);
-    for (size_t j = 0; j < entries; j++)
+    if (n > 1) qsort(list->names, n, sizeof *list->names, by_bytes);
+    for (size_t j = 0; j < n; j++)
         if (j == 0 || strcmp(list->names[j - 1], list->names[j]) != 0)
             list->names[list->count++] = list->names[j];
     if (list->count > LCSM_WEIGHTS_SHARDS)

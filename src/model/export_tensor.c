@@ -177,7 +177,7 @@ static lcsm_status scale_ends(lcsm_export_tensors *t, const lcsm_model *m,
                            lcsm_release_name(release, "head.weight")};
     size_t      e       = 0;
     while (e < t->count && strcmp(t->names[e], names[0]) != 0) e++;
-    if (scale == 1 || e == t->count) return LCSM_OK;
+    if (scale == 1 || e == t->count || t->list[e].data == NULL) return LCSM_OK;
     lcsm_named_tensor head = t->list[e];
     size_t            count, bytes;
     head.name = names[1];

@@ -133,14 +133,14 @@ static void place_rounded(block *b, real *ws)
     b->row = b->kc;
 }
 
-static later memory_of(const gemm *x, ptrdiff_t i, ptrdiff_t m, ptrdiff_t k, ptrdiff_t kc)
+static later memory_of(const gemm *units, ptrdiff_t i, ptrdiff_t m, ptrdiff_t k, ptrdiff_t kc)
 {
-    if (x->bf16) return (later){.lines = 0};
+    if (units->bf16) return (later){.lines = 0};
     return (later){
-        .at    = x->ta ? x->A + k * x->lda + i : x->A + i * x->lda + k,
-        .rows  = x->ta ? kc : m,
-        .lines = ((x->ta ? m : kc) + CACHE_LINE - 1) / CACHE_LINE,
-        .step  = x->lda,
+        .at    = units->ta ? units->A + k * units->lda + i : units->A + i * units->lda + k,
+        .rows  = units->ta ? kc : m,
+        .lines = ((units->ta ? m : kc) + CACHE_LINE - 1) / CACHE_LINE,
+        .step  = units->lda,
     };
 }
 

@@ -203,7 +203,7 @@ typedef struct {
 } block;
 
 /* Rows i .. i + m - 1 of op(A) and kc units from k on; lines 0: nothing is to be asked for. */
-static later memory_of(const gemm *x, ptrdiff_t i, ptrdiff_t m, ptrdiff_t k, ptrdiff_t kc);
+static later memory_of(const gemm *units, ptrdiff_t i, ptrdiff_t m, ptrdiff_t k, ptrdiff_t kc);
 
 static later block_after(const block *b)
 {
