@@ -3,7 +3,8 @@
  * with every set of kernels that this machine can run.
  *
  * Bounds, relative to the largest number of an array: a float has 24 bits, of which sums of some
- * thousand products and decays that are rounded once and applied many times lose about 8 (2e-5). A
+ * thousand products and decays that are rounded once and applied many times lose about 8 (2e-5).
+ * Where terms cancel, the definition in float loses more, and a form may lose four times as much. A
  * double differs by the order of its sums only (1e-12).
  */
 #ifndef LCSM_EOS_COMPARE_H
