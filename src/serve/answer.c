@@ -134,14 +134,39 @@ static void put_content(json_t *choice, const lcsm_stream *t)
     (void)json_object_set_new(choice, p->stream ? "delta" : "message", message);
 }
 
-static json_t *choice_of(const lcsm_stream *t, bool end)
+static json_t *choice_of(const lcsm_stream *t, size_t index, bool end)
 {
-    json_t *choice = json_pack("{s:I}", "index", (json_int_t)t->index);
+    json_t *choice = json_pack("{s:I}", "index", (json_int_t)index);
     put_content(choice, t);
     (void)json_object_set_new(choice, "logprobs", logprobs_of(t));
     (void)json_object_set_new(choice, "finish_reason", end ? json_string(t->finish) : json_null());
     if (t->state[0] != '\0') (void)json_object_set_new(choice, "state", json_string(t->state));
     return choice;
+}
+
+/* The text with the most probable tokens that has not been taken yet, the first of equals. */
+static lcsm_stream *most_probable(lcsm_stream *list, size_t count)
+{
+    lcsm_stream *best = NULL;
+    for (lcsm_stream *t = list; t < list + count; t++) {
+        double mean = t->likely / (double)(t->written > 0 ? t->written : 1);
+        if (t->chosen) continue;
+        if (best == NULL || mean > best->likely / (double)(best->written > 0 ? best->written : 1))
+            best = t;
+    }
+    best->chosen = true;
+    return best;
+}
+
+/* All texts of a prompt in their order, or the best of them, the most probable one first. */
+static void add_choices(json_t *choices, const lcsm_job *job, size_t prompt)
+{
+    const lcsm_request *p    = &job->p;
+    lcsm_stream        *list = &job->streams[prompt * p->choices];
+    for (size_t j = 0; j < p->shown; j++) {
+        const lcsm_stream *t = p->shown < p->choices ? most_probable(list, p->choices) : &list[j];
+        (void)json_array_append_new(choices, choice_of(t, prompt * p->shown + j, true));
+    }
 }
 
 static json_t *usage_of(const lcsm_job *job)
@@ -151,15 +176,18 @@ static json_t *usage_of(const lcsm_job *job)
                      (json_int_t)job->prompt_tokens + (json_int_t)job->reply_tokens);
 }
 
+/* Every event of a stream that ends with its usage has the member, null until then. */
 static json_t *frame_of(const lcsm_job *job, json_t *choices)
 {
     bool        chat = job->p.ask == LCSM_ASK_CHAT;
     const char *kind = !chat         ? "text_completion"
                      : job->p.stream ? "chat.completion.chunk"
                                      : "chat.completion";
-    return json_pack("{s:s, s:s, s:I, s:s, s:I, s:o}", "id", job->id, "object", kind, "created",
-                     (json_int_t)job->created, "model", job->host->m->name, "seed",
-                     (json_int_t)job->p.sample.seed, "choices", choices);
+    json_t     *all  = json_pack("{s:s, s:s, s:I, s:s, s:I, s:o}", "id", job->id, "object", kind,
+                                 "created", (json_int_t)job->created, "model", job->host->m->name,
+                                 "seed", (json_int_t)job->p.sample.seed, "choices", choices);
+    if (job->p.stream && job->p.usage) (void)json_object_set_new(all, "usage", json_null());
+    return all;
 }
 
 /* ---- embeddings ------------------------------------------------------------------------- */
@@ -238,7 +266,7 @@ void lcsm_answer_piece(lcsm_server *s, lcsm_stream *t)
     lcsm_job *job = t->job;
     bool      end = t->phase == LCSM_STREAM_DONE;
     if (!end && t->text.size == 0 && t->scored.size == 0) return;
-    json_t *choices  = json_pack("[o]", choice_of(t, end));
+    json_t *choices  = json_pack("[o]", choice_of(t, t->index, end));
     json_t *document = choices != NULL ? frame_of(job, choices) : NULL;
     lcsm_server_lock(s);
     send_event(s, job, document);
@@ -283,8 +311,7 @@ static json_t *whole_document(lcsm_server *s, const lcsm_job *job)
         free(facts.tokens);
         return lcsm_state_json(&facts);
     }
-    for (size_t j = 0; j < job->count; j++)
-        (void)json_array_append_new(choices, choice_of(&job->streams[j], true));
+    for (size_t j = 0; j < job->p.prompt_count; j++) add_choices(choices, job, j);
     json_t *all = frame_of(job, choices);
     (void)json_object_set_new(all, "usage", usage_of(job));
     return all;

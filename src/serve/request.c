@@ -411,6 +411,10 @@ static const field FIELDS[] = {
     {"metadata", BOTH, read_nothing, 0, 0, 0},
     {"store", BOTH, read_nothing, 0, 0, 0},
     {"service_tier", BOTH, read_nothing, 0, 0, 0},
+    {"safety_identifier", BOTH, read_nothing, 0, 0, 0},
+    {"prompt_cache_key", BOTH, read_nothing, 0, 0, 0},
+    {"tool_choice", M, read_nothing, 0, 0, 0}, /* of no tools */
+    {"parallel_tool_calls", M, read_nothing, 0, 0, 0},
     {"suffix", C, refuse, 0, 0, 0},
     {"tools", M, refuse, 0, 0, 0},
     {"functions", M, refuse, 0, 0, 0},
@@ -447,6 +451,20 @@ static uint64_t random_seed(void)
     return seed >> 11; /* exact also where numbers are doubles */
 }
 
+/* The best ones are known when all have ended, so they are neither streamed nor kept. */
+static bool check_best_of(reader *r)
+{
+    if (r->best_of == 0 || r->best_of == r->n) return true;
+    if (r->best_of < r->n)
+        return lcsm_fault_set(r->fault, 400, "best_of", NULL,
+                              "best_of is %lld, less than n, which is %lld", (long long)r->best_of,
+                              (long long)r->n);
+    if (!r->p->stream && !r->p->keep_state) return true;
+    return lcsm_fault_set(r->fault, 400, "best_of", "unsupported_value",
+                          "best_of above n is not supported with %s",
+                          r->p->stream ? "stream" : "keep_state");
+}
+
 static bool finish(reader *r)
 {
     lcsm_request *p = r->p;
@@ -457,9 +475,7 @@ static bool finish(reader *r)
         return lcsm_fault_set(r->fault, 400, "dimensions", NULL,
                               "dimensions is %lld; this model has %lld", (long long)r->dimensions,
                               (long long)r->width);
-    if (r->best_of > 0 && r->best_of != r->n)
-        return lcsm_fault_set(r->fault, 400, "best_of", "unsupported_value",
-                              "best_of other than n is not supported");
+    if (!check_best_of(r)) return false;
     if (r->max_tokens > (int64_t)r->o->reply_tokens)
         return lcsm_fault_set(r->fault, 400, "max_tokens", NULL,
                               "max_tokens is %lld; expected at most %zu", (long long)r->max_tokens,
@@ -468,7 +484,8 @@ static bool finish(reader *r)
         return lcsm_fault_set(r->fault, 400, "prompt", NULL,
                               "%zu prompts continue one state; expected one prompt",
                               p->prompt_count);
-    p->choices = (size_t)r->n;
+    p->shown   = (size_t)r->n;
+    p->choices = r->best_of > 0 ? (size_t)r->best_of : p->shown;
     if (p->choices * p->prompt_count > LCSM_REQUEST_PROMPTS)
         return lcsm_fault_set(r->fault, 400, "n", NULL, "%zu choices; expected at most %d",
                               p->choices * p->prompt_count, LCSM_REQUEST_PROMPTS);

@@ -39,7 +39,8 @@ typedef struct {
     const lcsm_serve_model *model;
     size_t                  vocab; /* of the model */
     lcsm_prompt            *prompts;
-    size_t                  prompt_count, choices; /* choices of each prompt */
+    size_t                  prompt_count, choices; /* texts of each prompt */
+    size_t                  shown; /* so many of them are answered: the most probable ones */
     size_t                  max_tokens;
     lcsm_sample_options     sample;
     double                  presence, frequency;

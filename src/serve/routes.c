@@ -394,12 +394,12 @@ static void get_state_writes(lcsm_server *s, lcsm_exchange *x, const char *id)
 /* A job that makes a state out of bytes or of another state and tokens, and no text. */
 static bool make_state(lcsm_request *p, lcsm_fault *fault)
 {
-    p->ask          = LCSM_ASK_STATE;
-    p->choices      = 1;
-    p->keep_state   = true;
-    p->sample       = (lcsm_sample_options){.size = sizeof p->sample};
-    p->prompts      = calloc(1, sizeof *p->prompts);
-    p->prompt_count = p->prompts != NULL;
+    p->ask     = LCSM_ASK_STATE;
+    p->choices = p->shown = 1;
+    p->keep_state         = true;
+    p->sample             = (lcsm_sample_options){.size = sizeof p->sample};
+    p->prompts            = calloc(1, sizeof *p->prompts);
+    p->prompt_count       = p->prompts != NULL;
     if (p->prompts == NULL)
         return lcsm_fault_set(fault, 503, NULL, NULL, "not enough memory for the request");
     return true;

@@ -61,11 +61,13 @@ typedef struct lcsm_stream {
     lcsm_outlet         out;
     lcsm_strbuf         text; /* not sent yet */
     lcsm_utf8_stream    counter;
-    size_t              offset;               /* characters so far */
-    lcsm_strbuf         scored, tops;         /* lcsm_scored, lcsm_likely: not sent yet */
-    double             *sum;                  /* (D): of hidden states, for an embedding */
-    bool                greeted;              /* the first piece has been sent */
-    const char         *finish;               /* "stop" or "length"; NULL: not yet */
+    size_t              offset;       /* characters so far */
+    double              likely;       /* sum of log-probabilities, where the best is chosen */
+    bool                chosen;       /* it is one of the best */
+    lcsm_strbuf         scored, tops; /* lcsm_scored, lcsm_likely: not sent yet */
+    double             *sum;          /* (D): of hidden states, for an embedding */
+    bool                greeted;      /* the first piece has been sent */
+    const char         *finish;       /* "stop" or "length"; NULL: not yet */
     char                state[LCSM_STATE_ID]; /* kept; "": none */
 } lcsm_stream;
 

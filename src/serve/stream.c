@@ -223,7 +223,11 @@ void lcsm_stream_draw(lcsm_stream *t, const lcsm_host *h)
                                &t->token, &err)
              != LCSM_OK)
         (void)lcsm_fault_take(&t->fault, NULL, &err);
-    else if (p->wants_logprobs) score(t, h, logits, t->token);
+    else {
+        if (p->choices > p->shown)
+            t->likely += (double)logits[t->token] - log_sum(logits, h->vocab);
+        if (p->wants_logprobs) score(t, h, logits, t->token);
+    }
 }
 
 /* The token that has been drawn, now at the latest, is written. */

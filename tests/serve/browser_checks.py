@@ -36,9 +36,13 @@ def check(ok, what, *seen):
 
 
 class Server:
+    last = None
+
     def __init__(self, command, *words):
-        self.process = subprocess.Popen([LCSM, command, *words, "--port", "0", "--quiet"], stdout=subprocess.PIPE, text=True)
+        port = () if "--port" in words else ("--port", "0")
+        self.process = subprocess.Popen([LCSM, command, *words, *port, "--quiet"], stdout=subprocess.PIPE, text=True)
         self.url = self.process.stdout.readline().strip()
+        Server.last = self
 
     def __enter__(self):
         return self.url
@@ -245,14 +249,70 @@ def by_keyboard(browser, url):
         p.until("!document.getElementById('go').disabled")
 
 
+def is_locked(p):
+    return p.page.locator("#access").is_visible() and p.page.evaluate("document.activeElement.id === 'key'")
+
+
 def with_key(browser):
-    pathlib.Path("browser-key").write_text("secret\n")
-    with Server("serve", RUN, "--api-key-file", "browser-key") as url, Page(browser, url) as p:
-        p.expected = ("401",)
-        p.page.wait_for_selector("#access[open]")
-        p.page.fill("#key", "secret")
-        p.page.keyboard.press("Tab")
+    """The page asks for the key, says when it is wrong, keeps it over a reload, and asks again when it has changed."""
+    file = pathlib.Path("browser-key")
+    file.write_text("secret\n")
+    words = (RUN, "--api-key-file", str(file), "--state-dir", "browser-states")
+    with Server("serve", *words) as url, Page(browser, url) as p:
+        p.expected = ("401", "ERR_CONNECTION", "403")
+        p.page.wait_for_selector("#access")
+        p.until("document.activeElement.id === 'key'")
+        check(p.page.is_disabled("#go") and p.text("#access-why") == "", "nothing can be generated without a key")
+        p.audit("key")
+        for wrong in ("wrong", "fal\u015fch"):
+            p.page.keyboard.type(wrong)
+            p.page.keyboard.press("Enter")
+            p.until("document.getElementById('access-why').textContent.includes('does not accept')")
+            check(is_locked(p) and p.page.input_value("#key") == "", "a wrong key is said to be wrong")
+        p.page.keyboard.type("secret")
+        p.page.keyboard.press("Enter")
         p.page.wait_for_selector("select.model option", state="attached")
+        p.until("document.getElementById('access').hidden && document.activeElement.id === 'prompt'")
+        p.page.reload()
+        p.page.wait_for_selector("select.model option", state="attached")
+        check(not p.page.locator("#access").is_visible(), "the tab keeps the key")
+        pane(p.page).locator(".tokens").fill("9")
+        generate(p, "the")
+        check(tokens_of(p, 0).count() == 9, "generated with a key")
+        other_key(p, words, file, url)
+
+
+def other_key(p, words, file, url):
+    """The server comes back with another key: the conversation goes on behind it."""
+    Server.last.process.terminate()
+    Server.last.process.wait(timeout=30)
+    file.write_text("another\n")
+    with Server("serve", *words, "--port", url.rsplit(":", 1)[1].strip("/")):
+        p.page.fill("#prompt", " cat")
+        p.page.click("#go")
+        p.page.wait_for_selector("#access")
+        p.until("document.getElementById('prompt').value === ' cat'")
+        check(p.page.locator(".turns > li").count() == 1, "what was refused is no turn")
+        p.page.fill("#key", "another")
+        p.page.click("#access button")
+        p.until("document.getElementById('access').hidden")
+        p.page.click("#go")
+        p.until("document.querySelectorAll('.turns > li').length == 2 && !document.getElementById('go').disabled")
+        check(tokens_of(p, 1).count() == 9, "and goes on with the other key", p.text("section.pane"))
+
+
+def view_with_key(browser):
+    pathlib.Path("browser-key").write_text("secret\n")
+    with Server("view", RUN, "--api-key-file", "browser-key") as url, Page(browser, url) as p:
+        p.expected = ("401",)
+        p.until("document.activeElement.id === 'key'")
+        p.audit("view key")
+        p.page.keyboard.type("wrong")
+        p.page.keyboard.press("Enter")
+        p.until("document.getElementById('access-why').textContent.includes('does not accept')")
+        p.page.keyboard.type("secret")
+        p.page.keyboard.press("Enter")
+        p.until("document.getElementById('access').hidden && document.querySelectorAll('#tiles div').length > 5")
 
 
 # ---- lcsm view ----
@@ -315,6 +375,7 @@ def main():
             for part in (branches, memory, chat, by_keyboard):
                 part(browser, url)
         with_key(browser)
+        view_with_key(browser)
         with Server("view", RUN) as url:
             for size in SIZES:
                 for scheme in ("light", "dark"):

@@ -151,7 +151,9 @@ def refusals(s):
     refused(400, None, {"prompt": [1, -1]})
     refused(400, None, {"prompt": ["a", 1]})
     refused(400, "unsupported_value", {"prompt": "a", "suffix": "b"})
-    refused(400, "unsupported_value", {"prompt": "a", "best_of": 2})
+    refused(400, "unsupported_value", {"prompt": "a", "best_of": 2, "stream": True})
+    refused(400, "unsupported_value", {"prompt": "a", "best_of": 2, "keep_state": True})
+    refused(400, None, {"prompt": "a", "n": 3, "best_of": 2}, words="best_of")
     for key, value in (("temperature", -1), ("temperature", "hot"), ("top_p", 2), ("n", 0), ("n", 1.5), ("max_tokens", -1),
                        ("max_tokens", 1e9), ("logprobs", 21), ("stop", [""]), ("stop", 3), ("stop", ["a"] * 17),
                        ("seed", "x"), ("stream", 1), ("logit_bias", {"x": 1}), ("logit_bias", {"256": 1}),
@@ -188,13 +190,26 @@ def texts(s):
     check([c["index"] for c in s.complete(prompt=["a", "b"], n=2, max_tokens=1)["choices"]] == [0, 1, 2, 3], "several prompts")
     check(s.text(prompt=[116, 104, 101], max_tokens=9, temperature=0) == s.text(prompt="the", max_tokens=9, temperature=0), "token ids")
     check(s.text(prompt="", max_tokens=0) == "", "nothing of nothing")
-    last = s.events(prompt="a", max_tokens=2, stream_options={"include_usage": True})[-1]
+    *before, last = s.events(prompt="a", max_tokens=2, stream_options={"include_usage": True})
+    check(all(e["usage"] is None for e in before), "usage comes last", before)
     check(last["choices"] == [] and last["usage"]["total_tokens"] == 3, "usage of a stream", last)
     check(s.text(prompt="a", max_tokens=5, logit_bias={"120": 100}, temperature=0) == "xxxxx", "logit_bias")
     both = dict(prompt="a", max_tokens=8, logit_bias={"120": 100, "121": 100}, temperature=0)
     for name in ("presence_penalty", "frequency_penalty"):
         check(s.text(**both, **{name: 2}) == penalised(s, name), name)
     check(s.text(**both) != s.text(**both, frequency_penalty=2), "a penalty has an effect")
+
+
+def best_of(s):
+    """The most probable of several texts, by their mean log-probability."""
+    ask = dict(prompt=["the", "a cat"], max_tokens=7, temperature=1.5, seed=11, logprobs=0)
+    every = s.complete(**ask, n=5)["choices"]
+    a = s.complete(**ask, n=2, best_of=5)
+    for at in (0, 1):
+        mean = sorted(every[5 * at:5 * at + 5], key=lambda c: -sum(c["logprobs"]["token_logprobs"]) / len(c["logprobs"]["token_logprobs"]))
+        best = a["choices"][2 * at:2 * at + 2]
+        check([c["text"] for c in best] == [c["text"] for c in mean[:2]], "the best of five", best, mean)
+    check([c["index"] for c in a["choices"]] == [0, 1, 2, 3] and a["usage"]["completion_tokens"] == 70, "their numbers, and what all cost", a)
 
 
 def penalised(s, name):
