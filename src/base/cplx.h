@@ -12,6 +12,19 @@ typedef struct {
     double re, im;
 } lcsm_cplx;
 
+/* The absolute value of x + i y. The C library's own is newer than what programs elsewhere have:
+ * hypot of glibc 2.35. Powers of two scale without an error, so nothing overflows on the way. */
+static inline double lcsm_hypot(double x, double y)
+{
+    if (isinf(x) || isinf(y)) return INFINITY;
+    double most = fmax(fabs(x), fabs(y));
+    if (!(most > 0) || isnan(x) || isnan(y)) return x * x + y * y;
+    int e = ilogb(most);
+    x     = scalbn(x, -e);
+    y     = scalbn(y, -e);
+    return scalbn(sqrt(x * x + y * y), e);
+}
+
 static inline lcsm_cplx lcsm_conj(lcsm_cplx a)
 {
     return (lcsm_cplx){a.re, -a.im};

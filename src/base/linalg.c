@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/cplx.h"
+
 /* ---- linear equations ---- */
 
 static void swap_rows(double *a, double *b, size_t n)
@@ -100,7 +102,7 @@ static void mirror(size_t n, double *a, size_t p)
  * = 1. The 2 x 2 block is set from the formula: the rows have seen only half of the change. */
 static void annihilate(size_t n, double *a, double *v, size_t p, size_t q)
 {
-    double x = a[2 * (p * n + q)], y = a[2 * (p * n + q) + 1], r = hypot(x, y);
+    double x = a[2 * (p * n + q)], y = a[2 * (p * n + q) + 1], r = lcsm_hypot(x, y);
     double app = a[2 * (p * n + p)], aqq = a[2 * (q * n + q)];
     double tau = (aqq - app) / (2 * r);
     double t   = (tau < 0 ? -1 : 1) / (fabs(tau) + sqrt(1 + tau * tau));
@@ -123,7 +125,7 @@ static bool sweep(size_t n, double *a, double *v)
     for (size_t p = 0; p < n; p++)
         for (size_t q = p + 1; q < n; q++) {
             double scale = fabs(a[2 * (p * n + p)]) + fabs(a[2 * (q * n + q)]);
-            double r     = hypot(a[2 * (p * n + q)], a[2 * (p * n + q) + 1]);
+            double r     = lcsm_hypot(a[2 * (p * n + q)], a[2 * (p * n + q) + 1]);
             if (r > 0 && r + scale != scale) {
                 annihilate(n, a, v, p, q);
                 any = true;

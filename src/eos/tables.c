@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/cplx.h"
 #include "base/linalg.h"
 #include "base/size.h"
 
@@ -177,7 +178,7 @@ static void fix_phase(size_t N, double *v)
 {
     double c[2];
     share_of_b(N, v, c);
-    double r = hypot(c[0], c[1]);
+    double r = lcsm_hypot(c[0], c[1]);
     if (!(r > 0)) return;
     for (size_t i = 0; i < N; i++) {
         double re = v[2 * i], im = v[2 * i + 1];

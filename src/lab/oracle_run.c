@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cplx.h"
 #include "base/rng.h"
 #include "lab/oracle_binding.h"
 
@@ -53,7 +54,7 @@ static double input_number(const binding *b, size_t k, double *slope)
 {
     const double *z = b->array->data;
     *slope          = 1;
-    if (b->layout == LOG) return log(hypot(z[2 * k], z[2 * k + 1]));
+    if (b->layout == LOG) return log(lcsm_hypot(z[2 * k], z[2 * k + 1]));
     if (b->layout == PHASE) return atan2(z[2 * k + 1], z[2 * k]);
     double x = z[place(b, k)];
     switch (b->layout) {

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/cplx.h"
 #include "report/rank.h"
 
 enum { EXTREME_TEXT = 112 };
@@ -51,7 +52,7 @@ static double spread_between(const lcsm_study *s, const extreme *a, const extrem
 {
     double one = lcsm_study_spread(s, lcsm_study_variant(s, a->label), at);
     double two = lcsm_study_spread(s, lcsm_study_variant(s, b->label), at);
-    return one > 0 && two > 0 ? hypot(one, two) : 0;
+    return one > 0 && two > 0 ? lcsm_hypot(one, two) : 0;
 }
 
 static lcsm_held compare(const lcsm_study *s, const json_t *finding)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # run.sh BUILD_FOLDER: installs into a temporary place, then builds and runs a consumer by
 # pkg-config and by find_package, each with the shared and with the static library; by find_package
-# in C and in C++, for lcsm/lcsm.h and for lcsm/tools.h.
+# in C and in C++, for lcsm/lcsm.h and for lcsm/tools.h. Then packs the sources.
 set -eu
 build=$(cd "${1:?usage: run.sh BUILD_FOLDER}" && pwd)
 here=$(cd "$(dirname "$0")" && pwd)
@@ -18,6 +18,12 @@ readelf -d "$library" | grep -q 'SONAME.*liblcsm\.so\.[0-9]' || {
 }
 if nm -D --defined-only "$library" | awk '{ print $3 }' | grep -v '^lcsm_'; then
     echo "the symbols above leave the library without its prefix"
+    exit 1
+fi
+
+# What the wheel carries runs on systems with glibc 2.34, wherever it is built with an older one than 2.38.
+if ldd --version | head -n 1 | grep -Eq ' 2\.(3[4-7])$' && nm -D "$library" | grep -E '@GLIBC_2\.(3[5-9]|[4-9][0-9])$'; then
+    echo "the functions above need a newer glibc than 2.34"
     exit 1
 fi
 
@@ -51,3 +57,16 @@ for language in C CXX; do
         "$project/$program"
     done
 done
+
+echo "the archive of the sources has all of them"
+cpack --config "$build/CPackSourceConfig.cmake" -B "$stage/archive" >"$stage/log" 2>&1 || {
+    cat "$stage/log"
+    exit 1
+}
+tar -tzf "$stage"/archive/lcsm-*.tar.gz | sed -n 's|^[^/]*/\(.*[^/]\)$|\1|p' | sort >"$stage/archived"
+"$here/../../tools/list-files" | sort | comm -23 - "$stage/archived" >"$stage/missing"
+if [ -s "$stage/missing" ]; then
+    cat "$stage/missing"
+    echo "the files above are not in the archive of the sources"
+    exit 1
+fi

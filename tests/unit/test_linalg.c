@@ -1,10 +1,12 @@
 /* test_linalg.c - solutions solve, eigenvectors are unitary and make the matrix again. */
 #include "base/linalg.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cplx.h"
 #include "base/rng.h"
 #include "near.h"
 
@@ -102,4 +104,25 @@ TEST(hermitian_eigenvalues_of_equal_and_diagonal_matrices_are_exact)
     double a[18] = {3, 0, 0, 0, 0, 0, 0, 0, -1, 0, 0, 0, 0, 0, 0, 0, 3, 0}, w[3], v[18];
     lcsm_hermitian_eigen(3, a, w, v);
     assert_true(w[0] == -1 && w[1] == 3 && w[2] == 3);
+}
+
+/* Within two units of the last place: the squares, their sum and the root round. */
+TEST(length_of_a_complex_number_neither_overflows_nor_vanishes)
+{
+    static const struct {
+        double x, y, length;
+    } CASES[] = {{3, -4, 5},
+                 {-3e200, 4e200, 5e200},
+                 {3e-310, 4e-310, 5e-310},
+                 {0, 0, 0},
+                 {1, 1e-300, 1},
+                 {-0.0, 7, 7},
+                 {DBL_MAX, 1, DBL_MAX},
+                 {0, -4.9e-324, 4.9e-324},
+                 {INFINITY, NAN, INFINITY}};
+    for (size_t j = 0; j < sizeof CASES / sizeof CASES[0]; j++) {
+        double have = lcsm_hypot(CASES[j].x, CASES[j].y), want = CASES[j].length;
+        assert_true(have == want || fabs(have - want) <= 2 * DBL_EPSILON * want);
+    }
+    assert_true(isnan(lcsm_hypot(NAN, 1)) && isnan(lcsm_hypot(1, NAN)));
 }
