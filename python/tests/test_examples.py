@@ -39,6 +39,11 @@ def test_torch_module(tmp_path):
     assert losses[-1] < losses[0] / 1.3
 
 
+def test_classifier(tmp_path):
+    pytest.importorskip("torch", reason="torch is not installed")
+    assert float(start("classifier.py", cwd=tmp_path).split()[-1]) > 0.9
+
+
 def test_every_example_has_a_test():
     names = {path.stem for path in EXAMPLES.glob("*.py")}
-    assert names == {"train_in_ten_lines", "compare_methods", "streaming", "torch_module"}
+    assert names == {"train_in_ten_lines", "compare_methods", "streaming", "torch_module", "classifier"}

@@ -211,3 +211,18 @@ def test_causal_convolution():
     first, state = lt.causal_conv1d_fn(x[..., :9], w, b, return_final_states=True)
     rest = lt.causal_conv1d_fn(x[..., 9:], w, b, initial_states=state)
     assert (torch.cat([first, rest], -1) - lt.causal_conv1d_fn(x, w, b)).abs().max() < 1e-12
+
+
+def test_packed_convolution():
+    x, w, b = (draw(*s, seed=j).requires_grad_() for j, s in enumerate([(B, 6, T), (6, 4), (6,)]))
+    state, bounds = draw(B, 6, 3, seed=4).requires_grad_(), [0, 2, 3, 17, T]
+    index = torch.cat([torch.full((B, n - m), j, dtype=torch.int32) for j, (m, n) in enumerate(zip(bounds, bounds[1:]))], 1)
+    parts = [lt.causal_conv1d_fn(x[..., m:n], w, b, initial_states=state if m == 0 else None, return_final_states=True,
+                                 activation="silu") for m, n in zip(bounds, bounds[1:])]
+    want = torch.cat([y for y, _ in parts], -1), parts[-1][1]
+    found = lt.causal_conv1d_fn(x, w, b, index, initial_states=state, return_final_states=True, activation="silu")
+    close(found, want, (x, w, b, state))
+    none = lt.causal_conv1d_fn(x, w, b, torch.where(index == 2, -1, index))
+    assert (none[..., 3:17] == 0).all() and (none[..., 17:] != 0).any()
+    short = lt.causal_conv1d_fn(x[..., 17:18], w, b, index[:, 17:18], return_final_states=True)[1]
+    assert (short[..., :2] == 0).all() and (short[..., 2] == x[..., 17]).all()

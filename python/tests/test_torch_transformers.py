@@ -211,3 +211,73 @@ def test_nothing_is_left_after_unpatching():
     assert F.linear is not before[0]
     lt.unpatch_transformers()
     assert F.linear is before[0] and dict(vars(transformers.models.mamba.modeling_mamba.MambaBlock)) == before[1]
+
+
+def with_experts(experts, chosen, layers):
+    torch.manual_seed(2)
+    config = transformers.Qwen3NextConfig(
+        **SMALL, intermediate_size=32, num_attention_heads=2, num_key_value_heads=1, head_dim=16, linear_num_key_heads=2,
+        linear_num_value_heads=4, linear_key_head_dim=8, linear_value_head_dim=8, num_experts=experts,
+        num_experts_per_tok=chosen, moe_intermediate_size=24, shared_expert_intermediate_size=40, layer_types=layers)
+    return transformers.Qwen3NextForCausalLM(config).eval()
+
+
+@pytest.mark.parametrize("experts, chosen", [(1, 1), (7, 3), (33, 5)])
+@torch.no_grad()
+def test_experts(experts, chosen, patched):
+    model = with_experts(experts, chosen, ["linear_attention", "full_attention"])
+    for batch, steps in ((1, 1), (1, 2), (2, 1), (3, 40)):
+        ids = torch.randint(3, 60, (batch, steps))
+        want, found = both(lambda: model(ids, use_cache=False).logits)
+        assert (want - found).abs().max() < 1e-5
+    keys = dict(max_new_tokens=9, do_sample=False, pad_token_id=0, output_logits=True, return_dict_in_generate=True)
+    want, found = both(lambda: model.generate(ids[:1, :6], **keys))
+    assert torch.equal(want.sequences, found.sequences)
+    assert max(float((a - b).abs().max()) for a, b in zip(want.logits, found.logits)) < 1e-5
+    assert any(type(m).__name__ == "Qwen3NextExperts" for m in _patch.local.kept)
+
+
+@torch.no_grad()
+def test_experts_whose_weights_change_are_seen(patched):
+    model, ids = with_experts(4, 2, ["linear_attention", "full_attention"]), torch.randint(3, 60, (1, 5))
+    keys = dict(max_new_tokens=3, do_sample=False, pad_token_id=0, output_logits=True, return_dict_in_generate=True)
+    before = torch.stack(model.generate(ids, **keys).logits)
+    experts = model.model.layers[0].mlp.experts
+    experts.down_proj.data.mul_(30)
+    model.model.layers[1].mlp.experts.gate_up_proj = torch.nn.Parameter(experts.gate_up_proj * 20)
+    want, found = both(lambda: torch.stack(model.generate(ids, **keys).logits))
+    assert (want - found).abs().max() < 1e-5 < (want - before).abs().max()
+
+
+@pytest.mark.parametrize("name", ["mamba2", "qwen3_next"])
+def test_packed_sequences_do_not_see_each_other(name, patched):
+    """Packed rows give what each sequence gives by itself, with gradients and without."""
+    model = (with_experts(4, 2, ["linear_attention"] * 2) if name == "qwen3_next" else small(name)).base_model
+    lengths, ids = [7, 1, 12], torch.randint(3, 60, (1, 20))
+    index = torch.repeat_interleave(torch.arange(3, dtype=torch.int32), torch.tensor(lengths))[None]
+    keys = dict(seq_idx=index, use_cache=False)
+    if name == "qwen3_next":
+        keys["cu_seq_lens_q"] = torch.tensor([0, 7, 8, 20])
+    for gradients in (False, True):
+        with torch.set_grad_enabled(gradients):
+            want = torch.cat([model(part, use_cache=False).last_hidden_state for part in ids.split(lengths, 1)], 1)
+            assert (model(ids, **keys).last_hidden_state - want).abs().max() < 1e-5
+
+
+@pytest.mark.parametrize("name", NAMES)
+@torch.no_grad()
+def test_several_tokens_continue_a_cache(name, patched):
+    """A prompt that is read in pieces: memory and convolution go on from where they were."""
+    model, ids = small(name), torch.randint(3, 60, (2, 24))
+
+    def work():
+        if name == "recurrent_gemma":
+            return model(ids, use_cache=True).logits
+        state, cache, logits = "cache_params" if "mamba" in name else "past_key_values", None, []
+        for first, last in ((0, 9), (9, 10), (10, 17), (17, 24)):
+            out = model(ids[:, first:last], use_cache=True, **{state: cache})
+            cache = out[state]
+            logits.append(out.logits)
+        return torch.cat(logits, 1)
+    want, found = both(work)
+    assert (want - found).abs().max() < 1e-5

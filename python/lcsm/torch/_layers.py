@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from .. import _binding as b
 from .._model import context
-from ._parts import (CONV, EOS, EXP, FUNCTIONS, LINEAR, MAP, REST, SAME, SCALE, SIGMOID, SILU, SOFTPLUS, SPREAD, UNIT,
+from ._parts import (CONV, EOS, EXP, FUNCTIONS, GLU, LINEAR, MAP, REST, SAME, SCALE, SIGMOID, SILU, SOFTPLUS, SPREAD, UNIT,
                      Program, Rows, Unfit, local)
 
 T, K, D = b.LCSM_AXIS_T, b.LCSM_AXIS_K, b.LCSM_AXIS_D
@@ -137,8 +137,8 @@ def _mamba_parts(p: Program, block: Any) -> None:
     p.linear(y, m, "out_proj", z=_input(p, wide, "z"))
 
 
-def mamba_block(self: Any, hidden_states: Tensor, cache_params: Any = None, attention_mask: Any = None, **_: Any) -> Any:
-    if not ready(hidden_states) or not _unmasked(attention_mask):
+def mamba_block(self: Any, hidden_states: Tensor, cache_params: Any = None, attention_mask: Any = None, **rest: Any) -> Any:
+    if not ready(hidden_states) or not _unmasked(attention_mask) or rest.get("seq_idx") is not None:
         return NotImplemented
     m, (B, steps, _) = self.mixer, hidden_states.shape
     _, conv, memory = _states(cache_params, m.layer_idx, steps)
@@ -221,13 +221,65 @@ def _delta_parts(p: Program, m: Any) -> None:
 
 
 def delta_net(self: Any, hidden_states: Tensor, cache_params: Any = None, attention_mask: Any = None, **rest: Any) -> Any:
-    if not ready(hidden_states) or not _unmasked(attention_mask) or rest.get("cu_seq_lens_q") is not None:
+    packed = rest.get("cu_seq_lens_q") is not None or rest.get("seq_idx") is not None
+    if not ready(hidden_states) or not _unmasked(attention_mask) or packed:
         return NotImplemented
     B, steps, _ = hidden_states.shape
     _, conv, memory = _states(cache_params, self.layer_idx, steps)
     p = program_of(self, B, steps, _delta_parts)
     return _go(p, hidden_states, cache_params, self.layer_idx, conv, memory,
                (B, self.num_v_heads, self.head_k_dim, self.head_v_dim), False, self.conv_kernel_size)
+
+
+# ---- experts --------------------------------------------------------------------------------
+
+def _expert_parts(p: Program, m: Any, rows: Any) -> None:
+    """Three parts for each expert, for so many rows; where these and its weights are comes later."""
+    wide, inner, function = m.hidden_dim, m.intermediate_dim, function_of(m.act_fn)
+    both, hidden, first = p.rows_of(2 * inner, sum(rows)), p.rows_of(inner, sum(rows)), 0
+    w = p.weight(m, "gate_up_proj"), p.weight(m, "down_proj")
+    for n in rows:
+        x, h = Rows(both.at + 8 * first * inner, 2 * inner, 2 * inner), Rows(hidden.at + 4 * first * inner, inner, inner)
+        p.add(LINEAR, x, Rows(64, wide, wide), w=w[0], rows=n, out=2 * inner, **{"in": wide})
+        p.add(GLU, h, x.cut(inner, inner), x.cut(0, inner), function=function, rows=n, **{"in": inner})
+        p.add(LINEAR, Rows(64, wide, wide), h, w=w[1], rows=n, out=wide, **{"in": inner})
+        first += n
+
+
+def _run_experts(p: Program, m: Any, chosen: Any, rows: Any, x: Tensor, step: int) -> Tensor:
+    """Runs each expert on its rows of x, which are side by side; ``step``: floats from row to row, 0 for one row."""
+    wide, inner, first = m.hidden_dim, m.intermediate_dim, 0
+    y = x.new_empty(sum(rows), wide)
+    into, out, up, down = x.data_ptr(), y.data_ptr(), m.gate_up_proj.data_ptr(), m.down_proj.data_ptr()
+    for j, (e, n) in enumerate(zip(chosen, rows)):
+        one, last = p.list[3 * j], p.list[3 * j + 2]
+        one.x, one.w = into + 4 * first * step, up + 8 * e * inner * wide
+        last.y, last.w = out + 4 * first * wide, down + 4 * e * inner * wide
+        first += n
+    p.run()
+    return y
+
+
+def experts(self: Any, hidden_states: Tensor, top_k_index: Tensor, top_k_weights: Tensor) -> Any:
+    x, (n, k) = hidden_states, top_k_index.shape
+    plain = self.has_gate and not (self.has_bias or self.is_transposed or self._is_expert_parallel)
+    if not ready(x) or not plain or not self.is_concatenated or top_k_weights.dtype is not torch.float32:
+        return NotImplemented
+    if n == 1:
+        ones = [1] * k
+        p = program_of(self, 1, 1, lambda p, m: _expert_parts(p, m, ones))
+        if len(p.list) != 3 * k:
+            raise Unfit("another number of experts")
+        return top_k_weights @ _run_experts(p, self, top_k_index[0].tolist(), ones, x, 0)
+    pairs = top_k_index.reshape(-1)
+    counts = torch.bincount(pairs, minlength=self.num_experts).tolist()
+    if len(counts) > self.num_experts:
+        return NotImplemented
+    order = pairs.argsort(stable=True)
+    token, rows = order // k, [c for c in counts if c]
+    p = program_of(self, 1, n, lambda p, m: _expert_parts(p, m, rows))
+    y = _run_experts(p, self, [e for e, c in enumerate(counts) if c], rows, x.index_select(0, token), self.hidden_dim)
+    return torch.zeros_like(x).index_add_(0, token, y.mul_(top_k_weights.reshape(-1)[order, None]))
 
 
 # ---- RecurrentGemma -------------------------------------------------------------------------

@@ -82,23 +82,37 @@ def mamba_chunk_scan_combined(x: Tensor, dt: Tensor, A: Tensor, B: Tensor, C: Te
     return (y, last.transpose(2, 3)) if return_final_states else y
 
 
+def _sequences(seq_idx: Tensor, length: int) -> Tensor:
+    """The number of the sequence of every input as (B, 1, length): what comes before belongs to the first one."""
+    before = seq_idx[:, :1].expand(-1, length - seq_idx.shape[1])
+    return torch.cat([before, seq_idx], -1).unsqueeze(1)
+
+
 def causal_conv1d_fn(x: Tensor, weight: Tensor, bias: Optional[Tensor] = None, seq_idx: Optional[Tensor] = None,
                      initial_states: Optional[Tensor] = None, return_final_states: bool = False,
                      final_states_out: Optional[Tensor] = None, activation: Optional[str] = None, **_: Any) -> Any:
-    """A causal convolution of each channel: x (B, D, L), weight (D, W), bias (D), states (B, D, W - 1)."""
+    """A causal convolution of each channel: x (B, D, L), weight (D, W), bias (D), states (B, D, W - 1).
+
+    seq_idx (B, L) numbers packed sequences: nothing is read across their borders, initial states are those of the first
+    one, final states those of the last one, and where a number is negative the output is 0.
+    """
     if activation not in (None, "silu", "swish"):
         raise ArgumentError(f"causal_conv1d_fn: activation is '{activation}'; expected None, silu or swish")
-    if seq_idx is not None:
-        raise ArgumentError("causal_conv1d_fn: seq_idx is not supported")
     width, length = weight.shape[-1], x.shape[-1]
     wide = x.to(weight.dtype)
     before = F.pad(wide, (width - 1, 0)) if initial_states is None else torch.cat([initial_states.to(wide.dtype), wide], -1)
-    y = before[..., :length] * weight[:, :1]
-    for j in range(1, width):
-        y = torch.addcmul(y, before[..., j:j + length], weight[:, j:j + 1])
+    index = None if seq_idx is None else _sequences(seq_idx, width - 1 + length)
+    y = None
+    for j in range(width):
+        part = before[..., j:j + length]
+        if index is not None:
+            part = part * (index[..., j:j + length] == index[..., width - 1:])
+        y = part * weight[:, j:j + 1] if y is None else torch.addcmul(y, part, weight[:, j:j + 1])
     y = y if bias is None else y + bias[:, None]
-    y = (y if activation is None else F.silu(y)).to(x.dtype)
+    y = y if activation is None else F.silu(y)
+    y = (y if index is None else y * (index[..., width - 1:] >= 0)).to(x.dtype)
     if not return_final_states:
         return y
-    last = before[..., before.shape[-1] - (width - 1):].to(x.dtype)
+    last = before if index is None else before * (index == index[..., -1:])
+    last = last[..., last.shape[-1] - (width - 1):].to(x.dtype)
     return y, last if final_states_out is None else final_states_out.copy_(last)

@@ -12,7 +12,7 @@ from torch import Tensor
 from . import _layers
 from ._eos import eos
 from ._fla import chunk_gated_delta_rule
-from ._mamba import mamba_chunk_scan_combined, selective_scan_fn
+from ._mamba import causal_conv1d_fn, mamba_chunk_scan_combined, selective_scan_fn
 from ._parts import Arena, Unfit, local
 
 _NONE = object()
@@ -22,11 +22,13 @@ _names: List[str] = []
 
 def _on_cpu(ours: Callable[..., Any], theirs: Callable[..., Any]) -> Callable[..., Any]:
     """Ours for tensors on the CPU, theirs for others. Single steps of RecurrentGemma stay theirs, as those of the
-    other models do: one token in torch costs less than the call."""
+    other models do: one token in torch costs less than the call. A convolution is ours for packed sequences, whose
+    borders theirs does not know."""
     @functools.wraps(theirs)
     def chosen(*arguments: Any, **keys: Any) -> Any:
         first = next(x for x in (*arguments, *keys.values()) if isinstance(x, Tensor))
         use = first.device.type == "cpu" and not (ours is _rnn_scan and first.shape[1] == 1)
+        use = use and not (ours is _convolution and keys.get("seq_idx") is None)
         return (ours if use else theirs)(*arguments, **keys)
     return chosen
 
@@ -92,6 +94,7 @@ def _linear(theirs: Callable[..., Any]) -> Callable[..., Any]:
 
 # ---- what is replaced -----------------------------------------------------------------------
 
+_convolution = _named(causal_conv1d_fn, hidden_states="x")
 _QWEN = dict(query="q", key="k", value="v")
 _Names = Dict[str, Dict[str, Callable[..., Any]]]
 #: module of transformers.models: {function: ours}
@@ -99,8 +102,10 @@ _REPLACEMENTS: _Names = {
     "mamba.modeling_mamba": {"mamba_selective_scan": _named(selective_scan_fn, hidden_states="u", dt="delta")},
     "falcon_mamba.modeling_falcon_mamba": {
         "mamba_selective_scan": _named(selective_scan_fn, hidden_states="u", dt="delta")},
-    "mamba2.modeling_mamba2": {"mamba2_chunk_scan": _named(mamba_chunk_scan_combined, hidden_states="x")},
-    "qwen3_next.modeling_qwen3_next": {"torch_chunk_gated_delta_rule": _named(chunk_gated_delta_rule, **_QWEN)},
+    "mamba2.modeling_mamba2": {"mamba2_chunk_scan": _named(mamba_chunk_scan_combined, hidden_states="x"),
+                               "causal_conv1d_fn": _convolution},
+    "qwen3_next.modeling_qwen3_next": {"torch_chunk_gated_delta_rule": _named(chunk_gated_delta_rule, **_QWEN),
+                                       "causal_conv1d_fn": _convolution},
     "recurrent_gemma.modeling_recurrent_gemma": {"RecurrentGemmaRglru._rnn_scan": _rnn_scan},
 }
 #: module of transformers.models: {class: ours}
@@ -109,7 +114,7 @@ _LAYERS: _Names = {
     "falcon_mamba.modeling_falcon_mamba": {"FalconMambaBlock": _layers.mamba_block},
     "mamba2.modeling_mamba2": {"Mamba2Block": _layers.mamba2_block},
     "qwen3_next.modeling_qwen3_next": {"Qwen3NextGatedDeltaNet": _layers.delta_net, "Qwen3NextMLP": _layers.mlp,
-                                       "Qwen3NextRMSNorm": _layers.rms_norm},
+                                       "Qwen3NextRMSNorm": _layers.rms_norm, "Qwen3NextExperts": _layers.experts},
     "recurrent_gemma.modeling_recurrent_gemma": {"RecurrentGemmaRecurrentBlock": _layers.rglru_block,
                                                  "RecurrentGemmaMlp": _layers.mlp, "RecurrentGemmaRMSNorm": _layers.rms_norm},
 }
