@@ -22,15 +22,46 @@ static const char HELP[] =
     "\n"
     "  lcsm describe gla      one of them: equations, parameters, memory, cost\n";
 
+enum { COLUMNS = 8, REFERENCE = COLUMNS, CELLS };
+
+static void cells_of(const lcsm_method_info *m, const char *cells[CELLS])
+{
+    const char *list[CELLS] = {m->name,   m->family, m->input,  m->expand,   m->oscillation,
+                               m->shrink, m->psi,    m->memory, m->reference};
+    memcpy(cells, list, sizeof list);
+}
+
+/* As wide as the longest of each column. */
 static void print_methods(const cli_colours *c)
 {
-    printf("%s%-17s %-18s %-7s %-8s %-22s %-8s %-4s %-8s %s%s\n", c->bold, "method", "family",
-           "input", "expand", "oscillation", "shrink", "psi", "memory", "reference", c->off);
-    lcsm_method_info m = {.size = sizeof m};
+    static const lcsm_method_info head = {
+        .name        = "method",
+        .family      = "family",
+        .input       = "input",
+        .expand      = "expand",
+        .oscillation = "oscillation",
+        .shrink      = "shrink",
+        .psi         = "psi",
+        .memory      = "memory",
+        .reference   = "reference",
+    };
+    int              width[COLUMNS] = {0};
+    const char      *cells[CELLS];
+    lcsm_method_info m = head;
+    m.size             = sizeof m;
+    for (size_t j = 0; j == 0 || lcsm_method_at(j - 1, &m, NULL) == LCSM_OK; j++) {
+        cells_of(&m, cells);
+        for (int k = 0; k < COLUMNS; k++)
+            if (width[k] < (int)strlen(cells[k])) width[k] = (int)strlen(cells[k]);
+    }
+    cells_of(&head, cells);
+    printf("%s", c->bold);
+    for (int k = 0; k < COLUMNS; k++) printf("%-*s  ", width[k], cells[k]);
+    printf("%s%s\n", cells[REFERENCE], c->off);
     for (size_t j = 0; lcsm_method_at(j, &m, NULL) == LCSM_OK; j++) {
-        printf("%-17s %-18s %-7s %-8s %-22s %-8s %-4s ", m.name, m.family, m.input, m.expand,
-               m.oscillation, m.shrink, m.psi);
-        if (m.year > 0) printf("%-8s %s %d\n", m.memory, m.reference, m.year);
+        cells_of(&m, cells);
+        for (int k = 0; k < COLUMNS - 1; k++) printf("%-*s  ", width[k], cells[k]);
+        if (m.year > 0) printf("%-*s  %s %d\n", width[COLUMNS - 1], m.memory, m.reference, m.year);
         else printf("%s\n", m.memory);
     }
 }
