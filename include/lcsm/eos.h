@@ -158,6 +158,9 @@ typedef struct {
     int64_t planes; /* not 0: i and y, both complex, have all real parts of a head, then its
                        imaginary ones */
     lcsm_memory_type memory_type;
+    int64_t bf16_products; /* not 0: forward may round the factors of its products to bfloat16 where
+                              the processor has such products, the o is an outer product, the memory
+                              real and every step read; decays, sums, memory: float */
 } lcsm_eos_desc;
 
 /* Arrays of the operands, in the layout of the descriptor. Absent operands are NULL. */

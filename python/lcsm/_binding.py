@@ -710,6 +710,7 @@ class lcsm_eos_desc(ct.Structure):
         ("double_precision", ct.c_int64),
         ("planes", ct.c_int64),
         ("memory_type", ct.c_int),
+        ("bf16_products", ct.c_int64),
     ]
 
 

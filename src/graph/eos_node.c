@@ -86,12 +86,13 @@ static lcsm_status describe(const lcsm_node *n, lcsm_eos_desc *desc, lcsm_error 
     const lcsm_shape    *i = &n->in[EOS_i]->shape;
     *desc                  = a->desc;
     if (i->rank < 2) return lcsm_fail(err, LCSM_ERR_ARGUMENT, "i must have the axes B, T, H D");
-    desc->B      = i->dim[0];
-    desc->T      = i->dim[1];
-    desc->resets = n->n_in > LCSM_EOS_RESET && n->in[LCSM_EOS_RESET] != NULL;
-    desc->reads  = n->n_in > LCSM_EOS_READ && n->in[LCSM_EOS_READ] != NULL
-                     ? lcsm_tensor_count(n->in[LCSM_EOS_READ])
-                     : 0;
+    desc->B             = i->dim[0];
+    desc->T             = i->dim[1];
+    desc->bf16_products = n->bf16;
+    desc->resets        = n->n_in > LCSM_EOS_RESET && n->in[LCSM_EOS_RESET] != NULL;
+    desc->reads         = n->n_in > LCSM_EOS_READ && n->in[LCSM_EOS_READ] != NULL
+                            ? lcsm_tensor_count(n->in[LCSM_EOS_READ])
+                            : 0;
     operands_of(desc, o);
     for (int j = 0; j < EOS_OPERANDS; j++) {
         o[j]->present = j < n->n_in && n->in[j] != NULL;
@@ -108,4 +109,16 @@ lcsm_status lcsm_eos_node_plan(const lcsm_node *n, lcsm_eos_plan *p, lcsm_error 
     lcsm_eos_desc desc;
     lcsm_status   st = describe(n, &desc, err);
     return st == LCSM_OK ? lcsm_eos_plan_make(p, n->pool, &desc, err) : st;
+}
+
+lcsm_status lcsm_eos_node_plans(const lcsm_node *n, lcsm_eos_plan p[2], lcsm_error *err)
+{
+    lcsm_eos_desc desc;
+    lcsm_status   st = describe(n, &desc, err);
+    if (st == LCSM_OK) st = lcsm_eos_plan_make(&p[0], n->pool, &desc, err);
+    if (st != LCSM_OK) return st;
+    p[1] = p[0];
+    if (desc.form != LCSM_FORM_AUTO || !lcsm_eos_convolves(&p[0])) return st;
+    desc.form = LCSM_FORM_CONVOLUTION;
+    return lcsm_eos_plan_make(&p[1], n->pool, &desc, err);
 }

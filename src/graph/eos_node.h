@@ -15,4 +15,7 @@
 enum { LCSM_EOS_M0 = EOS_OPERANDS, LCSM_EOS_RESET, LCSM_EOS_READ, LCSM_EOS_Z };
 
 lcsm_status lcsm_eos_node_plan(const lcsm_node *n, lcsm_eos_plan *p, lcsm_error *err);
+
+/* The same, and the plan of passes in which nobody gives the memory or asks for it. */
+lcsm_status lcsm_eos_node_plans(const lcsm_node *n, lcsm_eos_plan p[2], lcsm_error *err);
 #endif

@@ -28,6 +28,7 @@
 #define LCSM_KERNEL_LIST(X)                                                                        \
     X(const R_(lcsm_eos_kernels) *, eos_recurrent)                                                 \
     X(const R_(lcsm_eos_kernels) *, eos_chunk)                                                     \
+    X(const R_(lcsm_eos_kernels) *, eos_chunk_bf16) /* forward only */                             \
     X(const R_(lcsm_eos_kernels) *, eos_rank)                                                      \
     X(const R_(lcsm_eos_kernels) *, eos_scan)                                                      \
     X(const R_(lcsm_eos_kernels) *, eos_conv)                                                      \

@@ -51,17 +51,26 @@ static size_t zero_bytes(const lcsm_node *n, const lcsm_eos_plan *p)
              : aligned((size_t)(p->B * p->T * p->H * lcsm_eos_y_width(p)) * sizeof(real));
 }
 
-/* A memory in bfloat16 is one of training: other runs follow the same plan in float. */
+/* A memory or products in bfloat16 are of training: other runs follow the same plan in float. */
 static lcsm_eos_plan in_float(const lcsm_eos_plan *p)
 {
     lcsm_eos_plan plain = *p;
-    plain.bf16          = false;
+    plain.bf16 = plain.bf16_products = false;
     return plain;
+}
+
+/* Nobody gives the memory or asks for it: a pass of training over whole sequences. */
+static bool is_alone(const lcsm_call *c)
+{
+    bool own = c->node->n_state > 0;
+    return c->run->training && c->in[M0].data == NULL && c->node->n_out == 1
+        && (!own || (c->state_in[0] == NULL && c->state_out[0] == NULL));
 }
 
 static lcsm_eos_plan plan_of(const lcsm_call *c)
 {
     const lcsm_eos_plan *p = c->own;
+    if (is_alone(c)) return p[1];
     return c->run->training ? *p : in_float(p);
 }
 
@@ -70,12 +79,24 @@ static size_t larger(size_t a, size_t b)
     return a > b ? a : b;
 }
 
+/* Room for what a plan needs, in either precision. */
+static void add_room(lcsm_node *n, const lcsm_eos_plan *p)
+{
+    lcsm_eos_plan plain = in_float(p);
+    n->saved            = larger(n->saved, R_(lcsm_eos_tape_bytes)(p));
+    n->fwd_scratch      = larger(n->fwd_scratch, R_(lcsm_eos_fwd_bytes)(p, n->kernels));
+    n->fwd_scratch      = larger(n->fwd_scratch, R_(lcsm_eos_fwd_bytes)(&plain, n->kernels));
+    n->bwd_scratch      = larger(n->bwd_scratch, R_(lcsm_eos_bwd_bytes)(p, n->kernels));
+    n->bwd_scratch      = larger(n->bwd_scratch, R_(lcsm_eos_bwd_bytes)(&plain, n->kernels));
+}
+
 static lcsm_status shape(lcsm_node *n, lcsm_error *err)
 {
     const lcsm_eos_attr *a = n->attr;
-    lcsm_eos_plan        p;
-    lcsm_status          st = lcsm_eos_node_plan(n, &p, err);
+    lcsm_eos_plan        plans[2];
+    lcsm_status          st = lcsm_eos_node_plans(n, plans, err);
     if (st != LCSM_OK) return st;
+    lcsm_eos_plan p = plans[0];
     if (optional(n, Z) != NULL) return R_(lcsm_eos_mean_shape)(n, err);
     if (a->pairs) return R_(lcsm_eos_pairs_shape)(n, err);
     lcsm_shape memory = lcsm_dims(p.B, p.H, p.K, p.D * (p.is_complex ? 2 : 1));
@@ -86,17 +107,12 @@ static lcsm_status shape(lcsm_node *n, lcsm_error *err)
         const lcsm_shape *read = &n->in[READ]->shape;
         n->shape[0]            = lcsm_dims(read->dim[0], read->dim[1], p.H * lcsm_eos_y_width(&p));
     }
-    n->shape[1]    = memory;
-    n->saved       = R_(lcsm_eos_tape_bytes)(&p);
-    n->fwd_scratch = R_(lcsm_eos_fwd_bytes)(&p, n->kernels);
-    n->bwd_scratch = R_(lcsm_eos_bwd_bytes)(&p, n->kernels);
-    if (p.bf16) {
-        lcsm_eos_plan plain = in_float(&p);
-        n->fwd_scratch      = larger(n->fwd_scratch, R_(lcsm_eos_fwd_bytes)(&plain, n->kernels));
-        n->bwd_scratch      = larger(n->bwd_scratch, R_(lcsm_eos_bwd_bytes)(&plain, n->kernels));
-    }
+    n->shape[1] = memory;
+    n->saved = n->fwd_scratch = n->bwd_scratch = 0;
+    add_room(n, &plans[0]);
+    add_room(n, &plans[1]);
     n->bwd_scratch += zero_bytes(n, &p);
-    n->own = sizeof p;
+    n->own = sizeof plans;
     if (!p.operand[EOS_col].present) n->bwd_out = 0;
     n->steps = LCSM_STEPS_WHOLE;
     if (optional(n, M0) == NULL && !p.reverse) {
@@ -110,7 +126,7 @@ static lcsm_status shape(lcsm_node *n, lcsm_error *err)
 static void prepare(const lcsm_call *c)
 {
     if (c->node->own > 0)
-        lcsm_eos_node_plan(c->node, c->own, NULL); /* it succeeded in the shape rule */
+        lcsm_eos_node_plans(c->node, c->own, NULL); /* it succeeded in the shape rule */
 }
 
 /* ---- passes ---- */

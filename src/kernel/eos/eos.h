@@ -70,8 +70,8 @@ typedef struct {
     bool         bf16;        /* o, e, i, s and each m_t are rounded to bfloat16 */
     ptrdiff_t    rank;        /* of a and b; 0 without them */
     lcsm_eos_gen gen;
-    bool         again; /* forward: the last problem in this scratch had this one's static
-                           operands, and the scratch is as it was left */
+    bool         again; /* the last problem in this scratch had this one's static operands, and the
+                           scratch is as it was left */
     real        tau, scale;
     lcsm_resets resets;
     bool        fresh; /* the memory before the first step is empty: forms need not read it */

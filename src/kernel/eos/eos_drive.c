@@ -80,8 +80,9 @@ static size_t workers_of(const lcsm_eos_plan *p, const form *f)
     return items < threads ? items : threads;
 }
 
-static const form *form_of(const lcsm_eos_plan *p, const R_(lcsm_kernels) *k)
+static const form *form_of(const lcsm_eos_plan *p, const R_(lcsm_kernels) *k, bool back)
 {
+    if (p->bf16_products && !back) return k->eos_chunk_bf16;
     switch (p->form) {
     case LCSM_FORM_CHUNKED:
     case LCSM_FORM_DELTA: return lcsm_eos_is_ranked(p) ? k->eos_rank : k->eos_chunk;
@@ -311,13 +312,13 @@ static size_t carry_bytes(const lcsm_eos_plan *p, const form *f)
 
 size_t R_(lcsm_eos_fwd_bytes)(const lcsm_eos_plan *p, const R_(lcsm_kernels) *k)
 {
-    const form *f = form_of(p, k);
+    const form *f = form_of(p, k, false);
     return fwd_scratch(p, f) * workers_of(p, f);
 }
 
 size_t R_(lcsm_eos_bwd_bytes)(const lcsm_eos_plan *p, const R_(lcsm_kernels) *k)
 {
-    const form *f     = form_of(p, k);
+    const form *f     = form_of(p, k, true);
     size_t      heads = items_of(p, f) * (size_t)heads_of(p, f);
     return bwd_scratch(p, f) * workers_of(p, f) + carry_bytes(p, f) * items_of(p, f)
          + padded(R_(lcsm_eos_partial_reals)(p) * heads) + R_(lcsm_eos_sum_bytes)(p);
@@ -345,10 +346,12 @@ static void run_items(void *arg, size_t number, int worker)
     for (size_t item = from; item < to; item++) c->task(arg, item, worker);
 }
 
-/* Whether all items have the same static operands: those of one head and all columns. */
+/* Whether all items have the same static operands, those of one head and all columns, and the form
+ * makes something of them alone. */
 static bool is_alike(const call *c)
 {
-    return c->to.g == NULL && c->p->T == 1 && c->p->H == 1 && c->p->tiles == 1;
+    bool step = c->to.g == NULL && c->p->T == 1;
+    return (step || c->p->form == LCSM_FORM_CONVOLUTION) && c->p->H == 1 && c->p->tiles == 1;
 }
 
 /* All items. Forms ask for the memory of the sequence that follows while they work on one: so a
@@ -356,13 +359,14 @@ static bool is_alike(const call *c)
 static void run_all(call *c, lcsm_task_fn *task)
 {
     enum { RUNS = 8, ALIKE_RUNS = 2, LONGEST = 16 };
-    size_t threads = (size_t)(c->p->threads > 1 ? c->p->threads : 1);
-    size_t runs    = threads * (c->step == NULL && is_alike(c) ? ALIKE_RUNS : RUNS);
-    c->task        = task;
-    c->items       = items_of(c->p, c->form);
-    c->run         = c->items / runs < LONGEST ? c->items / runs : LONGEST;
-    size_t bundle  = bundle_items(c);
-    c->run         = (c->run + bundle - 1) / bundle * bundle;
+    size_t threads = (size_t)(c->p->threads > 1 ? c->p->threads : 1), runs = RUNS;
+    if (c->step == NULL && is_alike(c)) runs = c->p->form == LCSM_FORM_CONVOLUTION ? 1 : ALIKE_RUNS;
+    c->task  = task;
+    c->items = items_of(c->p, c->form);
+    c->run   = c->items / (runs * threads);
+    if (c->run > LONGEST) c->run = LONGEST;
+    size_t bundle = bundle_items(c);
+    c->run        = (c->run + bundle - 1) / bundle * bundle;
     if (c->run == 0) c->run = bundle;
     lcsm_parallel_for(c->p->pool, (c->items + c->run - 1) / c->run, run_items, c);
 }
@@ -443,7 +447,7 @@ static void fwd_item(void *arg, size_t item, int worker)
 void R_(lcsm_eos_fwd)(const lcsm_eos_plan *p, const R_(lcsm_kernels) *k,
                       const R_(lcsm_eos_arrays) *x, real *y, real *m_T, real *tape, void *ws)
 {
-    const form               *f    = form_of(p, k);
+    const form               *f    = form_of(p, k, false);
     R_(lcsm_eos_step_kernel) *step = is_rank_step(p) ? k->eos_step_rank : k->eos_step;
     call                      c    = {.p    = p,
                                       .form = f,
@@ -480,6 +484,7 @@ static void bwd_item(void *arg, size_t item, int worker)
     seq                  x[LCSM_EOS_HEADS];
     seq_grads            g[LCSM_EOS_HEADS];
     problems_at(c, w, x);
+    x->again           = is_alike(c) && item % c->run != 0;
     unsigned char *ws  = c->scratch + (size_t)worker * c->scratch_bytes;
     real          *g_m = (real *)(void *)ws, *partial = c->partial + item_partials(c, item);
     if (c->carry != NULL) g_m = (real *)(void *)((unsigned char *)c->carry + item * c->carry_bytes);
@@ -510,7 +515,7 @@ void R_(lcsm_eos_bwd)(const lcsm_eos_plan *p, const R_(lcsm_kernels) *k,
                       const real *g_m_T, const R_(lcsm_eos_grad_arrays) *g, const real *tape,
                       void *ws)
 {
-    const form    *f     = form_of(p, k);
+    const form    *f     = form_of(p, k, true);
     call           c     = {.p             = p,
                             .form          = f,
                             .x             = x,

@@ -418,6 +418,14 @@ static bool convolution_pays(const lcsm_eos_plan *p)
     return all_static(p) && p->T >= 256 && 50 * log2(2.0 * (double)p->T) + scan < scan * 2;
 }
 
+/* Measured beside the scan: 16 pairs of rows pay from 4 sequences on, which share a kernel and its
+ * powers, 32 always. */
+bool lcsm_eos_convolves(const lcsm_eos_plan *p)
+{
+    return all_static(p) && serves(p, LCSM_FORM_CONVOLUTION) && p->is_complex && p->T >= 256
+        && p->H == 1 && (p->K >= 32 || (p->K >= 16 && p->B >= 4));
+}
+
 static void choose_form(lcsm_eos_plan *p)
 {
     const struct {
@@ -453,6 +461,13 @@ static void choose_form(lcsm_eos_plan *p)
     while (!choices[j].when) j++;
     p->form   = choices[j].form;
     p->reason = choices[j].reason;
+}
+
+/* Chunks of a real memory that only decays, read after every step. */
+static bool rounds_products(const lcsm_eos_plan *p)
+{
+    return p->form == LCSM_FORM_CHUNKED && !lcsm_eos_is_ranked(p) && !p->is_complex
+        && p->reads == 0;
 }
 
 /* Fewer work items than threads would leave some idle: then cut the columns. One item a thread has
@@ -636,6 +651,7 @@ lcsm_status lcsm_eos_plan_make(lcsm_eos_plan *plan, lcsm_pool *pool, const lcsm_
         p.form   = desc->form;
         p.reason = "asked for";
     }
+    p.bf16_products = desc->bf16_products != 0 && rounds_products(&p);
     choose_chunk(&p, desc->chunk);
     bool uncut = p.reads > 0 || p.planes || (p.form == LCSM_FORM_RECURRENT && has(&p, EOS_dense));
     choose_cut(&p, uncut ? p.D : desc->tile);

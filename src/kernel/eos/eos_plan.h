@@ -25,6 +25,7 @@ typedef struct {
     lcsm_eos_layout operand[EOS_OPERANDS];
     ptrdiff_t       rank; /* of a and b, 0 without them */
     bool            is_complex, reverse, resets, read_before, complex_y, planes, bf16;
+    bool            bf16_products; /* of forward: factors of the products of chunks are rounded */
     lcsm_eos_gen    gen;
     double          tau, scale;
     lcsm_eos_form   form;
@@ -44,6 +45,10 @@ typedef struct {
  * allocates nothing. */
 lcsm_status lcsm_eos_plan_make(lcsm_eos_plan *plan, lcsm_pool *pool, const lcsm_eos_desc *desc,
                                lcsm_error *err);
+
+/* Whether the convolution is the fastest form for a plan whose memory nobody gives or asks for,
+ * forward and backward together. */
+bool lcsm_eos_convolves(const lcsm_eos_plan *p);
 
 const char *lcsm_eos_operand_name(int operand);
 

@@ -7,6 +7,7 @@
 #include "kernel/bf16.h"
 #include "kernel/gemm/blocks_dot.h"
 #include "kernel/gemm/dots.h"
+#include "kernel/gemm/transpose.h"
 
 #define GEMM_EACH(p)       vset1(*(p))
 #define GEMM_TERM(v, e, b) ((v) + (e) * (b))
@@ -25,6 +26,26 @@ static void transpose(ptrdiff_t rows, ptrdiff_t cols, const real *src, ptrdiff_t
     for (ptrdiff_t r = 0; r < rows; r++)
         for (ptrdiff_t c = r < whole_rows ? whole : 0; c < cols; c++)
             dst[c * dr + r] = src[r * sr + c];
+}
+
+/* The same of memory that is read for the first time: VW rows at once are more streams than the
+ * processor sees by itself, so those of the next VW are asked for. */
+static void transpose_far(ptrdiff_t rows, ptrdiff_t cols, const real *src, ptrdiff_t sr, real *dst,
+                          ptrdiff_t dr)
+{
+    for (; rows >= VW; rows -= VW, src += VW * sr, dst += VW) {
+        ptrdiff_t c = 0;
+        for (; c + VW <= cols; c += VW) {
+            vec v[VW];
+            for (int i = 0; i < VW; i++) v[i] = vload(src + i * sr + c);
+            for (int i = 0; i < VW && c % CACHE_LINE == 0; i++) ask_now(src + (VW + i) * sr + c);
+            vtranspose(v);
+            for (int i = 0; i < VW; i++) vstore(dst + (c + i) * dr, v[i]);
+        }
+        for (; c < cols; c++)
+            for (int i = 0; i < VW; i++) dst[c * dr + i] = src[i * sr + c];
+    }
+    if (rows > 0) transpose(rows, cols, src, sr, dst, dr);
 }
 
 /* rows x cols, dst[row][col] = src[row][col], vector by vector. */
@@ -86,7 +107,7 @@ static void pack_panel(const gemm *x, ptrdiff_t k0, ptrdiff_t kc, ptrdiff_t j0, 
     if (n < width) memset(panel, 0, (size_t)(kc * width) * sizeof(real));
     if (x->bf16) round_panel(x, k0, kc, j0, n, panel, width);
     else if (x->type != LCSM_WEIGHT_REAL) unpack_panel(x, k0, kc, j0, n, panel, width);
-    else if (x->tb) transpose(n, kc, x->B + j0 * x->ldb + k0, x->ldb, panel, width);
+    else if (x->tb) transpose_far(n, kc, x->B + j0 * x->ldb + k0, x->ldb, panel, width);
     else copy(kc, n, x->B + k0 * x->ldb + j0, x->ldb, panel, width);
     for (ptrdiff_t j = 0; j < kc * width && x->alpha != 1; j += VW)
         vstore(panel + j, vload(panel + j) * x->alpha);

@@ -10,22 +10,10 @@
  */
 #include "kernel/bf16.h"
 #include "kernel/gemm/transpose.h"
-#include "kernel/vec.h"
+#include "kernel/gemm/units.h"
 
-VEC_INLINE vec each_unit(const real *p)
-{
-    int unit;
-    memcpy(&unit, p, sizeof unit);
-    return (vec)_mm512_set1_epi32(unit);
-}
-
-VEC_INLINE vec add_pairs(vec sum, vec a, vec b)
-{
-    return (vec)_mm512_dpbf16_ps((__m512)sum, (__m512bh)a, (__m512bh)b);
-}
-
-#define GEMM_EACH(p)       each_unit(p)
-#define GEMM_TERM(v, e, b) add_pairs(v, e, b)
+#define GEMM_EACH(p)       unit_each(p)
+#define GEMM_TERM(v, e, b) unit_sum(v, e, b)
 #define GEMM_SUM(v, alpha) vhold((v) * (alpha)) /* before it is added, in every kind of tile */
 #define GEMM_ASK_STEPS     2 /* of reals there are twice as many lines as of units */
 #include "kernel/gemm/gemm_blocks.h"
@@ -52,30 +40,21 @@ static matrix matrix_of(lcsm_weight_type type, const real *p, const unsigned cha
 
 /* ---- units ---- */
 
-/* Numbers of a vector of units; units for which memory is asked ahead. */
-enum { PAIR = 2 * VW, AHEAD = 4 };
-
-VEC_INLINE __mmask32 first_of(ptrdiff_t n)
-{
-    return n >= PAIR ? 0xffffffffu : n <= 0 ? 0 : (1u << n) - 1u;
-}
+/* Units for which memory is asked ahead: of A's columns, of B's rows. */
+enum { AHEAD = 4, ROWS_AHEAD = 4 };
 
 /* n numbers side by side as units, the others 0. */
 VEC_INLINE vec along(const matrix *m, ptrdiff_t row, ptrdiff_t col, ptrdiff_t n)
 {
-    __mmask32 mask = first_of(n);
     if (m->halves != NULL)
-        return (vec)_mm512_maskz_loadu_epi16(mask, m->halves + row * m->ld + 2 * col);
-    const real *p    = (const real *)(const void *)((const char *)m->reals + row * m->ld) + col;
-    __m512      low  = _mm512_maskz_loadu_ps((__mmask16)mask, p);
-    __m512      high = _mm512_maskz_loadu_ps((__mmask16)(mask >> VW), p + VW);
-    return (vec)_mm512_cvtne2ps_pbh(high, low);
+        return (vec)_mm512_maskz_loadu_epi16(unit_mask(n), m->halves + row * m->ld + 2 * col);
+    return units_along((const real *)(const void *)((const char *)m->reals + row * m->ld) + col, n);
 }
 
 /* Units of n <= VW columns: rows `row` and, if two, the next. */
 VEC_INLINE vec across(const matrix *m, ptrdiff_t row, bool two, ptrdiff_t col, ptrdiff_t n)
 {
-    __mmask16 mask = (__mmask16)first_of(n), mask2 = two ? mask : 0;
+    __mmask16 mask = (__mmask16)unit_mask(n), mask2 = two ? mask : 0;
     if (m->halves != NULL) {
         const unsigned char *p   = m->halves + row * m->ld + 2 * col;
         __m512i              low = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, p));
@@ -85,13 +64,7 @@ VEC_INLINE vec across(const matrix *m, ptrdiff_t row, bool two, ptrdiff_t col, p
     }
     const real *p = (const real *)(const void *)((const char *)m->reals + row * m->ld) + col;
     const real *q = (const real *)(const void *)((const char *)p + (two ? m->ld : 0));
-    __m512i     v = (__m512i)_mm512_cvtne2ps_pbh(_mm512_maskz_loadu_ps(mask2, q),
-                                                 _mm512_maskz_loadu_ps(mask, p));
-    /* 16 of the first row, then 16 of the second */
-    const __m512i lanes =
-        _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7, 22, 6,
-                         21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
-    return (vec)_mm512_permutexvar_epi16(lanes, v);
+    return units_of_two((vec)_mm512_maskz_loadu_ps(mask, p), (vec)_mm512_maskz_loadu_ps(mask2, q));
 }
 
 /* Asks for n numbers of a row. */
@@ -117,16 +90,20 @@ static void pack_panel(const gemm *x, ptrdiff_t u0, ptrdiff_t uc, ptrdiff_t j0, 
 {
     matrix    m     = matrix_of(x->type, x->B, x->blocks, x->ldb);
     ptrdiff_t width = pad(n);
-    for (ptrdiff_t u = 0; u < uc && !x->tb; u++)
+    for (ptrdiff_t u = 0; u < uc && !x->tb; u++) {
+        ask_for(&m, 2 * (u0 + u + ROWS_AHEAD), j0, n);
+        ask_for(&m, 2 * (u0 + u + ROWS_AHEAD) + 1, j0, n);
         for (ptrdiff_t j = 0; j < n; j += VW)
             vstore(panel + u * width + j,
                    across(&m, 2 * (u0 + u), 2 * (u0 + u) + 1 < x->K, j0 + j, least(n - j, VW)));
+    }
     for (ptrdiff_t j = 0; j < n && x->tb; j += VW)
         for (ptrdiff_t u = 0; u < uc; u += VW) {
             vec v[VW];
             for (int i = 0; i < VW; i++)
                 v[i] =
                     i < n - j ? along(&m, j0 + j + i, 2 * (u0 + u), x->K - 2 * (u0 + u)) : vzero();
+            for (int i = 0; i < VW; i++) ask_for(&m, j0 + j + VW + i, 2 * (u0 + u), UNIT_PAIR);
             vtranspose(v);
             for (int i = 0; i < VW && i < uc - u; i++) vstore(panel + (u + i) * width + j, v[i]);
         }
@@ -170,7 +147,7 @@ static void place_rows(const block *b, const gemm *x, const matrix *m, real *ws)
     for (ptrdiff_t i = 0; i < b->mc; i++)
         for (ptrdiff_t k = 0; k < b->kc; k += VW) {
             ptrdiff_t col = 2 * (b->k0 + k);
-            if (i + 1 < b->mc) ask_for(m, b->i0 + i + 1, col, PAIR);
+            if (i + 1 < b->mc) ask_for(m, b->i0 + i + 1, col, UNIT_PAIR);
             vstore_n(ws + i * b->kc + k, along(m, b->i0 + i, col, x->K - col),
                      least(b->kc - k, VW));
         }

@@ -45,10 +45,10 @@
     if (vecs > 2) b2 = vload((b) + 2 * VW);                                                        \
     if (vecs > 3) b3 = vload((b) + 3 * VW);
 #define TILE_TERM(v, j)                                                                            \
-    if (j < vecs) v += e * b##j;
+    if (j < vecs) v = TILE_SUM_OF(v, e, b##j);
 #define TILE_STEP(i, g, o)                                                                         \
     if (i < rows) {                                                                                \
-        vec e = vset1(q##g[o * ar]);                                                               \
+        vec e = TILE_EACH(&q##g[o * ar]);                                                          \
         TILE_ROW(TILE_TERM, i)                                                                     \
     }
 

@@ -146,7 +146,8 @@ void K_(lcsm_chunk_begin)(lcsm_chunk *c, ptrdiff_t t, ptrdiff_t end);
 /* The memory before the chunk becomes M: zeros if it is blank, scaled if c->now.scaled says so. */
 void K_(lcsm_chunk_enter)(const lcsm_chunk *c, real *M);
 
-/* q, k, N, P and L of the chunk. diag NULL: P has its diagonal, else that is moved there. */
+/* q, k and N of the chunk. And P and L; diag NULL: P has its diagonal, else that is moved there. */
+void K_(lcsm_chunk_rows)(lcsm_chunk *c);
 void K_(lcsm_chunk_operands)(lcsm_chunk *c, real *diag);
 
 /* V of one panel, (C, EOS_PANEL), and with it c->op.col of that panel. In a backward pass also
@@ -156,8 +157,10 @@ void K_(lcsm_chunk_input)(lcsm_chunk *c, ptrdiff_t panel, real *V, const real *g
 void K_(lcsm_delta_solve)(const lcsm_chunk *c, const lcsm_chunk_start *M, ptrdiff_t panel, real *V);
 void K_(lcsm_delta_solve_back)(const lcsm_chunk *c, real *X);
 
-/* One panel of the memory, that of the last input, to the end of the chunk. */
-void K_(lcsm_chunk_advance)(const lcsm_chunk *c, ptrdiff_t panel, const real *V, real *M);
+/* One panel of the memory, that of the last input, to the end of the chunk; what is done to it and
+ * to K^T U on the way, but for a turn. */
+lcsm_target K_(lcsm_chunk_moved)(const lcsm_chunk *c, real *M);
+void        K_(lcsm_chunk_advance)(const lcsm_chunk *c, ptrdiff_t panel, const real *V, real *M);
 
 /* M = row * M * col for one panel: row (Kp) for both planes, or NULL; col of the panel or NULL. */
 void K_(lcsm_chunk_scale)(const lcsm_chunk *c, const real *row, const real *col, real *M);

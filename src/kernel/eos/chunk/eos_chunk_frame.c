@@ -263,10 +263,15 @@ static void rows_plain(lcsm_chunk *c)
     for (ptrdiff_t k = 0; k < c->size.Kp; k += VW) vstore(c->op.decay + k, vset1(1));
 }
 
-void K_(lcsm_chunk_operands)(lcsm_chunk *c, real *diag)
+void K_(lcsm_chunk_rows)(lcsm_chunk *c)
 {
     if (plain(c)) rows_plain(c);
     else rows(c);
+}
+
+void K_(lcsm_chunk_operands)(lcsm_chunk *c, real *diag)
+{
+    K_(lcsm_chunk_rows)(c);
     lcsm_rows p = {.a = c->op.q, .ar = c->op.qr, .b = c->op.k, .br = c->op.kr, .depth = c->size.Rp};
     if (c->now.at != NULL) {
         read_rows(c);
@@ -424,17 +429,24 @@ void K_(lcsm_chunk_rotate)(const lcsm_chunk *c, real sign, real *M)
         }
 }
 
-void K_(lcsm_chunk_advance)(const lcsm_chunk *c, ptrdiff_t panel, const real *V, real *M)
+lcsm_target K_(lcsm_chunk_moved)(const lcsm_chunk *c, real *M)
 {
-    lcsm_product p = {
-        .a = c->op.k, .ar = 1, .ad = c->op.kr, .b = V, .bd = EOS_PANEL, .depth = c->now.n};
-    lcsm_target t = {.c = M, .cr = EOS_PANEL, .op = TILE_ADD, .row = c->op.decay};
+    lcsm_target t = {
+        .c = M, .cr = EOS_PANEL, .op = TILE_ADD, .row = c->op.decay, .ahead = c->ahead};
     if (c->op.row.log != NULL) t.op = TILE_DECAY;
     if (c->op.col.log != NULL) {
         t.op  = TILE_DECAY2;
         t.col = c->op.col.up + (c->now.n - 1) * c->op.col.r;
     }
-    K_(lcsm_chunk_tiles)(c, c->size.R, lcsm_chunk_vecs(c, panel), &p, 1, &t);
+    return t;
+}
+
+void K_(lcsm_chunk_advance)(const lcsm_chunk *c, ptrdiff_t panel, const real *V, real *M)
+{
+    lcsm_product p = {
+        .a = c->op.k, .ar = 1, .ad = c->op.kr, .b = V, .bd = EOS_PANEL, .depth = c->now.n};
+    lcsm_target t = K_(lcsm_chunk_moved)(c, M);
+    K_(lcsm_tiles)(c->size.R, lcsm_chunk_vecs(c, panel), &p, 1, &t);
     if (c->x->is_complex) K_(lcsm_chunk_rotate)(c, 1, M);
 }
 

@@ -15,6 +15,7 @@
 typedef struct {
     powers w;
     real  *kernel, *i, *g_y, *g_kernel, *g_i; /* (T, Dv) */
+    real  *other;                             /* (T, Dv): of the memory; NULL without one */
     real  *a[2], *q[2], *dq[2];               /* coefficients; sums and their derivatives */
     real  *g_e[2], *g_s[2], *g_o[2];
     real  *convolution; /* its scratch */
@@ -33,6 +34,7 @@ static size_t plan(work *job, const seq *x, bool backward, real *ws)
     size_t size = (size_t)(job->w.Kp * job->w.Dv), line = (size_t)(x->T * job->w.Dv);
     job->kernel = carve(&c, line);
     job->i      = carve(&c, line);
+    if (!x->fresh || !x->final) job->other = carve(&c, line);
     carve_pair(&c, size, x->is_complex, job->a);
     carve_pair(&c, size, x->is_complex, job->q);
     carve_pair(&c, size, x->is_complex, job->dq);
@@ -112,9 +114,13 @@ static void lines_in(const powers *w, const view *v, real *to)
 
 /* ---- forward ----------------------------------------------------------------------------- */
 
+/* The powers and the kernel, unless they are there: those of one head are the same in all
+ * sequences. */
 static void make_kernel(const work *job)
 {
     const powers *w = &job->w;
+    if (w->p.x->again) return;
+    K_(lcsm_powers_fill)(w);
     EACH_PLACE(w)
     pair_store(job->a, at, pair_mul(load_s(w->p.x, k, d), load_e(w->p.x, k, d)));
     K_(lcsm_power_series)(w, job->a, job->kernel);
@@ -126,7 +132,7 @@ static R_(lcsm_longconv) convolution(const work *job)
     return (R_(lcsm_longconv)){1, w->T, w->T, w->p.x->D, job->i, job->kernel, w->Dv, w->Dv};
 }
 
-/* y += scale Re(sum_k s o^{t+1} m_0); the kernel's place is free by now. */
+/* y += scale Re(sum_k s o^{t+1} m_0) */
 static void add_carried(const work *job, const real *m, real *y, ptrdiff_t y_t)
 {
     const powers *w = &job->w;
@@ -136,9 +142,9 @@ static void add_carried(const work *job, const real *m, real *y, ptrdiff_t y_t)
         pair o = pair_load(w->o, at);
         pair_store(job->a, at, pair_mul(pair_mul(load_s(x, k, d), o), load_m(x, m, k, d)));
     }
-    K_(lcsm_power_series)(w, job->a, job->kernel);
+    K_(lcsm_power_series)(w, job->a, job->other);
     for (ptrdiff_t t = 0; t < w->T; t++)
-        for (ptrdiff_t d = 0; d < x->D; d++) y[t * y_t + d] += job->kernel[t * w->Dv + d];
+        for (ptrdiff_t d = 0; d < x->D; d++) y[t * y_t + d] += job->other[t * w->Dv + d];
 }
 
 /* Sums of i from its last step to its first: what of it the memory holds at the end. */
@@ -146,6 +152,19 @@ static void sum_inputs(const work *job)
 {
     const powers *w = &job->w;
     K_(lcsm_power_sums)(w, job->i + (w->T - 1) * w->Dv, -w->Dv, job->q, job->dq);
+}
+
+/* m_T in the place of m_0. */
+static void end_memory(const work *job, real *m)
+{
+    const powers *w = &job->w;
+    const seq    *x = w->p.x;
+    sum_inputs(job);
+    EACH_PLACE(w)
+    {
+        pair kept = pair_mul(K_(lcsm_power)(w, k, d, w->T), load_m(x, m, k, d));
+        store_m(x, m, k, d, pair_add(kept, pair_mul(load_e(x, k, d), pair_load(job->q, at))));
+    }
 }
 
 static bool is_zero(const real *m, size_t n)
@@ -163,20 +182,13 @@ static void fwd(const seq *x, ptrdiff_t C, real *m, real *y, ptrdiff_t y_t, real
     const powers *w = &job.w;
     (void)C;
     plan(&job, x, false, ws);
-    K_(lcsm_powers_fill)(w);
     if (tape != NULL) memcpy(tape, m, size * sizeof(real));
     lines_in(w, &x->i, job.i);
     make_kernel(&job);
     R_(lcsm_longconv) c = convolution(&job);
     K_(lcsm_longconv_channels).fwd(&c, y, y_t, job.convolution);
-    if (!is_zero(m, size)) add_carried(&job, m, y, y_t);
-
-    sum_inputs(&job);
-    EACH_PLACE(w)
-    {
-        pair kept = pair_mul(K_(lcsm_power)(w, k, d, w->T), load_m(x, m, k, d));
-        store_m(x, m, k, d, pair_add(kept, pair_mul(load_e(x, k, d), pair_load(job.q, at))));
-    }
+    if (!x->fresh && !is_zero(m, size)) add_carried(&job, m, y, y_t);
+    if (!x->final) end_memory(&job, m);
     vflush_end(mode);
 }
 
@@ -204,11 +216,11 @@ static void bwd_memory(const work *job, const real *m, real *g_m)
         pair_store(job->a, at, pair_mul(e, pair_conj(g)));
         store_m(x, g_m, k, d, pair_mul(pair_conj(K_(lcsm_power)(w, k, d, w->T)), g));
     }
-    K_(lcsm_power_series)(w, job->a, job->kernel);
+    K_(lcsm_power_series)(w, job->a, job->other);
     for (ptrdiff_t l = 0; l < w->T; l++)
         for (ptrdiff_t d = 0; d < w->Dv; d += VW) {
             real *to = job->g_i + (w->T - 1 - l) * w->Dv + d;
-            vstore(to, vload(to) + vload(job->kernel + l * w->Dv + d));
+            vstore(to, vload(to) + vload(job->other + l * w->Dv + d));
         }
 }
 
@@ -306,7 +318,6 @@ static void bwd(const seq *x, ptrdiff_t C, const real *y, ptrdiff_t y_t, const r
     const powers *w = &job.w;
     (void)C, (void)y, (void)y_t;
     plan(&job, x, true, ws);
-    K_(lcsm_powers_fill)(w);
     size_t size = (size_t)(w->Kp * w->Dv), line = (size_t)(w->T * w->Dv) * sizeof(real);
     clear(job.g_e, size);
     clear(job.g_s, size);
@@ -320,8 +331,8 @@ static void bwd(const seq *x, ptrdiff_t C, const real *y, ptrdiff_t y_t, const r
     R_(lcsm_longconv) c = convolution(&job);
     K_(lcsm_longconv_channels)
         .bwd(&c, job.g_y, w->Dv, job.g_i, w->Dv, job.g_kernel, w->Dv, job.convolution);
-    bwd_memory(&job, tape, g_m);
-    bwd_carried(&job, tape, g_m);
+    if (!x->final) bwd_memory(&job, tape, g_m); /* else nothing comes from there */
+    if (!x->fresh || !x->first) bwd_carried(&job, tape, g_m);
     bwd_kernel(&job);
     give_all(&job, g);
     vflush_end(mode);
