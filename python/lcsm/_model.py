@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes as ct
+import itertools
 import os
 import queue
 import sys
@@ -35,11 +36,11 @@ class Context:
     """Threads and kernels. One for the whole program is made when it is first needed.
 
     :param threads: 0: one for each processor that the process may use
-    :param isa: use nothing faster than this: "reference", "portable", "avx2", "avx512", "neon"
+    :param isa: use nothing faster than this: "reference", "portable", "avx2", "avx512", "avx512-bf16", "neon"
     """
 
     def __init__(self, threads: int = 0, isa: str = "auto"):
-        names = [lib.lcsm_isa_name(j).decode() for j in range(5)]
+        names = [name.decode() for name in itertools.takewhile(bool, map(lib.lcsm_isa_name, itertools.count()))]
         if isa not in names:
             raise ArgumentError(f"isa is '{isa}'; expected one of {', '.join(names)}")
         options = sized(b.lcsm_context_options, threads=threads, isa=names.index(isa), log=_log)
@@ -72,10 +73,11 @@ def context() -> Context:
         return _shared
 
 
-def set_threads(threads: int) -> None:
-    """Sets the number of threads of everything that is created from now on; 0: all processors."""
+def set_threads(threads: int, isa: str = "auto") -> None:
+    """Sets the number of threads of everything that is created from now on, and the fastest kernels that it uses, as
+    Context has them; 0: all processors."""
     global _shared
-    fresh = Context(threads)
+    fresh = Context(threads, isa)
     with _shared_lock:
         _shared = fresh
 

@@ -170,3 +170,11 @@ def test_errors_are_exceptions_with_our_sentences(tmp_path):
         lcsm.Model.create("gal")
     with pytest.raises(lcsm.ArgumentError, match="expected one of"):
         lcsm.Context(isa="mmx")
+
+
+def test_every_instruction_set_of_the_processor_has_its_name():
+    best = lcsm.Context().isa
+    for isa in {"reference", "portable", best}:
+        assert lcsm.Context(isa=isa).isa == isa
+    with pytest.raises(lcsm.ArgumentError, match="avx512-bf16, neon"):
+        lcsm.Context(isa="mmx")

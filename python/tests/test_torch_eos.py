@@ -199,6 +199,18 @@ def test_random_shapes_strides_and_operands(block):
             assert worst(g, z) <= 4 * worst(loop_g[n], z) + 5e-6, (n, where)
 
 
+@pytest.fixture(params=["reference", "portable", "avx2"])
+def slower(request):
+    """Nothing faster than these kernels, where the processor has them."""
+    lcsm.set_threads(0, request.param)
+    yield
+    lcsm.set_threads(0)
+
+
+def test_random_shapes_strides_and_operands_with_slower_kernels(slower):
+    test_random_shapes_strides_and_operands(0)
+
+
 @pytest.mark.parametrize("kind", ["row", "scalar", "outer", "full", "exp", "delta", "free", "before", "phase"])
 def test_gradcheck(kind):
     seed = next(s for s in range(10 ** 4) if (lambda c: c[0] == kind and 0 < c[2]["i"].numel() < 60)(case(s)))

@@ -7,6 +7,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="torch is not installed")
 transformers = pytest.importorskip("transformers", reason="transformers is not installed")
 
+import lcsm  # noqa: E402
 import lcsm.torch as lt  # noqa: E402
 from lcsm.torch import _patch  # noqa: E402
 
@@ -117,6 +118,17 @@ def test_whole_layers_without_gradients(name, patched):
     assert layers_ran() > 0
     assert max(float((a - b).abs().max()) for a, b in zip(want, found)) < 1e-5
     assert torch.equal(text, again)
+
+
+@pytest.mark.parametrize("isa", ["portable", "avx2"])
+def test_whole_layers_with_slower_kernels(isa, patched):
+    lcsm.set_threads(0, isa)
+    try:
+        for name in NAMES:
+            test_whole_layers_without_gradients(name, patched)
+        test_experts(7, 3, patched)
+    finally:
+        lcsm.set_threads(0)
 
 
 @pytest.mark.parametrize("name", NAMES)
