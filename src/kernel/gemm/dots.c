@@ -32,8 +32,8 @@ typedef struct {
     ptrdiff_t   cols;
     ptrdiff_t   k0, k1; /* the part of the depth */
     vec        *sums;   /* (rows, COLS), from part to part */
-    const real *soon;   /* what to ask for, a line each for the first steps */
-    ptrdiff_t   asks;
+    const real *soon;   /* what to ask for, `each` lines at each of the first steps */
+    ptrdiff_t   asks, each;
 } tile;
 
 VEC_INLINE void step(int rows, const tile *t, ptrdiff_t k, vec s[ROWS][COLS])
@@ -84,8 +84,8 @@ VEC_INLINE void run_tile(int rows, const tile *given)
     VEC_UNROLL
     for (int r = 0; r < rows; r++)
         for (int j = 0; j < COLS; j++) s[r][j] = k == 0 ? vzero() : t->sums[r * COLS + j];
-    for (ptrdiff_t ask = t->asks; ask > 0 && k + VW <= t->k1; ask--, k += VW, soon += CACHE_LINE) {
-        ask_soon(soon);
+    for (ptrdiff_t ask = t->asks; ask > 0 && k + VW <= t->k1; k += VW) {
+        for (ptrdiff_t j = 0; j < t->each; j++, ask--, soon += CACHE_LINE) ask_soon(soon);
         step(rows, t, k, s);
     }
     for (; k + VW <= t->k1; k += VW) step(rows, t, k, s);
@@ -125,9 +125,10 @@ static void (*const TILES[ROWS])(const tile *t) = {
 /* `rows` rows of A from t->a on, split evenly, with a part of a group. */
 static void sweep(tile t, ptrdiff_t rows)
 {
-    ptrdiff_t tiles = (rows + ROWS - 1) / ROWS;
+    ptrdiff_t tiles = (rows + ROWS - 1) / ROWS, steps = (t.k1 - t.k0) / VW;
     if (tiles == 1) t.asks = 0; /* the processor sees by itself what comes */
     t.asks = (t.asks + tiles - 1) / tiles;
+    t.each = steps > 0 ? (t.asks + steps - 1) / steps : 0;
     for (ptrdiff_t q = 0, n; q < tiles; q++, t.soon += t.asks * CACHE_LINE) {
         n = rows / tiles + (q < rows % tiles);
         TILES[n - 1](&t);
