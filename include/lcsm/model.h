@@ -109,9 +109,10 @@ typedef struct {
     const char *weights; /* NULL: as the files have them, or a type as of lcsm_model_pack */
 } lcsm_model_load_options;
 
-/* The same with options, which may be NULL. Files are mapped: what lies there as it is used takes
- * no other memory, so the files must not be written to while the model exists. They may be replaced
- * or removed. */
+/* The same with options, which may be NULL. Files are mapped, and must not be written to while the
+ * model exists; they may be replaced or removed. What lies there as it is used takes no other
+ * memory of the process. If the system has twice as much to give, matrices go, piece by piece, to
+ * large pages, which are read faster. */
 LCSM_API lcsm_status lcsm_model_load_with(lcsm_model **out, const lcsm_context *ctx,
                                           const char                    *folder,
                                           const lcsm_model_load_options *options, lcsm_error *err);

@@ -105,6 +105,13 @@ void lcsm_file_release(const lcsm_file *file)
     if (file->mapped) (void)madvise((void *)(uintptr_t)file->data, file->size, MADV_DONTNEED);
 }
 
+void lcsm_file_release_part(const lcsm_file *file, const void *from, size_t bytes)
+{
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), at = (uintptr_t)from;
+    uintptr_t first = at / page * page;
+    if (file->mapped) (void)madvise((void *)first, at + bytes - first, MADV_DONTNEED);
+}
+
 void lcsm_file_close(lcsm_file *file)
 {
     void *data = (void *)(uintptr_t)file->data;

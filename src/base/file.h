@@ -27,6 +27,8 @@ lcsm_status lcsm_file_map(lcsm_file *out, const char *path, lcsm_error *err);
 /* Gives the memory of a mapped file back to the system, for now: its pages are read again when they
  * are used again. What was read into memory stays. */
 void lcsm_file_release(const lcsm_file *file);
+/* The same for the pages of some of its bytes. */
+void lcsm_file_release_part(const lcsm_file *file, const void *from, size_t bytes);
 
 void lcsm_file_close(lcsm_file *file);
 

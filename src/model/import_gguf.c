@@ -290,6 +290,7 @@ lcsm_status lcsm_export_gguf_keys(const lcsm_release **out, json_t **keys, lcsm_
     put(*keys, arch, "context_length", json_integer(1 << 20));
     put(*keys, arch, "embedding_length", json_integer(c->d_model));
     put(*keys, arch, "block_count", json_integer(lcsm_model_config_layers(c)));
+    put(*keys, arch, "vocab_size", json_integer(c->vocab)); /* where there is no tokenizer */
     put(*keys, arch, "attention.head_count", json_integer(0));
     put(*keys, "tokenizer", "ggml.model", json_string("none"));
     if (strncmp(arch, "rwkv", 4) == 0) put_rwkv(*keys, plan, model);

@@ -392,6 +392,7 @@ void lcsm_model_free(lcsm_model *model)
     if (model == NULL) return;
     lcsm_params_free(model->params);
     lcsm_weights_close(&model->weights);
+    free(model->settled);
     free(model);
 }
 
@@ -416,6 +417,7 @@ lcsm_status lcsm_model_load_with(lcsm_model **out, const lcsm_context *ctx, cons
     model->weights = weights;
     weights        = (lcsm_weights){0};
     if (o.weights != NULL) LCSM_TRY(lcsm_model_pack(model, o.weights, err));
+    lcsm_model_settle(model);
     *out  = model;
     model = NULL;
 cleanup:
@@ -440,6 +442,7 @@ lcsm_status lcsm_model_pack(lcsm_model *model, const char *weights, lcsm_error *
     LCSM_OR_RETURN(lcsm_params_pack(model->params, type, model->ctx->pool, err));
     for (size_t j = 0; j < model->weights.shard_count; j++)
         lcsm_file_release(&model->weights.shards[j].file);
+    lcsm_model_unsettle(model);
     return st;
 }
 

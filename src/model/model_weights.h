@@ -25,6 +25,8 @@ struct lcsm_model {
     lcsm_model_config   cfg;
     lcsm_params        *params;  /* closed, with values */
     lcsm_weights        weights; /* the files whose memory the values are, or empty */
+    void               *settled; /* memory of values that were in the files, or NULL */
+    size_t              settled_bytes;
 };
 
 /* The parameters as named tensors, in the order of the list, which they borrow. The caller frees
@@ -48,6 +50,11 @@ lcsm_status lcsm_model_take_base(lcsm_params *params, const lcsm_weights *weight
 lcsm_status lcsm_model_map(lcsm_params *params, const lcsm_context *ctx,
                            const lcsm_model_config *cfg, const lcsm_weights *weights,
                            lcsm_error *err);
+
+/* STREAMED rows that lie in mapped files go to large pages of memory, if there is enough: the
+ * model's `settled`. Before sessions are made. And gives it back if no row is there any more. */
+void lcsm_model_settle(lcsm_model *model);
+void lcsm_model_unsettle(lcsm_model *model);
 
 /* Flags the parameters that may be blocks (LCSM_PARAM_STREAMED). */
 lcsm_status lcsm_model_find_streamed(lcsm_params *params, const lcsm_context *ctx,

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "model/model_weights.h"
 #include "temp_folder.h"
 #include "test.h"
@@ -103,6 +104,27 @@ TEST(export_to_gguf_and_back_gives_the_same_logits)
         lcsm_model_free(m);
         temp_folder_remove(&y.f);
     }
+    temp_folder_remove(&x.f);
+    lcsm_context_free(x.ctx);
+}
+
+/* llama.cpp takes it from there where a file has no tokenizer. */
+TEST(export_to_gguf_says_how_many_tokens_there_are)
+{
+    static const char key[] = "mamba.vocab_size";
+    fixture           x     = {.f = temp_folder_make()};
+    lcsm_file         file;
+    assert_int_equal(lcsm_context_create(&x.ctx, NULL, NULL), LCSM_OK);
+    lcsm_model *m = make(&x, "mamba", "1e-5");
+    assert_int_equal(lcsm_export_gguf(m, temp_path(&x.f, "x.gguf"), "f32", NULL), LCSM_OK);
+    assert_int_equal(lcsm_file_map(&file, temp_path(&x.f, "x.gguf"), NULL), LCSM_OK);
+    size_t at = 0, n = sizeof key - 1;
+    while (at + n + 8 < file.size && memcmp(file.data + at, key, n) != 0) at++;
+    uint32_t type_and_count[2];
+    memcpy(type_and_count, file.data + at + n, sizeof type_and_count);
+    assert_int_equal(type_and_count[1], VOCAB);
+    lcsm_file_close(&file);
+    lcsm_model_free(m);
     temp_folder_remove(&x.f);
     lcsm_context_free(x.ctx);
 }

@@ -15,7 +15,7 @@
 #include "temp_folder.h"
 #include "test.h"
 
-enum { WIDTH = 512, VOCAB = 32768, FAILED = 1, TOO_MUCH = 2 };
+enum { WIDTH = 512, VOCAB = 32768, FAILED = 1, TOO_MUCH = 2, NOT_MOVED = 3 };
 
 static temp_folder f;
 
@@ -81,6 +81,19 @@ static int load(lcsm_context *ctx)
     return grown > size + size / 10 ? TOO_MUCH : 0;
 }
 
+/* The matrix goes to large pages, and they are given back when it is stored in another type. */
+static int load_and_pack(lcsm_context *ctx)
+{
+    lcsm_model *model;
+    if (peak_memory() == 0) return 0;
+    if (lcsm_model_load(&model, ctx, temp_path(&f, "run"), NULL) != LCSM_OK) return FAILED;
+    bool moved = model->settled != NULL;
+    if (lcsm_model_pack(model, "q8", NULL) != LCSM_OK) return FAILED;
+    bool back = model->settled == NULL;
+    lcsm_model_free(model);
+    return moved && back ? 0 : NOT_MOVED;
+}
+
 /* What the work returns in a process of its own. */
 static int apart(int work(lcsm_context *ctx))
 {
@@ -108,5 +121,6 @@ TEST(model_load_takes_the_memory_of_the_model_once)
     f = temp_folder_make();
     assert_int_equal(apart(save), 0);
     assert_int_equal(apart(load), 0);
+    assert_int_equal(apart(load_and_pack), 0);
     temp_folder_remove(&f);
 }
