@@ -27,8 +27,10 @@ class Layer(nn.Module):
 class SequenceClassifier:
     """fit(X, y) and predict(X): X (N, T, C) numbers, y (N) labels of any kind."""
 
-    def __init__(self, width: int = 32, layers: int = 2, heads: int = 2, epochs: int = 30, batch: int = 32, lr: float = 3e-3, seed: int = 0):
-        self.width, self.layers, self.heads, self.epochs, self.batch, self.lr, self.seed = width, layers, heads, epochs, batch, lr, seed
+    def __init__(self, width: int = 32, layers: int = 2, heads: int = 2, epochs: int = 30, batch: int = 32, lr: float = 3e-3,
+                 seed: int = 0):
+        self.width, self.layers, self.heads = width, layers, heads
+        self.epochs, self.batch, self.lr, self.seed = epochs, batch, lr, seed
 
     def fit(self, X: np.ndarray, y: np.ndarray) -> SequenceClassifier:
         torch.manual_seed(self.seed)

@@ -13,7 +13,8 @@ EXAMPLES = pathlib.Path(__file__).resolve().parent.parent / "examples"
 
 
 def start(name, *arguments, cwd):
-    where = {**os.environ, "PYTHONPATH": os.pathsep.join([str(pathlib.Path(lcsm.__file__).parent.parent), *sys.path])}
+    path = os.pathsep.join([str(pathlib.Path(lcsm.__file__).parent.parent), *sys.path])
+    where = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": path}  # threads of torch spin while others work
     return subprocess.run([sys.executable, str(EXAMPLES / name), *map(str, arguments)], cwd=cwd, env=where, text=True,
                           stdout=subprocess.PIPE, check=True, timeout=300).stdout
 
