@@ -144,18 +144,21 @@ static json_t *choice_of(const lcsm_stream *t, size_t index, bool end)
     return choice;
 }
 
-/* The text with the most probable tokens that has not been taken yet, the first of equals. */
+static double mean_likely(const lcsm_stream *t)
+{
+    return t->likely / (double)(t->written > 0 ? t->written : 1);
+}
+
+/* The text with the most probable tokens that has not been taken yet, the first of equals; there is
+ * one. */
 static lcsm_stream *most_probable(lcsm_stream *list, size_t count)
 {
-    lcsm_stream *best = NULL;
-    for (lcsm_stream *t = list; t < list + count; t++) {
-        double mean = t->likely / (double)(t->written > 0 ? t->written : 1);
-        if (t->chosen) continue;
-        if (best == NULL || mean > best->likely / (double)(best->written > 0 ? best->written : 1))
-            best = t;
-    }
-    best->chosen = true;
-    return best;
+    size_t best = 0;
+    while (best + 1 < count && list[best].chosen) best++;
+    for (size_t j = best + 1; j < count; j++)
+        if (!list[j].chosen && mean_likely(&list[j]) > mean_likely(&list[best])) best = j;
+    list[best].chosen = true;
+    return &list[best];
 }
 
 /* All texts of a prompt in their order, or the best of them, the most probable one first. */
