@@ -109,7 +109,8 @@ const char *cli_idle_size(const lcsm_model_config *model, const lcsm_model_confi
 
 /* The setting that names a model, layers_pattern, code or method, and its value. */
 const char *cli_model_kind(const lcsm_model_config *model);
-const char *cli_model_name(const lcsm_model_config *model, char text[64]);
+enum { CLI_VALUE = 512 }; /* bytes of any value of a setting */
+const char *cli_model_name(const lcsm_model_config *model, char text[CLI_VALUE]);
 
 /* Whether a word names the mixers of several layers, as in gla*3,attention. */
 bool cli_is_pattern(const char *word);

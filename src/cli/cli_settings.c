@@ -5,8 +5,6 @@
 #include "base/strbuf.h"
 #include "cli.h"
 
-enum { TEXT = 64 }; /* bytes of any value */
-
 /* ---- handles ---------------------------------------------------------------------------- */
 
 int cli_config_create(cli_config *c, const char *command, const cli_config *from)
@@ -34,16 +32,17 @@ void cli_config_free(cli_config *c)
 const char *cli_model_kind(const lcsm_model_config *model)
 {
     static const char *const kinds[] = {"layers_pattern", "code"};
-    char                     text[TEXT];
+    char                     text[CLI_VALUE];
     for (size_t j = 0; j < sizeof kinds / sizeof kinds[0]; j++)
-        if (lcsm_model_config_get(model, kinds[j], text, TEXT, NULL) == LCSM_OK && *text != '\0')
+        if (lcsm_model_config_get(model, kinds[j], text, CLI_VALUE, NULL) == LCSM_OK
+            && *text != '\0')
             return kinds[j];
     return "method";
 }
 
-const char *cli_model_name(const lcsm_model_config *model, char text[TEXT])
+const char *cli_model_name(const lcsm_model_config *model, char text[CLI_VALUE])
 {
-    (void)lcsm_model_config_get(model, cli_model_kind(model), text, TEXT, NULL);
+    (void)lcsm_model_config_get(model, cli_model_kind(model), text, CLI_VALUE, NULL);
     return text;
 }
 
@@ -94,9 +93,9 @@ static int check_one_model(const cli_settings *s, const char *command)
 }
 
 /* A key as its flag. */
-static const char *flag_of(const char *key, char flag[TEXT])
+static const char *flag_of(const char *key, char flag[CLI_VALUE])
 {
-    (void)snprintf(flag, TEXT, "--%s", key);
+    (void)snprintf(flag, CLI_VALUE, "--%s", key);
     for (char *c = flag; *c != '\0'; c++)
         if (*c == '_') *c = '-';
     return flag;
@@ -107,9 +106,10 @@ static int report_flag(const char *command, const char *key, const lcsm_error *e
 {
     lcsm_error said = *err;
     size_t     n    = strlen(key);
-    char       flag[TEXT];
+    char       flag[CLI_VALUE];
     if (strncmp(err->text, key, n) == 0 && err->text[n] == ' ')
-        (void)snprintf(said.text, sizeof said.text, "%s%.170s", flag_of(key, flag), err->text + n);
+        (void)snprintf(said.text, sizeof said.text, "%.60s%.170s", flag_of(key, flag),
+                       err->text + n);
     return cli_report(command, &said);
 }
 
@@ -141,18 +141,18 @@ static bool is_size(const char *key)
 
 static bool model_idles(const char *key, const lcsm_model_config *a, const lcsm_model_config *b)
 {
-    char x[TEXT], y[TEXT];
+    char x[CLI_VALUE], y[CLI_VALUE];
     return !lcsm_model_config_reads(a, key)
-        && lcsm_model_config_get(a, key, x, TEXT, NULL) == LCSM_OK
-        && lcsm_model_config_get(b, key, y, TEXT, NULL) == LCSM_OK && strcmp(x, y) != 0;
+        && lcsm_model_config_get(a, key, x, CLI_VALUE, NULL) == LCSM_OK
+        && lcsm_model_config_get(b, key, y, CLI_VALUE, NULL) == LCSM_OK && strcmp(x, y) != 0;
 }
 
 static bool train_idles(const char *key, const lcsm_train_config *a, const lcsm_train_config *b)
 {
-    char x[TEXT], y[TEXT];
+    char x[CLI_VALUE], y[CLI_VALUE];
     return !lcsm_train_config_reads(a, key)
-        && lcsm_train_config_get(a, key, x, TEXT, NULL) == LCSM_OK
-        && lcsm_train_config_get(b, key, y, TEXT, NULL) == LCSM_OK && strcmp(x, y) != 0;
+        && lcsm_train_config_get(a, key, x, CLI_VALUE, NULL) == LCSM_OK
+        && lcsm_train_config_get(b, key, y, CLI_VALUE, NULL) == LCSM_OK && strcmp(x, y) != 0;
 }
 
 /* The first key, or with `size` the first size, that has no effect and is not as in `base`. */
@@ -173,7 +173,7 @@ const char *cli_idle_size(const lcsm_model_config *model, const lcsm_model_confi
 static int refuse_model(const char *command, const lcsm_model_config *model,
                         const lcsm_model_config *base)
 {
-    char              name[TEXT], flag[TEXT];
+    char              name[CLI_VALUE], flag[CLI_VALUE];
     lcsm_setting_info info = {.size = sizeof info};
     if (!find_idle(model, base, false, &info)) return EXIT_OK;
     fprintf(stderr, "lcsm %s: %s is unused in %s %s; it applies to %s\n", command,
@@ -185,9 +185,9 @@ static int refuse_model(const char *command, const lcsm_model_config *model,
 static int refuse_train(const char *command, const lcsm_train_config *train,
                         const lcsm_train_config *base)
 {
-    char              task[TEXT] = "", flag[TEXT];
-    lcsm_setting_info info       = {.size = sizeof info};
-    (void)lcsm_train_config_get(train, "task", task, TEXT, NULL);
+    char              task[CLI_VALUE] = "", flag[CLI_VALUE];
+    lcsm_setting_info info            = {.size = sizeof info};
+    (void)lcsm_train_config_get(train, "task", task, CLI_VALUE, NULL);
     for (size_t j = 0; lcsm_train_config_key(j, &info); j++) {
         if (!train_idles(info.name, train, base)) continue;
         fprintf(stderr, "lcsm %s: %s is unused in the task %s; it applies to the task %s\n",
@@ -201,7 +201,7 @@ int cli_refuse_unused(const char *command, const cli_config *c, const lcsm_model
                       const lcsm_train_config *base)
 {
     cli_config standard;
-    char       a[TEXT], b[TEXT];
+    char       a[CLI_VALUE], b[CLI_VALUE];
     int        code = cli_config_create(&standard, command, NULL);
     if (code != EXIT_OK) return code;
     bool same =
@@ -243,10 +243,10 @@ static void print_filled(const char *text, int column)
 
 void cli_print_keys(bool key(size_t index, lcsm_setting_info *out))
 {
-    static const char *const value[] = {"N", "X", "", "TEXT", "WORD"};
+    static const char *const value[] = {"N", "X", "", "CLI_VALUE", "WORD"};
     lcsm_setting_info        info    = {.size = sizeof info};
     for (size_t j = 0; key(j, &info); j++) {
-        char        flag[TEXT], with_value[TEXT + 8];
+        char        flag[CLI_VALUE], with_value[CLI_VALUE + 8];
         lcsm_strbuf text = {0};
         (void)snprintf(with_value, sizeof with_value, "%s %s", flag_of(info.name, flag),
                        value[info.type]);

@@ -121,7 +121,7 @@ static lcsm_status measure_slots(const bench_case *b, int threads, bool first, j
 static int bench(const bench_case *b, int threads)
 {
     int         from = threads > 0 ? threads : 1, to = threads > 0 ? threads : 2;
-    char        text[64];
+    char        text[CLI_VALUE];
     const char *name    = b->folder != NULL ? b->folder : cli_model_name(b->cfg, text);
     json_t     *results = json_array();
     lcsm_error  err;

@@ -75,7 +75,7 @@ static const char *family_of(const char *method)
 
 static void print_states(const lcsm_model_config *cfg, const lcsm_model_summary *about)
 {
-    char        name[64];
+    char        name[CLI_VALUE];
     const char *kind = cli_model_kind(cfg);
     bool        code = strcmp(kind, "code") == 0, hybrid = strcmp(kind, "layers_pattern") == 0;
     (void)cli_model_name(cfg, name);

@@ -30,7 +30,8 @@ static const char HELP[] =
     "  --out RUN         run folder to write\n"
     "  --init RUN        begin with the weights of a trained or imported model; settings of the\n"
     "                    model and the tokenizer are its own. With --adapter R only low-rank\n"
-    "                    adapters are trained (lcsm merge makes them part of the model)\n"
+    "                    adapters are trained, with --initial-memory true only what memories\n"
+    "                    begin with (lcsm merge makes them part of the model)\n"
     "  --resume          continue RUN; training settings may change, e.g. a larger --steps, but\n"
     "                    not the task, the model or the tokenizer\n"
     "  --recipe NAME     settings from recipes/NAME.json, or from a file\n"
@@ -273,7 +274,7 @@ static int all_settings(cli_config *c, const cli_config *shared, const flags *f)
 /* What would do nothing is refused; what a run that is resumed has from before is not. */
 static int check_used(const cli_config *c, const cli_config *shared, const flags *f)
 {
-    char        name[64];
+    char        name[CLI_VALUE];
     cli_config  training = {.train = c->train};
     const char *idle     = cli_idle_size(c->model, shared->model);
     int         code     = f->resume ? cli_refuse_unused("train", &training, NULL, shared->train)

@@ -77,11 +77,11 @@ typedef enum {
 } lcsm_output_gate;
 
 struct lcsm_model_config {
-    char      method[64];         /* a name of the method table, or "code", or "custom" */
-    char      code[64];           /* e-o-s-a, or "0" for the SSM parameterisation */
-    char      layers_pattern[64]; /* mixers of the layers, as model/pattern.h reads it; "": one */
-    int       flavour;            /* lcsm_flavour */
-    int       wiring;             /* lcsm_wiring */
+    char      method[512];         /* a name of the method table, or "code", or "custom" */
+    char      code[512];           /* e-o-s-a, or "0" for the SSM parameterisation */
+    char      layers_pattern[512]; /* mixers of the layers, as model/pattern.h reads it; "": one */
+    int       flavour;             /* lcsm_flavour */
+    int       wiring;              /* lcsm_wiring */
     ptrdiff_t vocab; /* 0: the tokenizer's, and 256 where there is none; a model has the number */
     ptrdiff_t d_model, layers, heads, expand;
     double    tau;
@@ -115,9 +115,10 @@ struct lcsm_model_config {
     double    attention_rotary, attention_rope_base, attention_rope_scale;
     bool      attention_gate, attention_qk_norm, attention_bias, attention_out_bias;
     ptrdiff_t eos_token_id;
-    ptrdiff_t adapter; /* rank; 0: none */
+    bool      initial_memory; /* trained, of every recurrence */
+    ptrdiff_t adapter;        /* rank; 0: none */
     double    adapter_scale;
-    char      adapter_matrices[64]; /* as lcsm_graph_adapt has it */
+    char      adapter_matrices[512]; /* as lcsm_graph_adapt has it */
 
     ptrdiff_t groups, householders, slots;
     ptrdiff_t rwkv_mix_rank, rwkv_decay_rank, rwkv_a_rank, rwkv_v_rank, rwkv_g_rank;

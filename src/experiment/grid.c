@@ -65,7 +65,7 @@ static lcsm_status apply(lcsm_model_config *model, lcsm_train_config *train, jso
 {
     const char *key;
     json_t     *value;
-    char        text[64];
+    char        text[LCSM_KEY_TEXT_SIZE];
     lcsm_model_config_defaults(model);
     lcsm_train_config_defaults(train);
     json_object_foreach(settings, key, value)
@@ -197,7 +197,7 @@ cleanup:
 static lcsm_status take_rate(lcsm_grid_run *r, const lcsm_grid_source *s, const json_t *own,
                              lcsm_error *err)
 {
-    char        text[64];
+    char        text[LCSM_KEY_TEXT_SIZE];
     lcsm_status st;
     if (own == NULL || s->rates == NULL) return set_number(r->settings, "lr", r->lr, err);
     if ((st = check_kind("lr", own, err)) != LCSM_OK) return st;

@@ -18,7 +18,7 @@
 
 static void add_setting(lcsm_command *c, const char *key, const json_t *value)
 {
-    char flag[80], text[64];
+    char flag[80], text[LCSM_KEY_TEXT_SIZE];
     (void)snprintf(flag, sizeof flag, "--%s", key);
     for (char *p = flag; *p != '\0'; p++)
         if (*p == '_') *p = '-';

@@ -14,7 +14,7 @@
 
 #include "base/error.h"
 
-enum { LCSM_KEY_TEXT_SIZE = 64 };
+enum { LCSM_KEY_TEXT_SIZE = 512 };
 
 typedef struct {
     const char       *name;

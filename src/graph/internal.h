@@ -37,8 +37,9 @@ struct lcsm_graph {
     struct {
         ptrdiff_t rank;
         double    scale;
-        char      names[64];
+        char      names[512];
     } adapter;
+    bool learns_memory; /* recurrences begin with a parameter */
 
     lcsm_plan *plan; /* NULL before lcsm_graph_plan */
     lcsm_run   run;

@@ -71,7 +71,7 @@ static double planned_value(const lcsm_study *s, const lcsm_study_run *run, cons
 }
 
 /* A code takes the place of the method; a pattern of layers stands in its column. */
-static const char *setting_of(const lcsm_record *r, const char *key, char text[64])
+static const char *setting_of(const lcsm_record *r, const char *key, char text[LCSM_KEY_TEXT_SIZE])
 {
     bool method = strcmp(key, "method") == 0;
     if (method && *lcsm_record_setting(r, "layers_pattern", text) != '\0') return text;
@@ -83,7 +83,7 @@ static const char *setting_of(const lcsm_record *r, const char *key, char text[6
 static void put_values(lcsm_table *t, const keys *k, const lcsm_record *r, const lcsm_study *s,
                        const lcsm_study_run *run)
 {
-    char text[64];
+    char text[LCSM_KEY_TEXT_SIZE];
     for (size_t j = 0; j < k->count; j++) {
         double planned = run == NULL ? NAN : planned_value(s, run, k->names[j]);
         if (isfinite(planned)) number_cell(t, planned);

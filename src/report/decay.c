@@ -47,7 +47,7 @@ static const struct {
 
 static int code_of(const lcsm_record *r)
 {
-    char text[64], *end;
+    char text[LCSM_KEY_TEXT_SIZE], *end;
     long e = strtol(lcsm_record_setting(r, "code", text), &end, 10);
     (void)e;
     return *end == '-' ? (int)strtol(end + 1, NULL, 10) : -1;
@@ -131,7 +131,7 @@ static lcsm_status from_weights(lcsm_decays *d, const lcsm_record *r, lcsm_error
 {
     lcsm_status      st   = LCSM_OK;
     lcsm_safetensors file = {0};
-    char             path[LCSM_PATH_MAX], text[64];
+    char             path[LCSM_PATH_MAX], text[LCSM_KEY_TEXT_SIZE];
     int              code   = code_of(r);
     double           tau    = strtod(lcsm_record_setting(r, "tau", text), NULL);
     bool             frozen = strcmp(lcsm_record_setting(r, "o_learned", text), "false") == 0;

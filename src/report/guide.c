@@ -35,7 +35,7 @@ static void put_codes(lcsm_doc *d, const lcsm_study *s)
 static double setting(const lcsm_study *s, const char *key)
 {
     for (size_t j = 0; j < s->run_count; j++) {
-        char text[64];
+        char text[LCSM_KEY_TEXT_SIZE];
         if (*lcsm_record_setting(&s->runs[j].record, key, text) != '\0') return strtod(text, NULL);
     }
     return 0;

@@ -364,7 +364,8 @@ const lcsm_task *lcsm_record_task(const lcsm_record *r)
     return row < LCSM_TASK_COUNT ? LCSM_TASKS[row] : &lcsm_task_lm;
 }
 
-const char *lcsm_record_setting(const lcsm_record *r, const char *key, char text[64])
+const char *lcsm_record_setting(const lcsm_record *r, const char *key,
+                                char text[LCSM_KEY_TEXT_SIZE])
 {
     return lcsm_setting_text(text, json_object_get(r->config.root, key));
 }

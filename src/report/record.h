@@ -11,6 +11,7 @@
 #define LCSM_REPORT_RECORD_H
 #include "base/folder.h"
 #include "format/json_doc.h"
+#include "format/keys.h"
 #include "task/task.h"
 
 #define LCSM_RUN_FAILED  "failed.txt"
@@ -88,6 +89,7 @@ bool lcsm_record_inspection(lcsm_json_doc *out, const char *folder);
 const lcsm_task *lcsm_record_task(const lcsm_record *r);
 
 /* A key of config.json as text; "" if it is not there. */
-const char *lcsm_record_setting(const lcsm_record *r, const char *key, char text[64]);
+const char *lcsm_record_setting(const lcsm_record *r, const char *key,
+                                char text[LCSM_KEY_TEXT_SIZE]);
 
 #endif

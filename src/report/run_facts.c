@@ -26,7 +26,7 @@ static bool recall(const lcsm_record *r)
 static void tell_setting(const teller *t, const lcsm_record *r, const char *key)
 {
     const json_t *value = json_object_get(r->config.root, key);
-    char          text[64];
+    char          text[LCSM_KEY_TEXT_SIZE];
     if (value == NULL || (strcmp(key, "pairs") == 0 && !recall(r))) return;
     if (json_is_string(value)) t->each(t->user, "training", key, json_string_value(value));
     else if (!json_is_array(value))
@@ -39,7 +39,7 @@ static void tell_setting(const teller *t, const lcsm_record *r, const char *key)
 
 static void tell_number(const teller *t, const char *name, double value, int digits)
 {
-    char text[64];
+    char text[LCSM_KEY_TEXT_SIZE];
     if (!isfinite(value)) return;
     (void)snprintf(text, sizeof text, "%.*f", digits, value);
     t->each(t->user, "scores", name, text);

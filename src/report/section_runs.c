@@ -10,7 +10,7 @@
 #include "report/section.h"
 
 /* The model's name: its pattern, its code, or its method. */
-static const char *model_of(const lcsm_record *r, char text[64])
+static const char *model_of(const lcsm_record *r, char text[LCSM_KEY_TEXT_SIZE])
 {
     if (*lcsm_record_setting(r, "layers_pattern", text) != '\0') return text;
     if (*lcsm_record_setting(r, "code", text) != '\0') return text;
@@ -40,7 +40,7 @@ static void overview(lcsm_doc *d, const lcsm_record *records, size_t count)
     static const char *const figures[] = {"loss",  "perplexity", "bits_per_byte", "accuracy",
                                           "steps", "speed",      "parameters"};
     lcsm_table               t         = {0};
-    char                     text[64];
+    char                     text[LCSM_KEY_TEXT_SIZE];
     lcsm_table_column(&t, "run", LCSM_LEFT);
     lcsm_table_column(&t, "model", LCSM_LEFT);
     lcsm_table_column(&t, "state", LCSM_LEFT);
@@ -67,7 +67,7 @@ static void overview(lcsm_doc *d, const lcsm_record *records, size_t count)
 
 static void facts(lcsm_doc *d, const lcsm_record *r)
 {
-    char               text[64];
+    char               text[LCSM_KEY_TEXT_SIZE];
     const lcsm_metric *m = metric_of(r), *rate = lcsm_metric_find("speed");
     double             value = lcsm_record_value(r, m), test = lcsm_record_test(r, m);
     lcsm_doc_fact(d, "run", "%s", r->name);
@@ -105,14 +105,14 @@ typedef char label[160];
 /* A run is called by its model and, where others have the same, by its folder too. */
 static const char *label_of(label out, const lcsm_record *records, size_t count, size_t number)
 {
-    char        mine[64], text[64];
+    char        mine[LCSM_KEY_TEXT_SIZE], text[LCSM_KEY_TEXT_SIZE];
     const char *name = records[number].name;
     size_t      same = 0;
     (void)model_of(&records[number], mine);
     for (size_t j = 0; j < count; j++) same += strcmp(mine, model_of(&records[j], text)) == 0;
     if (*mine == '\0') (void)snprintf(out, sizeof(label), "%.150s", name);
-    else if (same > 1) (void)snprintf(out, sizeof(label), "%s (%.90s)", mine, name);
-    else (void)snprintf(out, sizeof(label), "%s", mine);
+    else if (same > 1) (void)snprintf(out, sizeof(label), "%.60s (%.90s)", mine, name);
+    else (void)snprintf(out, sizeof(label), "%.150s", mine);
     return out;
 }
 

@@ -45,7 +45,7 @@ static bool same_budget(const lcsm_study *a, const lcsm_study *b)
 {
     static const char *const KEYS[] = {"steps", "tokens", "epochs", "batch_size", "seq_len"};
     bool                     same   = a->run_count > 0 && b->run_count > 0;
-    char                     x[64], y[64];
+    char                     x[LCSM_KEY_TEXT_SIZE], y[LCSM_KEY_TEXT_SIZE];
     for (size_t j = 0; same && j < COUNT(KEYS); j++)
         same = strcmp(lcsm_record_setting(&a->runs[0].record, KEYS[j], x),
                       lcsm_record_setting(&b->runs[0].record, KEYS[j], y))
@@ -119,7 +119,7 @@ static lcsm_status put_collection(lcsm_doc *d, const collection *c, lcsm_error *
         paper[j] = c->rows[j].paper;
     }
     bool higher = c->rows[0].study->metric->higher;
-    char steps[64];
+    char steps[LCSM_KEY_TEXT_SIZE];
     lcsm_ranks(ranks, ours, n, higher);
     lcsm_ranks(paper_ranks, paper, n, higher);
     const lcsm_study *one   = c->rows[0].study;

@@ -67,7 +67,7 @@ typedef struct {
     size_t                  variant;
 } row;
 
-enum { TEXT = 64 };
+enum { TEXT = LCSM_KEY_TEXT_SIZE };
 
 /* Writes the text of a cell and leaves it empty where there is nothing to tell. */
 typedef void row_fn(char text[TEXT], const row *r);
