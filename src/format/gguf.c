@@ -1,6 +1,7 @@
 /* gguf.c - the reader of GGUF files. */
 #include "format/gguf.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -170,6 +171,17 @@ static bool is_tokenizer(const char *name, size_t size)
     return size >= sizeof PREFIX && memcmp(name, PREFIX, sizeof PREFIX - 1) == 0;
 }
 
+static bool bad_type(reader *r, const char *name, size_t size, uint32_t type)
+{
+    char   what[128], word[64];
+    size_t n = size < sizeof word ? size : sizeof word - 1;
+    for (size_t j = 0; j < n; j++) word[j] = name[j] > ' ' && name[j] <= '~' ? name[j] : '?';
+    word[n] = '\0';
+    (void)snprintf(what, sizeof what, "key %s has a value of the unknown type %u", word,
+                   (unsigned)type);
+    return fail(r, what);
+}
+
 /* One key and its value into the object; values that are NaN, infinite or lists of others than the
  * tokenizer's are left out. */
 static bool read_key(reader *r, json_t *keys)
@@ -179,7 +191,7 @@ static bool read_key(reader *r, json_t *keys)
     uint32_t    type  = u32_of(r);
     json_t     *value = NULL;
     if (r->failed) return false;
-    if (type >= TYPES) return fail(r, "a key has a value of an unknown type");
+    if (type >= TYPES) return bad_type(r, name, size, type);
     if (type == ARRAY && !is_tokenizer(name, size)) return skip_array(r, DEPTH);
     if (type == ARRAY) value = read_list(r);
     else if (type == STRING) {
@@ -279,15 +291,21 @@ static bool place(reader *r, lcsm_gguf *g, size_t start, uint64_t align)
 
 /* ---- files ------------------------------------------------------------------------------ */
 
+static bool bad_version(reader *r, uint32_t version)
+{
+    char what[64];
+    if (version > 0xFFFF) return fail(r, "a big-endian GGUF file; expected little-endian");
+    (void)snprintf(what, sizeof what, "GGUF version %u; expected 2 or 3", (unsigned)version);
+    return fail(r, what);
+}
+
 static bool read_header(reader *r, uint64_t *tensors, uint64_t *keys)
 {
     const unsigned char *magic   = take(r, 4);
     uint32_t             version = u32_of(r);
     if (r->failed) return false;
     if (memcmp(magic, "GGUF", 4) != 0) return fail(r, "not a GGUF file");
-    if (version != 2 && version != 3)
-        return fail(r, version > 0xFFFF ? "a big-endian GGUF file; expected little-endian"
-                                        : "a GGUF version other than 2 and 3");
+    if (version != 2 && version != 3) return bad_version(r, version);
     *tensors = u64_of(r);
     *keys    = u64_of(r);
     /* a key has at least 12 bytes, an info 24 */

@@ -8,6 +8,7 @@
  */
 #include "format/safetensors.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -211,6 +212,18 @@ static bool read_dtype(lcsm_element *out, lcsm_json_span dtype)
     return *dtype.at == '"' && lcsm_element_find(out, text, short_text(text, dtype));
 }
 
+/* Its name is shown if it is a word. */
+static lcsm_status bad_dtype(const lcsm_safetensors *s, const char *name, lcsm_json_span dtype,
+                             lcsm_error *err)
+{
+    char   text[SHORT], what[SHORT + 32];
+    size_t size = *dtype.at == '"' ? short_text(text, dtype) : 0;
+    bool   word = size > 0;
+    for (size_t j = 0; j < size; j++) word = word && text[j] > ' ' && text[j] <= '~';
+    (void)snprintf(what, sizeof what, "has the unknown dtype %.*s", word ? (int)size : 0, text);
+    return bad_entry(s, name, word ? what : "has an unknown dtype", err);
+}
+
 static lcsm_status read_row(lcsm_safetensors_row *row, lcsm_json_span entry,
                             const lcsm_safetensors *s, lcsm_error *err)
 {
@@ -219,8 +232,7 @@ static lcsm_status read_row(lcsm_safetensors_row *row, lcsm_json_span entry,
     uint64_t          dims[LCSM_NAMED_RANK], offsets[2];
     size_t            count = 0;
     LCSM_OR_RETURN(read_members(member, entry, s, row->name, err));
-    if (!read_dtype(&t.element, member[0]))
-        return bad_entry(s, row->name, "has an unknown dtype", err);
+    if (!read_dtype(&t.element, member[0])) return bad_dtype(s, row->name, member[0], err);
     LCSM_OR_RETURN(read_naturals(dims, &t.rank, LCSM_NAMED_RANK, member[1], s, row->name, err));
     LCSM_OR_RETURN(read_naturals(offsets, &count, 2, member[2], s, row->name, err));
     if (count != 2) return bad_entry(s, row->name, "does not have two data_offsets", err);

@@ -116,13 +116,13 @@ TEST(gguf_names_what_is_wrong)
         recipe      r;
         const char *says;
     } cases[] = {
-        {{.version = 1}, "version other than 2 and 3"},
+        {{.version = 1}, "GGUF version 1; expected 2 or 3"},
         {{.version = 0x03000000}, "big-endian"},
         {{.tensors = 1 << 20}, "more keys or tensors"},
         {{.keys = UINT64_MAX}, "more keys or tensors"},
         {{.tensors = 3}, "ends inside its header"},
-        {{.key_type = 13}, "value of an unknown type"},
-        {{.key_type = 0x10000}, "value of an unknown type"},
+        {{.key_type = 13}, "a value of the unknown type"},
+        {{.key_type = 0x10000}, "a value of the unknown type"},
         {{.align = 48}, "not a power of two"},
         {{.offset = 32}, "not aligned"},
         {{.offset = 64}, "extends beyond"},

@@ -22,9 +22,10 @@ static lcsm_model *model_of(const lcsm_context *ctx, const char *method)
     if (lcsm_pattern_is(method)) (void)lcsm_model_config_set(&cfg, "layers_pattern", method, NULL);
     else (void)snprintf(cfg.method, sizeof cfg.method, "%s", method);
     if (strcmp(method, "code") == 0) (void)snprintf(cfg.code, sizeof cfg.code, "1-1-1-0");
-    cfg.vocab   = V;
-    cfg.d_model = 16;
-    cfg.layers  = 2;
+    cfg.attention_window = strstr(method, "*") != NULL ? 7 : 0;
+    cfg.vocab            = V;
+    cfg.d_model          = 16;
+    cfg.layers           = 2;
     if (lcsm_model_create(&m, ctx, &cfg, 3, &err) != LCSM_OK) fail_msg("%s: %s", method, err.text);
     return m;
 }
@@ -141,6 +142,28 @@ TEST(session_rewind_is_bit_identical_to_never_having_read)
         lcsm_model_free(m);
     }
     assert_true(places >= 1000);
+    lcsm_context_free(ctx);
+}
+
+/* Windows of attention, short convolutions and positions beside the memories. */
+TEST(session_rewind_of_hybrids_is_bit_identical_too)
+{
+    static const char *const NAMES[] = {"rg-lru*1,attention",
+                                        "gated-deltanet*1,attention",
+                                        "kda*1,attention",
+                                        "mamba2*1,attention",
+                                        "falcon-mamba",
+                                        "rwkv7",
+                                        "mlstm"};
+    lcsm_context            *ctx;
+    size_t                   places = 0;
+    assert_int_equal(lcsm_context_create(&ctx, NULL, NULL), LCSM_OK);
+    for (size_t j = 0; j < COUNT(NAMES); j++) {
+        lcsm_model *m = model_of(ctx, NAMES[j]);
+        places += wander(m, 1 + j % 2, 0, NAMES[j], 30);
+        lcsm_model_free(m);
+    }
+    assert_true(places >= 180);
     lcsm_context_free(ctx);
 }
 
