@@ -448,6 +448,27 @@ static const char *restore_bamba(plan *p)
     return NULL;
 }
 
+/* Scores and logits have no factors of their own here: those of attention are as usual. */
+static const char *restore_granite(plan *p)
+{
+    lcsm_model_config *c = &p->cfg;
+    settle_mamba2(p);
+    settle_attention(p);
+    if (c->embed_scale == 0) c->embed_scale = sqrt((double)c->d_model);
+    p->embed_scale = c->embed_scale;
+    if (c->experts > 0) c->hidden = c->experts_shared;
+    put_int(p, "mamba_d_head", over(columns(p, ".mixer.out_proj.weight"), c->heads));
+    put_int(p, "intermediate_size", c->experts > 0 ? c->experts_hidden : c->hidden);
+    put_int(p, "num_local_experts", c->experts);
+    put_int(p, "num_experts_per_tok", c->experts > 0 ? c->experts_used : 0);
+    put(p, "attention_multiplier", json_real(1 / sqrt((double)c->attention_head_dim)));
+    put(p, "logits_scaling", json_integer(1));
+    put(p, "position_embedding_type", json_string(c->attention_rotary > 0 ? "rope" : "nope"));
+    put_kinds(p, "layer_types", "linear_attention", "full_attention");
+    put_rope(p, false);
+    return c->channel_bias ? "biases of the channel mixer" : NULL;
+}
+
 /* Every so many layers, from one on: other patterns come back otherwise, and are refused. */
 static const char *restore_jamba(plan *p)
 {
@@ -534,7 +555,10 @@ const lcsm_export_format LCSM_EXPORT_FORMATS[] = {
     {"mlstm",            "xLSTMForCausalLM",             false, 1e-6,  restore_xlstm},
     {"rg-lru",           "RecurrentGemmaForCausalLM",    true,  0,     restore_gemma},
     {"gated-deltanet",   "Qwen3NextForCausalLM",         true,  1e-5,  restore_qwen},
+    {"gated-deltanet",   "Qwen3_5ForCausalLM",           true,  1e-5,  restore_qwen},
+    {"gated-deltanet",   "Qwen3_5MoeForCausalLM",        true,  1e-5,  restore_qwen},
     {"mamba2",           "BambaForCausalLM",             true,  1e-5,  restore_bamba},
+    {"mamba2",           "GraniteMoeHybridForCausalLM",  true,  1e-5,  restore_granite},
     {"falcon-mamba",     "JambaForCausalLM",             true,  1e-6,  restore_jamba},
     {"kda",              "KimiLinearForCausalLM",        true,  1e-5,  restore_kimi},
     {"lightning",        "MiniMaxForCausalLM",           true,  1e-6,  restore_minimax},

@@ -11,11 +11,14 @@
 
 #include "base/file.h"
 #include "base/folder.h"
+#include "format/json_doc.h"
 #include "format/run_folder.h"
 #include "format/safetensors.h"
 #include "model/import.h"
 #include "model/model_weights.h"
 #include "model/pattern.h"
+
+enum { KIND = 64 }; /* bytes of a release's name */
 
 typedef struct {
     const lcsm_model         *model;
@@ -324,19 +327,41 @@ static lcsm_status check_model(const lcsm_model *m, lcsm_error *err)
 {
     const char *what = NULL;
     if (m->cfg.adapter > 0) what = "adapters; lcsm merge makes them part of the matrices";
+    if (m->cfg.initial_memory) what = "an initial memory, which no format has";
     if (m->cfg.bidirectional) what = "both directions of time, which no format has";
     return what == NULL ? LCSM_OK : lcsm_fail(err, LCSM_ERR_CONFIG, "the model has %s", what);
 }
 
-/* The first format that can say the model; its own first one says why not. */
-static lcsm_status choose(writer *w, const lcsm_model *model, lcsm_error *err)
+/* The release that a run was imported from, or "". */
+static void read_origin(char kind[KIND], const char *run)
 {
-    lcsm_error  first = {0}, why = {0};
-    lcsm_status st = check_model(model, err);
+    lcsm_json_doc doc = {0};
+    char          path[LCSM_PATH_MAX];
+    kind[0] = '\0';
+    if (run == NULL || lcsm_path_join(path, run, LCSM_RUN_CONFIG, NULL) != LCSM_OK
+        || lcsm_json_doc_read(&doc, path, LCSM_JSON_CONFIG_SIZE, NULL) != LCSM_OK)
+        return;
+    const char *text = json_string_value(json_object_get(doc.root, "imported_from"));
+    if (text != NULL) (void)snprintf(kind, KIND, "%s", text);
+    lcsm_json_doc_free(&doc);
+}
+
+static bool is_origin(const lcsm_export_format *f, const char *origin)
+{
+    return strcmp(lcsm_release_find(f->architecture)->kind, origin) == 0;
+}
+
+/* The format that the model came from, or the first that can say it; the first one says why not. */
+static lcsm_status choose(writer *w, const lcsm_model *model, const char *origin, lcsm_error *err)
+{
+    lcsm_error   first = {0}, why = {0};
+    const size_t n  = LCSM_EXPORT_FORMAT_COUNT;
+    lcsm_status  st = check_model(model, err);
     if (st != LCSM_OK) return st;
-    for (size_t j = 0; j < LCSM_EXPORT_FORMAT_COUNT; j++) {
-        if (!suits(&LCSM_EXPORT_FORMATS[j], &model->cfg)) continue;
-        st = compose(w, model, &LCSM_EXPORT_FORMATS[j], &why);
+    for (size_t j = 0; j < 2 * n; j++) {
+        const lcsm_export_format *f = &LCSM_EXPORT_FORMATS[j % n];
+        if (is_origin(f, origin) != (j < n) || !suits(f, &model->cfg)) continue;
+        st = compose(w, model, f, &why);
         if (st == LCSM_OK || st == LCSM_ERR_MEMORY) return st;
         if (first.status == LCSM_OK) first = why;
     }
@@ -438,13 +463,14 @@ lcsm_status lcsm_export_hf(const lcsm_model *model, const char *folder, const ch
 {
     writer      w = {0};
     size_t      t;
-    char        path[LCSM_PATH_MAX];
+    char        path[LCSM_PATH_MAX], origin[KIND];
     lcsm_status st;
     LCSM_TRY(find_type(&t, type != NULL ? type : "f32", err));
     LCSM_TRY(lcsm_path_join(path, folder, LCSM_RUN_CONFIG, err));
     if (lcsm_path_exists(path))
         LCSM_TRY(lcsm_fail(err, LCSM_ERR_IO, "%s already exists: use another folder", path));
-    LCSM_TRY(choose(&w, model, err));
+    read_origin(origin, run);
+    LCSM_TRY(choose(&w, model, origin, err));
     LCSM_TRY(narrow(&w.tensors, t, err));
     LCSM_TRY(store(&w, folder, run, t, err));
     if (kind != NULL) (void)snprintf(kind, 64, "%s", w.release->kind);

@@ -78,6 +78,14 @@ static void scatter(float *to, const float *from, const lcsm_param *p, const lcs
                own * sizeof *to);
 }
 
+/* The number of the expert that a parameter is of. */
+static size_t expert_of(const char *name)
+{
+    static const char EXPERTS[] = ".experts.";
+    const char       *at        = strstr(name, EXPERTS);
+    return at != NULL ? (size_t)strtoul(at + sizeof EXPERTS - 1, NULL, 10) : 0;
+}
+
 static void convert(float *to, const float *from, const lcsm_param *p, const lcsm_import_rule *r,
                     const lcsm_import_plan *plan)
 {
@@ -91,6 +99,10 @@ static void convert(float *to, const float *from, const lcsm_param *p, const lcs
     case LCSM_TAKE_RWKV6_UP: order_mixes(to, from, b, c, true); return;
     case LCSM_TAKE_ROW:
         memcpy(to + (size_t)part->first * p->count, from, p->count * sizeof *to);
+        return;
+    case LCSM_TAKE_EXPERT:
+        memcpy(to + (expert_of(p->name) * (size_t)part->stride + (size_t)part->first) * b, from,
+               p->count * sizeof *to);
         return;
     case LCSM_TAKE_PLUS_ONE:
         for (size_t j = 0; j < p->count; j++) to[j] = from[j] - 1;

@@ -151,7 +151,8 @@ extern const lcsm_import_key LCSM_MAMBA_HF_KEYS[], LCSM_MAMBA_FLA_KEYS[], LCSM_M
     LCSM_LINEAR_ATTN_KEYS[], LCSM_DELTA_KEYS[], LCSM_GATED_DELTANET_KEYS[],
     LCSM_DELTAPRODUCT_KEYS[], LCSM_KDA_KEYS[], LCSM_GSA_KEYS[], LCSM_FLA_RWKV_KEYS[],
     LCSM_JAMBA_KEYS[], LCSM_KIMI_KEYS[], LCSM_MINIMAX_KEYS[], LCSM_XLSTM_KEYS[], LCSM_GEMMA_KEYS[],
-    LCSM_QWEN_KEYS[], LCSM_BAMBA_KEYS[], LCSM_GRANITE_KEYS[], LCSM_RWKV_HF_KEYS[];
+    LCSM_QWEN_KEYS[], LCSM_QWEN35_KEYS[], LCSM_QWEN35_MOE_KEYS[], LCSM_BAMBA_KEYS[],
+    LCSM_GRANITE_KEYS[], LCSM_RWKV_HF_KEYS[];
 extern const lcsm_import_rule LCSM_MAMBA_RULES[], LCSM_MAMBA2_RULES[], LCSM_RWKV4_RULES[],
     LCSM_FLA_RULES[], LCSM_GLA_RULES[], LCSM_GSA_RULES[], LCSM_HGRN_RULES[], LCSM_HGRN2_RULES[],
     LCSM_LINEAR_ATTN_RULES[], LCSM_RETNET_RULES[], LCSM_DELTA_RULES[], LCSM_FLA_RWKV_RULES[],
@@ -165,8 +166,8 @@ lcsm_import_fn lcsm_import_mamba, lcsm_import_mamba2, lcsm_import_rwkv4, lcsm_im
     lcsm_import_gsa, lcsm_import_deltanet, lcsm_import_gated_deltanet, lcsm_import_deltaproduct,
     lcsm_import_kda, lcsm_import_fla_rwkv6, lcsm_import_fla_rwkv7, lcsm_import_gguf_rwkv6,
     lcsm_import_gguf_rwkv7, lcsm_import_jamba, lcsm_import_kimi, lcsm_import_minimax,
-    lcsm_import_xlstm, lcsm_import_gemma, lcsm_import_qwen, lcsm_import_qwen35, lcsm_import_granite,
-    lcsm_import_bamba, lcsm_import_rwkv_hf;
+    lcsm_import_xlstm, lcsm_import_gemma, lcsm_import_qwen, lcsm_import_qwen35,
+    lcsm_import_qwen35_moe, lcsm_import_granite, lcsm_import_bamba, lcsm_import_rwkv_hf;
 
 /* The mixers of Mamba and Mamba-2, whose tensors have names of one prefix. */
 /* clang-format off */

@@ -135,6 +135,15 @@ const lcsm_import_key LCSM_QWEN_KEYS[] = {
     LCSM_END,
 };
 
+/* Sizes of Qwen3.5 where its config does not say them, without and with experts. */
+const lcsm_import_key LCSM_QWEN35_KEYS[] = {
+    SIZES("248320", "4096", "32", "false"),
+    LCSM_SETS("num_key_value_heads", "attention.kv_heads", "4"),
+    LCSM_SETS("intermediate_size",   "hidden",             "12288"),
+    LCSM_END,
+};
+const lcsm_import_key LCSM_QWEN35_MOE_KEYS[] = {SIZES("248320", "2048", "40", "false"), LCSM_END};
+
 /* Router, experts and what all tokens use. */
 #define EXPERTS(prefix, router, gate, up, down)                                            \
     LCSM_SAME(prefix router ".weight",                "layers.{i}.channel.router.weight"),         \
@@ -185,6 +194,7 @@ const lcsm_import_rule LCSM_JAMBA_RULES[] = {
 const lcsm_import_key LCSM_JAMBA_KEYS[] = {
     SIZES("65536", "4096", "32", "false"),
     ATTENTION_KEYS("32", "8"),
+    LCSM_SETS("head_dim",            "attention.head_dim", "0"),
     LCSM_SETS("mamba_d_state",       "state_size",     "16"),
     LCSM_SETS("mamba_d_conv",        "conv_width",     "4"),
     LCSM_SETS("mamba_expand",        "inner_ratio",    "2"),
@@ -310,6 +320,7 @@ const lcsm_import_rule LCSM_BAMBA_RULES[] = {
 const lcsm_import_key LCSM_BAMBA_KEYS[] = {
     SIZES("128000", "4096", "32", "false"),
     ATTENTION_KEYS("32", "8"),
+    LCSM_SETS("head_dim",          "attention.head_dim", "0"),
     LCSM_SETS("mamba_n_heads",     "heads",          "128"),
     LCSM_SETS("mamba_n_groups",    "groups",         "1"),
     LCSM_SETS("mamba_d_state",     "state_size",     "256"),
@@ -353,6 +364,7 @@ const lcsm_import_rule LCSM_GRANITE_RULES[] = {
 const lcsm_import_key LCSM_GRANITE_KEYS[] = {
     SIZES("32000", "4096", "32", "false"),
     ATTENTION_KEYS("32", "0"),
+    LCSM_SETS("head_dim",                 "attention.head_dim",      "0"),
     LCSM_SETS("mamba_n_heads",            "heads",                   "128"),
     LCSM_SETS("mamba_n_groups",           "groups",                  "1"),
     LCSM_SETS("mamba_d_state",            "state_size",              "256"),
@@ -550,11 +562,23 @@ lcsm_status lcsm_import_qwen(lcsm_import_plan *out, lcsm_import_source *src, lcs
     return st == LCSM_OK ? finish_layers(c, src, names, qwen_layer, err) : st;
 }
 
-/* A dense model has no count of experts; rotations of pictures are those of text for text. */
+static void standard_int(const lcsm_import_source *src, const char *key, int value)
+{
+    if (json_object_get(src->config, key) == NULL)
+        (void)json_object_set_new(src->config, key, json_integer(value));
+}
+
+/* A dense model has no experts; rotations of pictures are those of text for text. */
 lcsm_status lcsm_import_qwen35(lcsm_import_plan *out, lcsm_import_source *src, lcsm_error *err)
 {
-    if (json_object_get(src->config, "moe_intermediate_size") == NULL)
-        (void)json_object_set_new(src->config, "num_experts", json_integer(0));
+    (void)json_object_set_new(src->config, "num_experts", json_integer(0));
+    return lcsm_import_qwen(out, src, err);
+}
+
+lcsm_status lcsm_import_qwen35_moe(lcsm_import_plan *out, lcsm_import_source *src, lcsm_error *err)
+{
+    standard_int(src, "num_experts", 256);
+    standard_int(src, "num_experts_per_tok", 8);
     LCSM_OR_RETURN(lcsm_import_qwen(out, src, err));
     qwen_expert_parts(out);
     return LCSM_OK;
@@ -618,6 +642,7 @@ lcsm_status lcsm_import_granite(lcsm_import_plan *out, lcsm_import_source *src, 
     double      scale = lcsm_import_number(src, "attention_multiplier", 1);
     double      divisor = lcsm_import_number(src, "logits_scaling", 1);
     double width = (double)c->d_model / (double)(c->attention_heads > 0 ? c->attention_heads : 1);
+    if (c->attention_head_dim > 0) width = (double)c->attention_head_dim;
     if (!(divisor > 0)) return lcsm_import_refuse(src, "logits_scaling", "more than 0", err);
     out->query_scale      = scale * sqrt(width);
     out->logit_scale      = 1 / divisor;

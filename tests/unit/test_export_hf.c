@@ -54,6 +54,11 @@ static const format_case FORMATS[] = {
      "experts.shared 6 experts.shared_gate true" EXPERTS},
     {"mamba2,attention", "Bamba (Hugging Face)",
      "heads 4 mixer_eps 1e-6 channel_mixer glu hidden 20 attention.heads 2 attention.rotary 0.5"},
+    {"mamba2,attention", "Granite 4 (Hugging Face)",
+     "heads 4 mixer_eps 1e-6 channel_mixer glu hidden 20 attention.heads 2 residual.beta 0.5 "
+     "residual.attention_beta 0.5 residual.channel_beta 0.5 embed_scale 12"},
+    {"mamba2,attention", "Granite 4 (Hugging Face)",
+     "heads 4 mixer_eps 1e-6 attention.heads 2 attention.rotary 0 experts.shared 14" EXPERTS},
     {"falcon-mamba*2,attention", "Jamba (Hugging Face)",
      "layers 4 norm_weight true mixer_eps 1e-6 attention.rotary 0 attention.heads 2 "
      "experts.norm false experts.first 1 experts.period 2 channel_mixer glu experts 2 "
@@ -192,6 +197,42 @@ TEST(export_to_hf_and_back_gives_the_same_model)
         temp_folder_remove(&x.f);
     }
     lcsm_context_free(x.ctx);
+}
+
+/* Two formats can say these; the one that the run was imported from is taken. */
+TEST(export_to_hf_goes_back_to_the_format_of_the_import)
+{
+    static const format_case CASES[] = {
+        {"gated-deltanet*2,attention", "Qwen3.5 (Hugging Face)",
+         "layers 3 heads 4 groups 2 attention.gate true attention.qk_norm true mixer_eps 1e-6 "
+         "attention.rotary 0.25 attention.heads 2 hidden 24"},
+        {"gated-deltanet,attention", "Qwen3.5 with experts (Hugging Face)",
+         "heads 2 attention.gate true attention.qk_norm true mixer_eps 1e-6 attention.heads 2 "
+         "experts.shared 6 experts.shared_gate true" EXPERTS},
+    };
+    for (size_t j = 0; j < COUNT(CASES); j++) {
+        fixture     x = {.f = temp_folder_make()};
+        char        kind[64], run[4096], out[4096], text[160];
+        lcsm_error  err = {0};
+        lcsm_model *m, *back = NULL;
+        assert_int_equal(lcsm_context_create(&x.ctx, NULL, NULL), LCSM_OK);
+        (void)snprintf(run, sizeof run, "%s/run", x.f.path);
+        (void)snprintf(out, sizeof out, "%s/out", x.f.path);
+        (void)snprintf(text, sizeof text, "{\"imported_from\": \"%s\"}", CASES[j].kind);
+        assert_int_equal(lcsm_folder_make(run, NULL), LCSM_OK);
+        temp_write(&x.f, "run/config.json", text, strlen(text));
+        m = make(&x, &CASES[j]);
+        if (lcsm_export_hf(m, out, run, NULL, kind, &err) != LCSM_OK) fail_msg("%s", err.text);
+        assert_string_equal(kind, CASES[j].kind);
+        if (lcsm_import(x.ctx, out, temp_path(&x.f, "back"), NULL, NULL, &err) != LCSM_OK
+            || lcsm_model_load(&back, x.ctx, temp_path(&x.f, "back"), &err) != LCSM_OK)
+            fail_msg("%s", err.text);
+        same_logits(&CASES[j], m, back);
+        lcsm_model_free(m);
+        lcsm_model_free(back);
+        lcsm_context_free(x.ctx);
+        temp_folder_remove(&x.f);
+    }
 }
 
 TEST(export_to_hf_in_sixteen_bits)
