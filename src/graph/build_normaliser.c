@@ -31,7 +31,8 @@ static void add_column(lcsm_graph *g, lcsm_eos_operands *o)
 static lcsm_tensor *hold(lcsm_graph *g, lcsm_eos_operands *o)
 {
     const lcsm_normaliser *n     = &o->normaliser;
-    lcsm_running_max_attr  a     = {n->start};
+    bool                   whole = g->learns_memory && o->m0 == NULL; /* the start is m itself */
+    lcsm_running_max_attr  a     = {whole ? 0 : n->start};
     bool                   token = (o->e.axes & LCSM_AXIS_T) != 0 && o->heads.e % o->H == 0;
     lcsm_tensor           *row   = o->row.x;
     if (row != NULL && (o->row.axes & LCSM_AXIS_T) == 0)

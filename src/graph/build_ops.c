@@ -1,4 +1,6 @@
 /* build_ops.c - the builders of the basic ops: each makes one node and returns its output. */
+#include <stdio.h>
+
 #include "graph/attr.h"
 #include "graph/graph.h"
 #include "graph/internal.h"
@@ -159,6 +161,44 @@ bool lcsm_recurrence_reads_fast(const lcsm_graph *g, const lcsm_eos_operands *o,
         && p.form != LCSM_FORM_RECURRENT;
 }
 
+void lcsm_graph_learn_memory(lcsm_graph *g, bool learn)
+{
+    g->learns_memory = learn;
+}
+
+/* "memory" for the first recurrence of a scope, memory2 and so on for others. */
+static lcsm_tensor *memory_param(lcsm_graph *g, lcsm_shape shape)
+{
+    char name[LCSM_NAME_SIZE + 16], number[16] = "";
+    for (int j = 1;; j++) {
+        if (j > 1) (void)snprintf(number, sizeof number, "%d", j);
+        (void)snprintf(name, sizeof name, "/%s%smemory%s", g->scope, g->scope[0] != '\0' ? "." : "",
+                       number);
+        int row = lcsm_params_find(g->params, name + 1);
+        if (row < 0 || row >= g->n_param_tensor || g->param_tensor[row] == NULL) break;
+    }
+    return lcsm_param_tensor(g, name, shape, lcsm_init_constant(0),
+                             LCSM_PARAM_MEMORY | LCSM_PARAM_NO_DECAY);
+}
+
+/* What the memory begins with: one of a head, or p and q of graph/ops/eos_mean_node.c. */
+static lcsm_tensor *learned_start(lcsm_graph *g, const lcsm_eos_operands *o,
+                                  const lcsm_eos_desc *desc)
+{
+    lcsm_eos_plan p;
+    lcsm_eos_desc one = *desc;
+    one.B = one.T = 1;
+    if (!g->learns_memory || o->m0 != NULL) return NULL;
+    if (o->pairs)
+        return lcsm_graph_fail(g, LCSM_ERR_UNSUPPORTED,
+                               "%s: its memory of conjugate pairs has no initial memory that is "
+                               "trained",
+                               g->scope);
+    if (o->normaliser.z != NULL) return memory_param(g, lcsm_dims(2, o->H));
+    if (lcsm_eos_plan_make(&p, NULL, &one, &g->error) != LCSM_OK) return NULL;
+    return memory_param(g, lcsm_dims(p.H, p.K, p.D * (p.is_complex ? 2 : 1)));
+}
+
 lcsm_tensor *lcsm_recurrence_alone(lcsm_graph *g, const lcsm_eos_operands *o, lcsm_tensor **m_T)
 {
     lcsm_eos_attr a    = {.desc = descriptor(g, o), .final = m_T != NULL, .pairs = o->pairs};
@@ -167,7 +207,7 @@ lcsm_tensor *lcsm_recurrence_alone(lcsm_graph *g, const lcsm_eos_operands *o, lc
         LCSM_EOS_OPERAND_LIST(X)
 #undef X
             o->m0,
-        o->reset, o->read, o->normaliser.z};
+        o->reset, o->read, o->normaliser.z, learned_start(g, o, &a.desc)};
     const lcsm_node *n = lcsm_graph_add(g, LCSM_OP_eos, &a, in, (int)COUNT(in));
     if (m_T != NULL) *m_T = n == NULL ? NULL : n->out[1];
     return first(n);

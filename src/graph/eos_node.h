@@ -11,8 +11,9 @@
 #include "kernel/eos/eos_plan.h"
 
 /* Inputs after the operands. z is there where a running maximum is part of the node
- * (graph/ops/eos_mean_node.c). */
-enum { LCSM_EOS_M0 = EOS_OPERANDS, LCSM_EOS_RESET, LCSM_EOS_READ, LCSM_EOS_Z };
+ * (graph/ops/eos_mean_node.c). start is what every sequence begins with where nothing is carried in
+ * and there is no m0: a parameter, which an empty state holds too. */
+enum { LCSM_EOS_M0 = EOS_OPERANDS, LCSM_EOS_RESET, LCSM_EOS_READ, LCSM_EOS_Z, LCSM_EOS_START };
 
 lcsm_status lcsm_eos_node_plan(const lcsm_node *n, lcsm_eos_plan *p, lcsm_error *err);
 

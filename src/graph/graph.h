@@ -103,6 +103,10 @@ lcsm_tensor *lcsm_linear(lcsm_graph *g, lcsm_tensor *x, lcsm_tensor *w, lcsm_ten
 void lcsm_graph_adapt(lcsm_graph *g, ptrdiff_t rank, double scale, const char *names);
 /* Whether it has. */
 bool lcsm_graph_adapts(const lcsm_graph *g, const lcsm_tensor *w);
+/* From now on recurrences without m0 begin with a parameter "memory" of their scope, zeros at
+ * first, instead of an empty memory: [H, K, D], as m0 of one sequence. */
+void lcsm_graph_learn_memory(lcsm_graph *g, bool learn);
+
 /* b has the shape of a, or is a vector [cols] for every row. */
 lcsm_tensor *lcsm_add(lcsm_graph *g, lcsm_tensor *a, lcsm_tensor *b);
 lcsm_tensor *lcsm_mul(lcsm_graph *g, lcsm_tensor *a, lcsm_tensor *b);

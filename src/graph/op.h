@@ -38,15 +38,17 @@ typedef enum {
         LCSM_OP_COUNT
 } lcsm_op_id;
 
-enum { LCSM_MAX_IN = 20, LCSM_MAX_OUT = 8, LCSM_MAX_STATE = 4 };
+enum { LCSM_MAX_IN = 21, LCSM_MAX_OUT = 8, LCSM_MAX_STATE = 4 };
 
 #define LCSM_BIT(j) (1u << (j))
 
 /* Memory that an op carries from one run to the next, as in a decoder. It does not depend on T. */
 typedef struct {
-    lcsm_dtype dtype; /* LCSM_F32 or LCSM_F64 as the graph, or LCSM_I64 */
-    lcsm_shape shape; /* the first axis is B */
-    double     start; /* what an empty state holds */
+    lcsm_dtype         dtype; /* LCSM_F32 or LCSM_F64 as the graph, or LCSM_I64 */
+    lcsm_shape         shape; /* the first axis is B */
+    double             start; /* what an empty state holds */
+    const lcsm_tensor *begin; /* or a parameter that has it for one sequence, from `at` on */
+    ptrdiff_t          at;
 } lcsm_state_spec;
 
 /* What the steps of a node know of each other, which says whether a sequence may be cut into

@@ -83,7 +83,7 @@ typedef struct {
     const void      *at; /* the values, if they are elsewhere; NULL: in the block */
 } lcsm_param;
 
-typedef struct {
+typedef struct lcsm_params {
     lcsm_dtype  dtype; /* LCSM_F32 or LCSM_F64 */
     uint64_t    seed;
     bool        blank; /* values start as zeros, because they come from elsewhere */

@@ -58,7 +58,9 @@ static bool add_entry(lcsm_state *s, const lcsm_graph *g, const lcsm_node *n, in
                                                 .shape  = spec.shape,
                                                 .start  = spec.start,
                                                 .offset = s->bytes,
-                                                .row    = row_bytes(&spec)};
+                                                .row    = row_bytes(&spec),
+                                                .param  = spec.begin != NULL ? spec.begin->param : -1,
+                                                .at     = spec.at};
     s->count++;
     if (e->name == NULL || !lcsm_size_mul(e->row, (size_t)s->rows, &all)
         || !lcsm_size_add(s->bytes, all, &all) || all > PTRDIFF_MAX / 4)
@@ -90,6 +92,7 @@ lcsm_status lcsm_state_create_rows(lcsm_state **out, const lcsm_graph *g, ptrdif
         if (ok && n->room > 0 && (s->room == 0 || n->room < s->room)) s->room = n->room;
     }
     if (ok) {
+        s->params = g->params;
         s->key    = g->plan->state_key;
         s->blocks = g->plan->opt.train ? 2 : 1;
         s->data   = aligned_alloc(LCSM_ALIGN, s->bytes * (size_t)s->blocks + LCSM_ALIGN);
@@ -118,11 +121,18 @@ void *lcsm_state_data(const lcsm_state *s, size_t entry)
     return s->data + (size_t)s->current * s->bytes + s->list[entry].offset;
 }
 
-static void start(const lcsm_state *s, size_t entry, ptrdiff_t from, ptrdiff_t count)
+/* One sequence of an entry as it begins. */
+static void start(const lcsm_state *s, size_t entry, ptrdiff_t row)
 {
-    const lcsm_state_entry *e = &s->list[entry];
-    void                   *p = lcsm_state_data(s, entry);
-    for (ptrdiff_t j = from; j < from + count; j++) switch (e->dtype) {
+    const lcsm_state_entry *e     = &s->list[entry];
+    void                   *p     = lcsm_state_row(s, entry, row);
+    ptrdiff_t               count = (ptrdiff_t)(e->row / lcsm_dtype_size(e->dtype));
+    if (e->param >= 0) {
+        const unsigned char *values = lcsm_param_values(s->params, e->param);
+        memcpy(p, values + (size_t)e->at * lcsm_dtype_size(e->dtype), e->row);
+        return;
+    }
+    for (ptrdiff_t j = 0; j < count; j++) switch (e->dtype) {
         case LCSM_F32: ((float *)p)[j] = (float)e->start; break;
         case LCSM_F64: ((double *)p)[j] = e->start; break;
         case LCSM_I32: ((int32_t *)p)[j] = (int32_t)e->start; break;
@@ -132,11 +142,7 @@ static void start(const lcsm_state *s, size_t entry, ptrdiff_t from, ptrdiff_t c
 
 void lcsm_state_clear(lcsm_state *s)
 {
-    for (size_t j = 0; j < s->count; j++) {
-        ptrdiff_t count = 0;
-        lcsm_shape_count(&s->list[j].shape, &count);
-        start(s, j, 0, count);
-    }
+    for (ptrdiff_t b = 0; b < s->rows; b++) lcsm_state_clear_row(s, b);
 }
 
 void lcsm_state_zero(lcsm_state *s)
@@ -146,14 +152,7 @@ void lcsm_state_zero(lcsm_state *s)
 
 void lcsm_state_clear_row(lcsm_state *s, ptrdiff_t b)
 {
-    for (size_t j = 0; j < s->count; j++) {
-        lcsm_shape row   = s->list[j].shape;
-        ptrdiff_t  count = 0;
-        if (b < 0 || b >= row.dim[0]) continue;
-        row.dim[0] = 1;
-        lcsm_shape_count(&row, &count);
-        start(s, j, b * count, count);
-    }
+    for (size_t j = 0; j < s->count && b >= 0 && b < s->rows; j++) start(s, j, b);
 }
 
 lcsm_status lcsm_state_copy(lcsm_state *dst, const lcsm_state *src, lcsm_error *err)

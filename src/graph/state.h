@@ -24,7 +24,9 @@ typedef struct {
     lcsm_shape shape;
     double     start;
     size_t     offset, bytes;
-    size_t     row; /* bytes of one sequence */
+    size_t     row;   /* bytes of one sequence */
+    int        param; /* the row of the parameter that an empty sequence begins with; -1: start */
+    ptrdiff_t  at;    /* the element of it */
 } lcsm_state_entry;
 
 typedef struct {
@@ -37,6 +39,8 @@ typedef struct {
     ptrdiff_t         room;    /* steps of a sequence that fit; 0: any number */
     uint64_t          key;     /* of the definition that it fits */
     unsigned char    *data;
+
+    const struct lcsm_params *params; /* of the graph; they outlive the state */
 } lcsm_state;
 
 /* An empty state. The graph is planned. rows: sequences; 0: as many as the graph has. */

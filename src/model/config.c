@@ -130,6 +130,7 @@ static const lcsm_key ROWS[] = {
     INT ("adapter",        adapter,        0, 4096,    "0",   "rank of low-rank adapters beside the matrices; the rest of the model is then frozen in training; 0 = none"),
     REAL("adapter_scale",  adapter_scale,  0, 1e6,     "1",   "factor of the adapters (alpha / rank of others)"),
     TEXT("adapter_matrices", adapter_matrices, "",     "which matrices have one: parts of their names (lcsm describe lists them), e.g. q,v; default: all of the layers"),
+    BOOL("initial_memory", initial_memory, "false", "a memory that sequences begin with; it is trained, and the rest of the model frozen (state tuning)"),
     INT ("eos_token_id",   eos_token_id,   -1, 1 << 24, "-1", "end-of-text token; -1 = the tokenizer's"),
 };
 /* clang-format on */

@@ -31,6 +31,7 @@ static lcsm_status check(const lcsm_model_config *c, lcsm_error *err)
         {c->flavour != LCSM_FLAVOUR_NATIVE || c->wiring != LCSM_WIRING_LM,
          "bare models, or another wiring than lm"},
         {c->bidirectional, "models of both directions"},
+        {c->initial_memory, "an initial memory"},
         {c->proj_bias, "proj_bias"},
         {!c->conv_bias && strncmp(c->method, "rwkv", 4) != 0, "convolutions without a bias"},
         {c->soft_cap != 0, "soft_cap"},

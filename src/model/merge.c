@@ -1,5 +1,6 @@
 /*
- * merge.c - a model with adapters as one without: W + scale B A, summed in double.
+ * merge.c - a model with adapters as one without: W + scale B A, summed in double. An initial
+ * memory that was trained beside it becomes part of the one file.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -104,7 +105,7 @@ lcsm_status lcsm_run_merge(const lcsm_context *ctx, const char *run, const char 
     LCSM_TRY(check_new(to, err));
     LCSM_TRY(lcsm_model_load(&model, ctx, run, err));
     lcsm_model_config cfg = model->cfg;
-    if (cfg.adapter == 0)
+    if (cfg.adapter == 0 && !cfg.initial_memory)
         LCSM_TRY(lcsm_fail(err, LCSM_ERR_ARGUMENT,
                            "%s has no adapters to merge: it is a plain model already", run));
     cfg.adapter = 0;

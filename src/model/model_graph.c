@@ -424,6 +424,24 @@ static lcsm_status check_adapters(const lcsm_graph *g, const lcsm_model_config *
                      cfg->adapter_matrices);
 }
 
+/* Sequences that are reset on the way begin with an empty memory there, and models without a
+ * recurrence have none. */
+static lcsm_status check_memory(const lcsm_graph *g, const builder *b, const lcsm_model_want *want,
+                                lcsm_error *err)
+{
+    bool found = !b->cfg->initial_memory || g->error.status != LCSM_OK;
+    if (b->cfg->initial_memory && want->packed)
+        return lcsm_fail(err, LCSM_ERR_CONFIG,
+                         "a memory that is carried from block to block (carried) begins empty, so "
+                         "initial_memory cannot be trained with it");
+    for (size_t j = 0; !found && j < g->params->count; j++)
+        found = (g->params->list[j].flags & LCSM_PARAM_MEMORY) != 0;
+    if (found) return LCSM_OK;
+    return lcsm_fail(err, LCSM_ERR_CONFIG,
+                     "initial_memory: %s has no recurrence with a memory that can be trained",
+                     lcsm_model_config_kind(b->cfg));
+}
+
 lcsm_status lcsm_model_build(lcsm_graph *g, const lcsm_model_config *cfg, ptrdiff_t B, ptrdiff_t T,
                              const lcsm_model_want *want, lcsm_model_io *io, lcsm_error *err)
 {
@@ -445,6 +463,7 @@ lcsm_status lcsm_model_build(lcsm_graph *g, const lcsm_model_config *cfg, ptrdif
                       .layers = (int)lcsm_model_config_layers(cfg)};
     (void)lcsm_pattern_layer(&b.own, cfg, 0, 0);
     lcsm_graph_adapt(g, cfg->adapter, cfg->adapter_scale, cfg->adapter_matrices);
+    lcsm_graph_learn_memory(g, cfg->initial_memory && !want->packed);
     *io        = (lcsm_model_io){0};
     io->tokens = lcsm_input(g, "tokens", LCSM_I32, lcsm_dims(B, T));
     if (want->packed) b.reset = io->reset = lcsm_input(g, "reset", LCSM_I32, lcsm_dims(B, T));
@@ -457,6 +476,7 @@ lcsm_status lcsm_model_build(lcsm_graph *g, const lcsm_model_config *cfg, ptrdif
     io->hidden = final_norm(&b, x);
     lcsm_keep(g, io->hidden);
     head(&b, want, table, io);
+    LCSM_OR_RETURN(check_memory(g, &b, want, err));
     return check_adapters(g, cfg, err);
 }
 

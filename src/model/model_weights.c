@@ -298,6 +298,7 @@ static bool says(const lcsm_model_config *cfg, const char *key)
     for (size_t j = 0; j < COUNT(names); j++)
         if (strcmp(key, names[j]) == 0) return strcmp(lcsm_model_config_kind(cfg), key) == 0;
     if (strcmp(key, "adapter") == 0) return cfg->adapter > 0; /* as before there were any */
+    if (strcmp(key, "initial_memory") == 0) return cfg->initial_memory;
     return lcsm_model_config_reads(cfg, key);
 }
 

@@ -42,6 +42,7 @@ static bool is_free(const char *key, const json_t *have)
     static const char *const ALWAYS[]  = {"dropout", NULL};
     static const char *const ADAPTER[] = {"adapter", "adapter_scale", "adapter_matrices", NULL};
     if (is_one_of(key, ALWAYS)) return true;
+    if (strcmp(key, "initial_memory") == 0) return json_object_get(have, key) == NULL;
     return is_one_of(key, ADAPTER) && json_object_get(have, "adapter") == NULL;
 }
 

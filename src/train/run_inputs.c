@@ -390,6 +390,10 @@ static lcsm_status open_trainer(lcsm_run_inputs *j, bool resume, lcsm_error *err
         return lcsm_fail(err, LCSM_ERR_CONFIG,
                          "adapter is %td, but there is no model to adapt: pass --init RUN",
                          j->model_cfg.adapter);
+    if (j->init == NULL && j->model_cfg.initial_memory)
+        return lcsm_fail(err, LCSM_ERR_CONFIG,
+                         "initial_memory freezes the rest of a model, so it needs one: pass --init "
+                         "RUN");
     LCSM_OR_RETURN(lcsm_trainer_make(&j->trainer, j->model, &j->cfg, j->dist,
                                      j->budget.steps > 0 ? j->budget.steps : INT64_MAX / 4, epoch,
                                      err));

@@ -15,7 +15,8 @@
 
 lcsm_status lcsm_train_freeze(lcsm_model *model, const lcsm_train_config *cfg, lcsm_error *err)
 {
-    unsigned only = model->cfg.adapter > 0 ? LCSM_PARAM_ADDED : 0;
+    bool     added = model->cfg.adapter > 0 || model->cfg.initial_memory;
+    unsigned only  = added ? LCSM_PARAM_ADDED : 0;
     (void)cfg;
     return lcsm_params_train_only(model->params, only, err);
 }
@@ -46,6 +47,9 @@ static lcsm_status build_graph(lcsm_trainer *t, lcsm_dist *dist, lcsm_error *err
     want.labels                = c->segments == 1 ? lcsm_train_labels(c) : 0;
     lcsm_plan_options plan     = {.train = true, .recompute = c->recompute, .both = true};
     t->e.B = lcsm_shards_rows(c, dist), t->e.T = c->seq_len / c->segments;
+    if (t->model->cfg.initial_memory && c->segments > 1)
+        return lcsm_fail(err, LCSM_ERR_CONFIG,
+                         "initial_memory cannot be trained with segments; omit --segments");
     LCSM_OR_RETURN(lcsm_train_freeze(t->model, c, err));
     LCSM_OR_RETURN(lcsm_graph_create(&t->e.g, t->model->ctx, t->model->params, err));
     if (c->precision == LCSM_PRECISION_BF16) lcsm_graph_use_bf16(t->e.g);

@@ -7,7 +7,8 @@
  *
  * The prologue and the epilogue of the operator in one pass with it. Work items are tiles of
  * channels of a sequence. Carried state: p, q and the running maximum of every channel; of its
- * gradient too, which is that of the values without it. Reversed time has none.
+ * gradient too, which is that of the values without it. Reversed time has none. A memory that
+ * is trained begins with p and q of start, of which a q below 0 counts as 0, and a maximum of 0.
  */
 #include "graph/ops/eos_mean_node.h"
 
@@ -21,7 +22,8 @@ enum {
     VALUE = EOS_i,
     DECAY = EOS_row,
     FIRST = EOS_bonus,
-    RESET = LCSM_EOS_RESET
+    RESET = LCSM_EOS_RESET,
+    START = LCSM_EOS_START
 };
 enum { TILE = 128 };
 
@@ -32,6 +34,7 @@ typedef struct {
     real            *u;     /* logarithms of the bonus */
     real            *memory, *after, *ws;
     real            *g_w, *g_u; /* (B, D): of each sequence */
+    real            *g_start;   /* (B, 2 D) */
     size_t           ws_size;
 } job;
 
@@ -45,6 +48,7 @@ static void layout(pieces *a, const lcsm_node *n, bool backward, job *j)
     j->ws          = take_reals(a, n->threads, (ptrdiff_t)j->ws_size);
     j->g_w         = take_reals(a, rows, j->s.D);
     j->g_u         = take_reals(a, rows, j->s.D);
+    j->g_start     = take_reals(a, n->in[START] != NULL ? rows : 0, 2 * j->s.D);
 }
 
 static job job_of(const lcsm_node *n)
@@ -78,6 +82,22 @@ static void state_shapes(lcsm_node *n)
         n->state[j].shape = lcsm_dims(s.B, s.D);
     }
     n->state[2].start = (double)LCSM_MEAN_EMPTY;
+    for (int j = 0; j < 2 && n->in[START] != NULL; j++) {
+        n->state[j].begin = n->in[START];
+        n->state[j].at    = j * s.D;
+        n->state[2].start = 0;
+    }
+}
+
+static lcsm_status check_start(const lcsm_node *n, lcsm_error *err)
+{
+    const lcsm_tensor *start = n->in[START];
+    if (start == NULL) return LCSM_OK;
+    if (start->rows != 2 || start->cols != n->in[KEY]->cols || start->ld != start->cols)
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "start must be [2, %td], packed",
+                         n->in[KEY]->cols);
+    return n->in[RESET] == NULL ? LCSM_OK
+                                : lcsm_fail(err, LCSM_ERR_UNSUPPORTED, "start excludes reset");
 }
 
 /* A static operand of ones. */
@@ -105,6 +125,7 @@ lcsm_status R_(lcsm_eos_mean_shape)(lcsm_node *n, lcsm_error *err)
         return lcsm_fail(err, LCSM_ERR_ARGUMENT, "z must be as i");
     if (!is_row_vector(row, k) || !is_row_vector(bonus, k))
         return lcsm_fail(err, LCSM_ERR_ARGUMENT, "row and bonus must be [%td]", k->cols);
+    LCSM_OR_RETURN(check_start(n, err));
     n->n_out    = 1;
     n->shape[0] = k->shape;
     n->bwd_out  = LCSM_BIT(0);
@@ -158,13 +179,16 @@ static R_(lcsm_eos_mean) problem(const job *j, place w)
 /* The memory before the sequence, in a worker's own place. */
 static R_(lcsm_eos_mean_memory) memory_in(const job *j, place w, int worker)
 {
-    real       *m    = j->memory + (size_t)worker * 3 * TILE;
-    const real *p[3] = {j->c->state_in[0], j->c->state_in[1], j->c->state_in[2]};
+    real       *m     = j->memory + (size_t)worker * 3 * TILE;
+    const real *p[3]  = {j->c->state_in[0], j->c->state_in[1], j->c->state_in[2]};
+    const real *start = j->c->in[START].data;
     for (int k = 0; k < 3; k++)
         for (ptrdiff_t d = 0; d < w.n; d++)
-            m[k * TILE + d] = p[k] != NULL ? p[k][w.b * j->s.D + w.d + d]
-                            : k == 2       ? LCSM_MEAN_EMPTY
-                                           : 0;
+            m[k * TILE + d] = p[k] != NULL  ? p[k][w.b * j->s.D + w.d + d]
+                            : k == 2        ? (start != NULL ? 0 : LCSM_MEAN_EMPTY)
+                            : start != NULL ? start[k * j->s.D + w.d + d]
+                                            : 0;
+    for (ptrdiff_t d = 0; d < w.n; d++) m[TILE + d] = m[TILE + d] > 0 ? m[TILE + d] : 0;
     return (R_(lcsm_eos_mean_memory)){m, m + TILE, m + 2 * TILE};
 }
 
@@ -199,6 +223,20 @@ static void after_out(const job *j, place w, R_(lcsm_eos_mean_memory) r)
         if (j->c->g_state_in[k] != NULL)
             memcpy((real *)j->c->g_state_in[k] + w.b * j->s.D + w.d, from[k],
                    (size_t)w.n * sizeof(real));
+}
+
+/* That of the start: of true values; a q below 0 may only grow. */
+static void start_out(const job *j, place w, R_(lcsm_eos_mean_memory) r)
+{
+    const real *from[2] = {r.p, r.q}, *q = j->c->in[START].data;
+    if (q == NULL || j->c->state_in[0] != NULL) return;
+    q += j->s.D + w.d;
+    for (int k = 0; k < 2; k++)
+        for (ptrdiff_t d = 0; d < w.n; d++) {
+            real g = from[k][d] == 0 ? 0 : from[k][d] * R_FN(exp)(r.o[d]);
+            if (k == 1 && q[d] <= 0 && g > 0) g = 0;
+            j->g_start[(w.b * 2 + k) * j->s.D + w.d + d] = g;
+        }
 }
 
 static void forward_tile(void *arg, size_t item, int worker)
@@ -245,6 +283,7 @@ static void backward_tile(void *arg, size_t item, int worker)
     kernels_of(c)->eos_mean->bwd(&x, memory_in(j, w, worker), r, &g,
                                  j->ws + (size_t)worker * j->ws_size);
     after_out(j, w, r);
+    start_out(j, w, r);
     const real *bonus = (const real *)c->in[FIRST].data + w.d;
     for (ptrdiff_t d = 0; d < w.n; d++) g.g_u[d] /= bonus[d];
 }
@@ -259,4 +298,7 @@ void R_(lcsm_eos_mean_backward)(const lcsm_call *c)
     lcsm_parallel_for(c->run->pool, (size_t)(j.s.B * j.tiles), backward_tile, &j);
     sum_partials(c, j.g_w, j.s.B, &c->g_in[DECAY]);
     sum_partials(c, j.g_u, j.s.B, &c->g_in[FIRST]);
+    lcsm_mat both = c->g_in[START]; /* p and q as one row */
+    both.rows = 1, both.cols = both.ld = 2 * j.s.D;
+    if (c->state_in[0] == NULL) sum_partials(c, j.g_start, j.s.B, &both);
 }

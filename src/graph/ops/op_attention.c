@@ -101,11 +101,12 @@ static void states(lcsm_node *n, const job *j)
     const lcsm_attention_attr *a = n->attr;
     n->n_state                   = 4;
     n->room                      = a->window > 0 ? 0 : a->cache;
-    n->state[KEYS] = (lcsm_state_spec){LCSM_REAL_DTYPE, lcsm_dims(j->B, a->cache, j->G * j->K), 0};
-    n->state[VALUES] =
-        (lcsm_state_spec){LCSM_REAL_DTYPE, lcsm_dims(j->B, a->cache, j->G * j->D), 0};
-    n->state[LENGTH] = (lcsm_state_spec){LCSM_I64, lcsm_dims(j->B), 0};
-    n->state[START]  = (lcsm_state_spec){LCSM_I64, lcsm_dims(j->B), 0};
+    n->state[KEYS]               = (lcsm_state_spec){.dtype = LCSM_REAL_DTYPE,
+                                                     .shape = lcsm_dims(j->B, a->cache, j->G * j->K)};
+    n->state[VALUES]             = (lcsm_state_spec){.dtype = LCSM_REAL_DTYPE,
+                                                     .shape = lcsm_dims(j->B, a->cache, j->G * j->D)};
+    n->state[LENGTH]             = (lcsm_state_spec){.dtype = LCSM_I64, .shape = lcsm_dims(j->B)};
+    n->state[START]              = (lcsm_state_spec){.dtype = LCSM_I64, .shape = lcsm_dims(j->B)};
 }
 
 static lcsm_status shape(lcsm_node *n, lcsm_error *err)

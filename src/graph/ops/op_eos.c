@@ -3,7 +3,8 @@
  *
  * What is carried is the memory; it is not an input then, and its gradient is carried too. The tape
  * (the memory at chunk borders) is what forward saves for backward. Where only some steps are read,
- * s and y have their rows.
+ * s and y have their rows. A sequence that nothing is carried into begins with zeros, or with
+ * `start`, which all sequences share.
  */
 #include "base/size.h"
 #include "graph/eos_node.h"
@@ -13,6 +14,7 @@
 #include "kernel/eos/eos_operands.h"
 
 enum { M0 = LCSM_EOS_M0, RESET = LCSM_EOS_RESET, READ = LCSM_EOS_READ, Z = LCSM_EOS_Z };
+enum { START = LCSM_EOS_START };
 
 static const lcsm_tensor *optional(const lcsm_node *n, int j)
 {
@@ -20,6 +22,19 @@ static const lcsm_tensor *optional(const lcsm_node *n, int j)
 }
 
 /* ---- the rule ---- */
+
+static lcsm_status check_start(const lcsm_node *n, const lcsm_shape *memory, lcsm_error *err)
+{
+    const lcsm_tensor *start = optional(n, START);
+    lcsm_shape         one   = lcsm_dims(memory->dim[1], memory->dim[2], memory->dim[3]);
+    char               text[LCSM_SHAPE_TEXT];
+    if (start == NULL) return LCSM_OK;
+    if (!lcsm_shape_equal(&start->shape, &one) || start->ld != start->cols)
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT, "start must be %s, packed",
+                         lcsm_shape_text(text, &one));
+    if (optional(n, M0) == NULL && optional(n, RESET) == NULL) return LCSM_OK;
+    return lcsm_fail(err, LCSM_ERR_UNSUPPORTED, "start excludes m0 and reset");
+}
 
 static lcsm_status check_rest(const lcsm_node *n, const lcsm_eos_plan *p, const lcsm_shape *memory,
                               lcsm_error *err)
@@ -35,7 +50,7 @@ static lcsm_status check_rest(const lcsm_node *n, const lcsm_eos_plan *p, const 
                          lcsm_shape_text(text, &steps));
     if (read != NULL && (read->shape.rank != 2 || read->ld != read->cols))
         return lcsm_fail(err, LCSM_ERR_ARGUMENT, "read must have two axes, packed");
-    return LCSM_OK;
+    return check_start(n, memory, err);
 }
 
 static size_t aligned(size_t bytes)
@@ -51,6 +66,17 @@ static size_t zero_bytes(const lcsm_node *n, const lcsm_eos_plan *p)
              : aligned((size_t)(p->B * p->T * p->H * lcsm_eos_y_width(p)) * sizeof(real));
 }
 
+static size_t memory_count(const lcsm_eos_plan *p)
+{
+    return (size_t)(p->H * p->K * p->D * (p->is_complex ? 2 : 1));
+}
+
+/* Scratch begins with what `start` is for every sequence, or with its gradients. */
+static size_t start_bytes(const lcsm_node *n, const lcsm_eos_plan *p)
+{
+    return optional(n, START) == NULL ? 0 : aligned((size_t)p->B * memory_count(p) * sizeof(real));
+}
+
 /* A memory or products in bfloat16 are of training: other runs follow the same plan in float. */
 static lcsm_eos_plan in_float(const lcsm_eos_plan *p)
 {
@@ -63,8 +89,8 @@ static lcsm_eos_plan in_float(const lcsm_eos_plan *p)
 static bool is_alone(const lcsm_call *c)
 {
     bool own = c->node->n_state > 0;
-    return c->run->training && c->in[M0].data == NULL && c->node->n_out == 1
-        && (!own || (c->state_in[0] == NULL && c->state_out[0] == NULL));
+    return c->run->training && c->in[M0].data == NULL && c->in[START].data == NULL
+        && c->node->n_out == 1 && (!own || (c->state_in[0] == NULL && c->state_out[0] == NULL));
 }
 
 static lcsm_eos_plan plan_of(const lcsm_call *c)
@@ -111,14 +137,16 @@ static lcsm_status shape(lcsm_node *n, lcsm_error *err)
     n->saved = n->fwd_scratch = n->bwd_scratch = 0;
     add_room(n, &plans[0]);
     add_room(n, &plans[1]);
-    n->bwd_scratch += zero_bytes(n, &p);
+    n->fwd_scratch += start_bytes(n, &p);
+    n->bwd_scratch += zero_bytes(n, &p) + start_bytes(n, &p);
     n->own = sizeof plans;
     if (!p.operand[EOS_col].present) n->bwd_out = 0;
     n->steps = LCSM_STEPS_WHOLE;
     if (optional(n, M0) == NULL && !p.reverse) {
         n->steps    = a->final ? LCSM_STEPS_WHOLE : LCSM_STEPS_CARRIED;
         n->n_state  = 1;
-        n->state[0] = (lcsm_state_spec){.dtype = LCSM_REAL_DTYPE, .shape = memory};
+        n->state[0] = (lcsm_state_spec){
+            .dtype = LCSM_REAL_DTYPE, .shape = memory, .begin = optional(n, START)};
     }
     return LCSM_OK;
 }
@@ -140,6 +168,30 @@ static R_(lcsm_eos_arrays) arrays_of(const lcsm_call *c, const lcsm_eos_plan *p)
     return x;
 }
 
+static bool starts(const lcsm_call *c, const R_(lcsm_eos_arrays) *x)
+{
+    return x->m0 == NULL && c->in[START].data != NULL;
+}
+
+/* The start of every sequence. */
+static const real *spread_start(const lcsm_call *c, const lcsm_eos_plan *p)
+{
+    size_t count = memory_count(p);
+    real  *to    = c->scratch;
+    for (ptrdiff_t b = 0; b < p->B; b++)
+        memcpy(to + (size_t)b * count, c->in[START].data, count * sizeof *to);
+    return to;
+}
+
+/* The sum of what came back for the sequences, in their order. */
+static void sum_start(const lcsm_call *c, const lcsm_eos_plan *p, const real *g)
+{
+    size_t count = memory_count(p);
+    real  *to    = c->g_in[START].data;
+    for (ptrdiff_t b = 0; b < p->B; b++)
+        for (size_t j = 0; j < count; j++) to[j] += g[(size_t)b * count + j];
+}
+
 static void forward(const lcsm_call *c)
 {
     if (c->node->own == 0) {
@@ -152,7 +204,9 @@ static void forward(const lcsm_call *c)
     const R_(lcsm_kernels) *k   = kernels_of(c);
     real                   *m_T = c->node->n_state > 0 ? c->state_out[0] : NULL;
     real                   *out = c->node->n_out > 1 ? c->out[1].data : NULL;
-    R_(lcsm_eos_fwd)(p, k, &x, c->out[0].data, out != NULL ? out : m_T, c->saved, c->scratch);
+    if (starts(c, &x)) x.m0 = spread_start(c, p);
+    R_(lcsm_eos_fwd)(p, k, &x, c->out[0].data, out != NULL ? out : m_T, c->saved,
+                     (char *)c->scratch + start_bytes(c->node, p));
     if (out != NULL && m_T != NULL)
         memcpy(m_T, out, (size_t)(c->out[1].rows * c->out[1].cols) * sizeof(real));
 }
@@ -169,8 +223,14 @@ static void backward(const lcsm_call *c)
     bool                     own = c->node->n_state > 0;
     R_(lcsm_eos_grad_arrays) g   = {.m0 = own ? c->g_state_in[0] : c->g_in[M0].data};
     const real *g_m_T            = c->g_out[1].data != NULL ? c->g_out[1].data : c->g_state_out[0];
-    char       *ws               = c->scratch;
+    char       *ws               = (char *)c->scratch + start_bytes(c->node, p);
     const real *g_y              = c->g_out[0].data;
+    bool        start            = starts(c, &x);
+    if (start) {
+        x.m0 = c->in[START].data; /* backward asks only whether there is one */
+        g.m0 = c->g_in[START].data != NULL ? c->scratch : NULL;
+        if (g.m0 != NULL) memset(g.m0, 0, start_bytes(c->node, p));
+    }
     for (int j = 0; j < EOS_OPERANDS; j++) {
         g.operand[j] = c->g_in[j].data;
         g.set[j]     = !c->g_in[j].add;
@@ -181,6 +241,7 @@ static void backward(const lcsm_call *c)
     }
     ws += zero_bytes(c->node, p);
     R_(lcsm_eos_bwd)(p, kernels_of(c), &x, c->out[0].data, g_y, g_m_T, &g, c->saved, ws);
+    if (start && g.m0 != NULL) sum_start(c, p, g.m0);
 }
 
 /* Useful work: 2 K D to write and 2 K D to read, for each token and head, and 2 K D for each rank
@@ -199,15 +260,15 @@ const lcsm_op R_(lcsm_op_eos) = {
     .name      = "eos",
     .in        = {"i",          "e",           "s",   "?row",    "?col",   "?full",  "?row_phase",
                   "?col_phase", "?full_phase", "?u",  "?w",      "?dense", "?erase", "?a",
-                  "?b",         "?bonus",      "?m0", "?#reset", "?#read", "?z"},
+                  "?b",         "?bonus",      "?m0", "?#reset", "?#read", "?z",     "?start"},
     .attr_size = sizeof(lcsm_eos_attr),
     .shape     = shape,
     .prepare   = prepare,
     .forward   = forward,
     .backward  = backward,
     .flops     = flops,
-    .bwd_in =
-        ((1u << EOS_OPERANDS) - 1) | LCSM_BIT(M0) | LCSM_BIT(RESET) | LCSM_BIT(READ) | LCSM_BIT(Z),
+    .bwd_in    = ((1u << EOS_OPERANDS) - 1) | LCSM_BIT(M0) | LCSM_BIT(RESET) | LCSM_BIT(READ)
+            | LCSM_BIT(Z) | LCSM_BIT(START),
     .bwd_out    = LCSM_BIT(0),
     .overwrites = ((1u << EOS_OPERANDS) - 1) | LCSM_BIT(Z),
     .packed_out = LCSM_BIT(0) | LCSM_BIT(1),

@@ -72,7 +72,8 @@ static lcsm_status shape(lcsm_node *n, lcsm_error *err)
     for (int k = 0; k < n->n_out; k++) n->shape[k] = z->shape;
     if (mu0 == NULL) {
         n->n_state  = 1;
-        n->state[0] = (lcsm_state_spec){LCSM_REAL_DTYPE, lcsm_dims(j.s.B, j.s.D), a->start};
+        n->state[0] = (lcsm_state_spec){
+            .dtype = LCSM_REAL_DTYPE, .shape = lcsm_dims(j.s.B, j.s.D), .start = a->start};
     }
     layout(&m, n, &j);
     return measured(&m, &n->bwd_scratch, err);

@@ -15,7 +15,8 @@ static lcsm_status shape(lcsm_node *n, lcsm_error *err)
     n->shape[0] = x->shape;
     n->steps    = LCSM_STEPS_CARRIED;
     n->n_state  = 1;
-    n->state[0] = (lcsm_state_spec){LCSM_REAL_DTYPE, lcsm_dims(sequences_of(x).B, x->cols), 1};
+    n->state[0] = (lcsm_state_spec){
+        .dtype = LCSM_REAL_DTYPE, .shape = lcsm_dims(sequences_of(x).B, x->cols), .start = 1};
     return LCSM_OK;
 }
 
