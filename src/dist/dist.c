@@ -21,6 +21,7 @@
 
 #include "base/clock.h"
 #include "base/size.h"
+#include "base/this_build.h"
 #include "base/thread.h"
 #include "dist/load.h"
 
@@ -32,6 +33,7 @@ enum { PAUSE = 50000 /* nanoseconds */, TIMEOUT = 1800, HOST = 64, SPACE = 32 };
 typedef struct {
     char      host[HOST], space[SPACE]; /* space: where process numbers mean the same */
     int64_t   pid;
+    uint64_t  program; /* the checksum of its file */
     cpu_set_t processors;
 } member;
 
@@ -375,6 +377,19 @@ lcsm_status lcsm_dist_agree(lcsm_dist *d, lcsm_status st, lcsm_error *err)
     return from < 0 ? LCSM_OK : take_failure(d, from, st, err);
 }
 
+lcsm_status lcsm_dist_same_program(lcsm_dist *d, lcsm_error *err)
+{
+    for (int r = 1; r < lcsm_dist_size(d); r++) {
+        if (d->members[r].program == d->members[0].program) continue;
+        d->agreed = true; /* all ranks know of each other what this needs */
+        return lcsm_fail(err, LCSM_ERR_ARGUMENT,
+                         "%s: the program's file differs from that of rank 0; all ranks run the "
+                         "same build of lcsm",
+                         lcsm_dist_member(d, r));
+    }
+    return LCSM_OK;
+}
+
 /* ---- short messages ----------------------------------------------------------------------- */
 
 lcsm_status lcsm_dist_tell(lcsm_dist *d, int to, const void *data, size_t bytes, lcsm_error *err)
@@ -410,7 +425,7 @@ lcsm_status lcsm_dist_look(lcsm_dist *d, lcsm_error *err)
 
 static member self(void)
 {
-    member  m              = {.pid = (int64_t)getpid()};
+    member  m              = {.pid = (int64_t)getpid(), .program = lcsm_build_hash()};
     ssize_t n              = readlink("/proc/self/ns/pid", m.space, SPACE - 1);
     m.space[n > 0 ? n : 0] = '\0';
     if (gethostname(m.host, HOST - 1) != 0) m.host[0] = '\0';

@@ -26,6 +26,9 @@ const char *lcsm_dist_member(lcsm_dist *d, int rank);
  * failed, with its sentence. */
 lcsm_status lcsm_dist_agree(lcsm_dist *d, lcsm_status st, lcsm_error *err);
 
+/* Whether all ranks run the same file; all return what the first other one is. */
+lcsm_status lcsm_dist_same_program(lcsm_dist *d, lcsm_error *err);
+
 /* `bytes` of every rank, in their order, to every rank. For little: all has size * bytes. */
 lcsm_status lcsm_dist_all_gather(lcsm_dist *d, const void *own, size_t bytes, void *all,
                                  lcsm_error *err);

@@ -509,6 +509,7 @@ lcsm_status lcsm_experiment_run(const lcsm_context *ctx, const lcsm_experiment_o
     if (out != NULL) LCSM_TRY(LCSM_SIZED(lcsm_experiment_result, stopped, out, err));
     r->o     = &r->own;
     r->hooks = &r->own_hooks;
+    LCSM_TRY(lcsm_dist_same_program(r->o->dist, err));
     if (lcsm_dist_first(r->o->dist)) {
         LCSM_TRY(lcsm_crew_open(&r->crew, r->o->dist, err));
         st = run_grid(r, out, err);

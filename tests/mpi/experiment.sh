@@ -16,5 +16,10 @@ grep -q '4 of 6 runs done, 2 failed' log || fail "2 ranks did not do 4 of 6 runs
 for run in one/runs/[ab]*; do same_weights "$run" "two/runs/$(basename "$run")"; done
 "$lcsm" report one --quiet --out one.html --json >one.json
 "$lcsm" report two --quiet --out two.html --json >two.json
+cp "$lcsm" copy && printf ' ' >>copy
+LCSM_MPI_PLUGIN=${LCSM_MPI_PLUGIN:-$(dirname "$lcsm")/liblcsm_mpi.so} timeout -k 5 120 "$mpirun" -n 1 "$lcsm" experiment run ./grid --out other : -n 1 ./copy experiment run ./grid --out other >log 2>&1 &&
+    fail "ranks of other builds share a grid"
+grep -q 'rank 1 .*the program.s file differs' log || fail "nothing says that the builds differ"
+[ ! -e other ] || fail "a grid that was refused left a folder"
 cmp one.json two.json || fail "the reports differ"
 echo "the table of one process"
