@@ -29,6 +29,15 @@ static void operand(lcsm_lab *lab, lcsm_lab_eos *x, int j, ptrdiff_t *heads)
     else lcsm_lab_operand(x, j, lcsm_lab_in(lab, name), axes);
 }
 
+/* A real m_0 of a memory that is complex gets the imaginary parts 0. */
+static lcsm_tensor *start_of(lcsm_lab *lab, const lcsm_lab_eos *x)
+{
+    lcsm_tensor *m = lcsm_lab_in(lab, "m0");
+    if (lcsm_lab_array(lab, "m0")->is_complex || !lcsm_lab_eos_is_complex(x)) return m;
+    lcsm_shape one = lcsm_dims(x->desc.H, x->desc.K, x->desc.D, 1);
+    return lcsm_lab_beside(lab, lcsm_reshape(lab->g, m, one), lcsm_lab_fill(lab, one, 0));
+}
+
 /* m_t = o_t m_{t-1} + sum_r a_r (b_r^T m_{t-1}) + e_t i_t^T, read after or before the step. */
 void lcsm_lab_operator(lcsm_lab *lab)
 {
@@ -47,7 +56,7 @@ void lcsm_lab_operator(lcsm_lab *lab)
     x.desc.read_before = strcmp(lcsm_lab_text(lab, "read", "after"), "before") == 0;
     x.desc.complex_y =
         strcmp(lcsm_lab_text(lab, "y", "same"), "same") == 0 && lcsm_lab_eos_is_complex(&x);
-    if (lcsm_lab_has(lab, "m0")) x.m0 = lcsm_lab_in(lab, "m0");
+    if (lcsm_lab_has(lab, "m0")) x.m0 = start_of(lab, &x);
     if (lcsm_lab_has(lab, "reset"))
         x.reset = lcsm_lab_integers(lab, lcsm_dims(1, T), lcsm_lab_array(lab, "reset")->data);
     lcsm_lab_out(lab, "y", lcsm_lab_eos_add(lab, &x, &last));
