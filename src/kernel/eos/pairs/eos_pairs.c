@@ -115,23 +115,26 @@ static memory after(const problem *x, const scratch *s, ptrdiff_t t)
 }
 
 /* G += 2 conj(C) g_y, and the gradients of C, w and b, which meet the finished G. Returns g_S and
- * sum Re(conj(b) G). */
+ * sum Re(conj(b) G). Here and below all is loaded before anything is stored: the arrays may be
+ * whole pages apart, and then a load would wait for the store before it. */
 VEC_INLINE vec gather(ptrdiff_t M, const real *c, real *g, const real *m, vec gy2, vec S, vec u,
                       real *G, vec *g_u)
 {
     vec w_re = vzero(), w_im = vzero(), b_re = vzero(), b_im = vzero();
     for (ptrdiff_t j = 0; j < M; j++) {
+        vec w0 = RE(c, LCSM_PAIRS_W), w1 = IM(c, LCSM_PAIRS_W), m_re = vload(m);
+        vec b0 = RE(c, LCSM_PAIRS_B), b1 = IM(c, LCSM_PAIRS_B), m_im = vload(m + VW);
         vec re = vload(G) + RE(c, LCSM_PAIRS_C) * gy2;
         vec im = vload(G + VW) - IM(c, LCSM_PAIRS_C) * gy2;
         vstore(G, re);
         vstore(G + VW, im);
-        accumulate(g + LCSM_PAIRS_C * LANES, vload(m) * gy2, -vload(m + VW) * gy2);
+        accumulate(g + LCSM_PAIRS_C * LANES, m_re * gy2, -m_im * gy2);
         accumulate(g + LCSM_PAIRS_W * LANES, -S * re, -S * im);
         accumulate(g + LCSM_PAIRS_B * LANES, u * re, u * im);
-        w_re += RE(c, LCSM_PAIRS_W) * re;
-        w_im += IM(c, LCSM_PAIRS_W) * im;
-        b_re += RE(c, LCSM_PAIRS_B) * re;
-        b_im += IM(c, LCSM_PAIRS_B) * im;
+        w_re += w0 * re;
+        w_im += w1 * im;
+        b_re += b0 * re;
+        b_im += b1 * im;
         c += LCSM_PAIRS_ROWS * LANES;
         g += LCSM_PAIRS_ROWS * LANES;
         G += 2 * VW;
@@ -147,10 +150,11 @@ VEC_INLINE void pass_on(ptrdiff_t M, const real *c, real *g, const real *m, vec 
     for (ptrdiff_t j = 0; j < M; j++) {
         vec re = vload(G), im = vload(G + VW), m_re = vload(m), m_im = vload(m + VW);
         vec a_re = RE(c, LCSM_PAIRS_A), a_im = IM(c, LCSM_PAIRS_A);
+        vec v_re = RE(c, LCSM_PAIRS_V), v_im = IM(c, LCSM_PAIRS_V);
         accumulate(g + LCSM_PAIRS_A * LANES, re * m_re + im * m_im, im * m_re - re * m_im);
         accumulate(g + LCSM_PAIRS_V * LANES, gS2 * m_re, -gS2 * m_im);
-        vstore(G, a_re * re + a_im * im + RE(c, LCSM_PAIRS_V) * gS2);
-        vstore(G + VW, a_re * im - a_im * re - IM(c, LCSM_PAIRS_V) * gS2);
+        vstore(G, a_re * re + a_im * im + v_re * gS2);
+        vstore(G + VW, a_re * im - a_im * re - v_im * gS2);
         c += LCSM_PAIRS_ROWS * LANES;
         g += LCSM_PAIRS_ROWS * LANES;
         G += 2 * VW;
