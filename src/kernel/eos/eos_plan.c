@@ -499,7 +499,8 @@ enum { USUAL_CHUNK = 32, SOLVED_CHUNK = 16, SHORT_CHUNK = 8, FEW = 8 };
 
 static ptrdiff_t usual_chunk(const lcsm_eos_plan *p)
 {
-    if (p->K < FEW || p->D < FEW) return SHORT_CHUNK;
+    bool scanned = p->form == LCSM_FORM_SCAN && scans_complex(p); /* without products */
+    if ((p->K < FEW || p->D < FEW) && !scanned) return SHORT_CHUNK;
     bool      solved = p->form == LCSM_FORM_DELTA || p->rank > 0; /* twice the triangles */
     ptrdiff_t usual  = solved ? SOLVED_CHUNK : USUAL_CHUNK;
     return one_chunk_pays(p, usual) ? p->T : usual;

@@ -11,6 +11,8 @@
  *     g_log + i g_phase = c(o m_{t-1}) G     G <- c(o) G
  *
  * m_{t-1} of a cell is computed again from the tape, or is y_{t-1} itself where s and scale are 1.
+ * Then, if columns lie beside each other and the factors of o by token are one magnitude at most,
+ * the loops ask nothing (a plain task).
  */
 #include "kernel/eos/scan/eos_scan_tile.h"
 #include "kernel/vecmath.h"
@@ -21,6 +23,7 @@ typedef struct {
     const seq  *x;
     ptrdiff_t   plane;
     bool        one;               /* K, e and s are 1 */
+    bool        plain;             /* and the loops below for that serve */
     const view *mag[3], *phase[3]; /* the factors of o by token, and how many */
     int         mags, phases;
     real       *o;   /* the product of the static factors */
@@ -90,6 +93,15 @@ static int by_token(const view *const from[3], const view *to[3], int *all)
     return n;
 }
 
+/* A task of which K, e and s are 1, and whose o by token is exp of one row of columns. */
+static bool is_plain(const task *k, int mags)
+{
+    const seq *x     = k->x;
+    bool       token = k->mags > 0;
+    if (!k->one || x->i.d != 1 || x->y_d != 1 || k->phases > 0) return false;
+    return !token || (mags == 1 && k->mag[0]->d == 1);
+}
+
 static void prepare(task *k)
 {
     const seq        *x        = k->x;
@@ -100,6 +112,7 @@ static void prepare(task *k)
     k->phases = by_token(phases, k->phase, &turns);
     k->one    = x->K == 1 && x->scale == 1 && is_one(&x->e, x->complex_e)
           && is_one(&x->s, x->complex_s) && x->complex_i && x->complex_y;
+    k->plain = is_plain(k, all);
     for (ptrdiff_t r = 0; r < x->K; r++)
         for (ptrdiff_t d = 0; d < x->D; d += VW)
             put(k->o + r * x->D + d, k->plane,
@@ -180,12 +193,128 @@ static void take_step(const task *k, ptrdiff_t t, const real *from, real *to, re
     else step(k, false, true, t, from, to, y);
 }
 
+/* ---- plain tasks ------------------------------------------------------------------------ */
+
+/* o of VW columns, of which n exist; log: of the step, or NULL. */
+VEC_INLINE pair plain_o(const task *k, const real *log, ptrdiff_t d, ptrdiff_t n)
+{
+    pair o = get(k->o + d, k->plane, n);
+    if (log == NULL) return o;
+    vec size = vexp(vload_m(log + d, n));
+    return (pair){o.re * size, o.im * size};
+}
+
+static const real *plain_log(const task *k, ptrdiff_t t)
+{
+    return k->mags == 0 ? NULL : k->mag[0]->p + t * k->mag[0]->t;
+}
+
+/* y_t from y_{t-1}, or the memory `before` the first step: its imaginary part is `im` further. */
+VEC_INLINE void plain_step(const task *k, const real *i, const real *log, const real *before,
+                           ptrdiff_t im, real *y)
+{
+    for (ptrdiff_t d = 0; d < k->plane; d += VW) {
+        ptrdiff_t n = k->plane - d;
+        pair      v = pair_mul(plain_o(k, log, d, n), get(before + d, im, n));
+        put(y + d, k->x->im, pair_add(v, get(i + d, k->x->im, n)), n);
+    }
+}
+
+static void plain_fwd(const task *k, ptrdiff_t C, real *m, real *y, ptrdiff_t y_t, real *tape)
+{
+    const seq  *x     = k->x;
+    ptrdiff_t   im    = k->plane;
+    size_t      plane = (size_t)k->plane, bytes = plane * sizeof(real);
+    const real *before = m;
+    for (ptrdiff_t t = 0; t < x->T; t++, y += y_t) {
+        const real *i = x->i.p + t * x->i.t, *log = plain_log(k, t);
+        if (tape != NULL && t % C == 0) {
+            memcpy(tape + (size_t)(t / C) * 2 * plane, before, bytes);
+            memcpy(tape + (size_t)(t / C) * 2 * plane + plane, before + im, bytes);
+        }
+        if (lcsm_resets_at(&x->resets, t)) {
+            memset(m, 0, 2 * bytes);
+            before = m;
+            im     = k->plane;
+        }
+        if (log == NULL) plain_step(k, i, NULL, before, im, y);
+        else plain_step(k, i, log, before, im, y);
+        before = y;
+        im     = x->im;
+    }
+    if (before == m) return;
+    memcpy(m, before, bytes);
+    memcpy(m + plane, before + im, bytes);
+}
+
+/* Where the gradients of a step go: of i, and of the magnitude by token; or NULL. */
+typedef struct {
+    real *i, *log;
+    bool  set_i, set_log;
+} plain_out;
+
+VEC_INLINE void plain_back_step(const task *k, const real *log, const real *before, ptrdiff_t im,
+                                const real *g_y, real *G, const plain_out *to)
+{
+    const ptrdiff_t D = k->plane, across = k->x->im;
+    for (ptrdiff_t d = 0; d < D; d += VW) {
+        ptrdiff_t n = D - d;
+        pair      o = plain_o(k, log, d, n), sum = get(k->sum + d, D, n);
+        pair      v = pair_add(get(G + d, D, n), get(g_y + d, across, n));
+        pair      c = pair_conj_mul(pair_mul(o, get(before + d, im, n)), v);
+        put(G + d, D, pair_conj_mul(o, v), n);
+        if (to->i != NULL) {
+            vput_m(to->i + d, v.re, n, !to->set_i);
+            vput_m(to->i + d + across, v.im, n, !to->set_i);
+        }
+        if (log == NULL) put(k->sum + d, D, pair_add(sum, c), n);
+        else vstore_m(k->sum + D + d, sum.im + c.im, n);
+        if (log != NULL && to->log != NULL) vput_m(to->log + d, c.re, n, !to->set_log);
+    }
+}
+
+/* The gradient of the magnitude by token. */
+static const out *log_out(const task *k, const grads *g)
+{
+    const seq *x = k->x;
+    if (k->mags == 0) return NULL;
+    return k->mag[0] == &x->row ? &g->row : k->mag[0] == &x->col ? &g->col : &g->full;
+}
+
+/* Whether the gradients of a plain task are where its loops put them. */
+static bool plain_serves(const task *k, const grads *g)
+{
+    const out *log = log_out(k, g);
+    bool       i = g->i.p == NULL || g->i.d == 1, l = log == NULL || log->p == NULL || log->d == 1;
+    return k->plain && i && l && g->e.p == NULL && g->s.p == NULL;
+}
+
+static void plain_back(const task *k, const grads *g, ptrdiff_t t, const real *before, ptrdiff_t im,
+                       const real *g_y, real *G)
+{
+    const out *log_to = log_out(k, g);
+    plain_out  to     = {.i = g->i.p == NULL ? NULL : g->i.p + t * g->i.t, .set_i = g->i.set};
+    if (log_to != NULL && log_to->p != NULL) {
+        to.log     = log_to->p + t * log_to->t;
+        to.set_log = log_to->set;
+    }
+    const real *log = plain_log(k, t);
+    if (log == NULL) plain_back_step(k, NULL, before, im, g_y, G, &to);
+    else plain_back_step(k, log, before, im, g_y, G, &to);
+}
+
+/* ---- passes ----------------------------------------------------------------------------- */
+
 void K_(lcsm_scan_complex_i_fwd)(const seq *x, ptrdiff_t C, real *m, real *y, ptrdiff_t y_t,
                                  real *tape, real *ws)
 {
     size_t used, n = R_(lcsm_eos_memory)(x);
     task   k = plan(x, C, false, ws, &used);
     prepare(&k);
+    if (k.plain && y != NULL) {
+        plain_fwd(&k, C, m, y, y_t, tape);
+        return;
+    }
     for (ptrdiff_t t = 0; t < x->T; t++) {
         if (tape != NULL && t % C == 0) memcpy(tape + (size_t)(t / C) * n, m, n * sizeof(real));
         if (lcsm_resets_at(&x->resets, t)) memset(m, 0, n * sizeof(real));
@@ -301,7 +430,7 @@ void K_(lcsm_scan_complex_i_bwd)(const seq *x, ptrdiff_t C, const real *y, ptrdi
     size_t used, n = R_(lcsm_eos_memory)(x);
     task   k = plan(x, C, true, ws, &used);
     prepare(&k);
-    bool known = k.one && y != NULL && x->y_d == 1;
+    bool known = k.one && y != NULL && x->y_d == 1, plain = known && plain_serves(&k, g);
     for (ptrdiff_t t0 = (x->T - 1) / C * C; t0 >= 0; t0 -= C) {
         ptrdiff_t   t1   = t0 + C < x->T ? t0 + C : x->T;
         const real *cell = tape + (size_t)(t0 / C) * n;
@@ -312,7 +441,8 @@ void K_(lcsm_scan_complex_i_bwd)(const seq *x, ptrdiff_t C, const real *y, ptrdi
             ptrdiff_t   im     = known && t > t0 ? x->im : k.plane;
             if (t == t0) before = cell;
             if (lcsm_resets_at(&x->resets, t)) before = NULL;
-            take_step_back(&k, g, t, before, im, g_y + t * g_y_t, g_m);
+            if (plain && before != NULL) plain_back(&k, g, t, before, im, g_y + t * g_y_t, g_m);
+            else take_step_back(&k, g, t, before, im, g_y + t * g_y_t, g_m);
         }
         add_static(&k, g);
     }
