@@ -155,17 +155,41 @@ static lcsm_status scale_ends(shelf *s, lcsm_error *err)
     return LCSM_OK;
 }
 
+/* The first block of RWKV-7 has no residual of values, but readers ask for its tensors: as in
+ * released files they are those of a. */
+static lcsm_status fill_first_block(shelf *s, lcsm_error *err)
+{
+    for (int j = 0; j < 3 && strcmp(s->model->cfg.method, "rwkv7") == 0; j++) {
+        char name[LCSM_GGUF_NAME];
+        (void)snprintf(name, sizeof name, "blk.0.time_mix_a%d.weight", j);
+        lcsm_gguf_out *a     = place(s, name, 0);
+        size_t         count = 1;
+        for (size_t k = 0; a != NULL && k < a->rank; k++) count *= a->shape[k];
+        (void)snprintf(name, sizeof name, "blk.0.time_mix_v%d.weight", j);
+        lcsm_gguf_out *v = a != NULL ? place(s, name, count) : NULL;
+        if (v == NULL) return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for %s", name);
+        memcpy(s->values[v - s->list], s->values[a - s->list], count * sizeof(float));
+        v->rank  = a->rank;
+        v->dense = a->dense;
+        memcpy(v->shape, a->shape, sizeof v->shape);
+    }
+    return LCSM_OK;
+}
+
+enum { ADDED = 5 }; /* tensors beside the parameters: a head, and what a reader asks for */
+
 static lcsm_status fill(shelf *s, const lcsm_import_plan *plan, lcsm_error *err)
 {
     lcsm_params *p  = s->model->params;
     lcsm_status  st = LCSM_OK;
-    s->list         = calloc(p->count + 2, sizeof *s->list);
-    s->names        = calloc(p->count + 2, sizeof *s->names);
-    s->values       = calloc(p->count + 2, sizeof *s->values);
+    s->list         = calloc(p->count + ADDED, sizeof *s->list);
+    s->names        = calloc(p->count + ADDED, sizeof *s->names);
+    s->values       = calloc(p->count + ADDED, sizeof *s->values);
     if (s->list == NULL || s->names == NULL || s->values == NULL)
         return lcsm_fail(err, LCSM_ERR_MEMORY, "not enough memory for %zu names", p->count);
     for (size_t j = 0; j < p->count; j++) LCSM_OR_RETURN(add(s, (int)j, plan, err));
     LCSM_OR_RETURN(scale_ends(s, err));
+    LCSM_OR_RETURN(fill_first_block(s, err));
     return st;
 }
 

@@ -3,9 +3,11 @@
 #include <lcsm/session.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"
+#include "format/gguf.h"
 #include "model/model_weights.h"
 #include "temp_folder.h"
 #include "test.h"
@@ -124,6 +126,38 @@ TEST(export_to_gguf_says_how_many_tokens_there_are)
     memcpy(type_and_count, file.data + at + n, sizeof type_and_count);
     assert_int_equal(type_and_count[1], VOCAB);
     lcsm_file_close(&file);
+    lcsm_model_free(m);
+    temp_folder_remove(&x.f);
+    lcsm_context_free(x.ctx);
+}
+
+/* llama.cpp does not load a file of RWKV-7 without them. */
+TEST(export_rwkv7_has_the_tensors_of_its_first_block)
+{
+    fixture   x = {.f = temp_folder_make()};
+    lcsm_gguf g = {0};
+    assert_int_equal(lcsm_context_create(&x.ctx, NULL, NULL), LCSM_OK);
+    lcsm_model        *m    = make(&x, "rwkv7", "64e-5");
+    const char        *path = temp_path(&x.f, "x.gguf");
+    lcsm_named_tensor *list;
+    assert_int_equal(lcsm_export_gguf(m, path, "f32", NULL), LCSM_OK);
+    assert_int_equal(lcsm_gguf_open(&g, path, NULL), LCSM_OK);
+    list = calloc(g.count, sizeof *list);
+    assert_non_null(list);
+    assert_int_equal(lcsm_gguf_tensors(list, &g, NULL), LCSM_OK);
+    for (int k = 0; k < 3; k++) {
+        char   name[2][40];
+        size_t at[2] = {0}, count, bytes = 0;
+        (void)snprintf(name[0], sizeof name[0], "blk.0.time_mix_a%d.weight", k);
+        (void)snprintf(name[1], sizeof name[1], "blk.0.time_mix_v%d.weight", k);
+        for (int j = 0; j < 2; j++)
+            while (at[j] < g.count && strcmp(list[at[j]].name, name[j]) != 0) at[j]++;
+        assert_true(at[0] < g.count && at[1] < g.count);
+        assert_true(lcsm_named_tensor_measure(&list[at[0]], &count, &bytes));
+        assert_memory_equal(list[at[0]].data, list[at[1]].data, bytes);
+    }
+    free(list);
+    lcsm_gguf_close(&g);
     lcsm_model_free(m);
     temp_folder_remove(&x.f);
     lcsm_context_free(x.ctx);
