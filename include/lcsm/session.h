@@ -30,7 +30,7 @@ typedef struct lcsm_session lcsm_session;
 typedef struct {
     size_t size;   /* sizeof(lcsm_session_options) */
     size_t batch;  /* sequences side by side; 0: one */
-    size_t chunk;  /* tokens of a prompt that are taken at once, at most; 0: 256 */
+    size_t chunk;  /* tokens of a prompt that are taken at once, at most; 0: 512 */
     size_t rewind; /* tokens that the session can go back from the last it has read; 0: none */
     size_t rewind_bytes; /* memory for that, at most; the less, the more is read again; 0: any */
 } lcsm_session_options;

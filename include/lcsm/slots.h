@@ -39,7 +39,7 @@ typedef struct lcsm_slots lcsm_slots;
 typedef struct {
     size_t size;         /* sizeof(lcsm_slots_options) */
     size_t slots;        /* sequences at once, at most; 0: 8 */
-    size_t chunk;        /* tokens of a prompt that are taken at once, at most; 0: 256 */
+    size_t chunk;        /* tokens of a prompt that are taken at once, at most; 0: 512 */
     size_t rewind;       /* tokens that a slot can go back from the last it has read; 0: none */
     size_t rewind_bytes; /* memory of a slot for that, at most; 0: any */
 } lcsm_slots_options;

@@ -17,7 +17,7 @@
 #include "infer/session.h"
 #include "model/model_weights.h"
 
-enum { DECODE_STEPS = 16, PREFILL = 1024, MIN_REPS = 3 };
+enum { DECODE_STEPS = 16, PREFILL = 512, MIN_REPS = 3 };
 
 /* A table that is only looked up costs one row. */
 size_t lcsm_bench_weight_bytes(const lcsm_model *model)

@@ -13,7 +13,7 @@
 #include "base/sized.h"
 #include "model/model_weights.h"
 
-static const size_t LENGTHS[LCSM_SESSION_LENGTHS] = {256, 64, 16, 4, 1};
+static const size_t LENGTHS[LCSM_SESSION_LENGTHS] = {512, 256, 64, 16, 4, 1};
 enum { ONE = LCSM_SESSION_LENGTHS - 1 };
 
 /* ---- graphs ----------------------------------------------------------------------------- */

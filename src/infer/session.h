@@ -9,7 +9,7 @@
 #include "model/model_graph.h"
 
 enum {
-    LCSM_SESSION_LENGTHS = 5, /* how many lengths a piece may have */
+    LCSM_SESSION_LENGTHS = 6, /* how many lengths a piece may have */
     LCSM_SESSION_RECENT  = LCSM_STATE_RECENT,
 };
 

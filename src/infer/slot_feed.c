@@ -11,7 +11,7 @@
 #include "infer/slot_set.h"
 #include "kernel/context.h"
 
-const size_t lcsm_piece_lengths[LCSM_SESSION_LENGTHS] = {256, 64, 16, 4, 1};
+const size_t lcsm_piece_lengths[LCSM_SESSION_LENGTHS] = {512, 256, 64, 16, 4, 1};
 
 enum {
     ONE           = LCSM_SESSION_LENGTHS - 1,
