@@ -169,7 +169,7 @@ void lcsm_graph_learn_memory(lcsm_graph *g, bool learn)
 /* "memory" for the first recurrence of a scope, memory2 and so on for others. */
 static lcsm_tensor *memory_param(lcsm_graph *g, lcsm_shape shape)
 {
-    char name[LCSM_NAME_SIZE + 16], number[16] = "";
+    char name[LCSM_NAME_SIZE + 32], number[16] = "";
     for (int j = 1;; j++) {
         if (j > 1) (void)snprintf(number, sizeof number, "%d", j);
         (void)snprintf(name, sizeof name, "/%s%smemory%s", g->scope, g->scope[0] != '\0' ? "." : "",
