@@ -359,7 +359,7 @@ static lcsm_status choose(writer *w, const lcsm_model *model, const char *origin
     lcsm_status  st = check_model(model, err);
     if (st != LCSM_OK) return st;
     for (size_t j = 0; j < 2 * n; j++) {
-        const lcsm_export_format *f = &LCSM_EXPORT_FORMATS[j % n];
+        const lcsm_export_format *f = &LCSM_EXPORT_FORMATS[j < n ? j : j - n];
         if (is_origin(f, origin) != (j < n) || !suits(f, &model->cfg)) continue;
         st = compose(w, model, f, &why);
         if (st == LCSM_OK || st == LCSM_ERR_MEMORY) return st;

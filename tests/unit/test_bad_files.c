@@ -52,7 +52,7 @@ static void put_bin(void)
     memset(to, 0, sizeof to);
     memcpy(to, HEAD, sizeof HEAD);
     memcpy(to + sizeof HEAD, ENTRY, sizeof ENTRY);
-    memcpy(to + sizeof HEAD + sizeof ENTRY, "emb.weight", 10);
+    memcpy(to + sizeof HEAD + sizeof ENTRY, "emb.weight", sizeof "emb.weight");
     temp_write(&f, MAIN_FILE[RWKV_CPP], to, sizeof HEAD + sizeof ENTRY + 10 + 4);
 }
 

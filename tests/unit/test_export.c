@@ -65,7 +65,7 @@ static double through(fixture *x, const lcsm_model *m, const char *type)
     float       want[STEPS * VOCAB], got[STEPS * VOCAB];
     double      worst = 0;
     lcsm_error  err   = {0};
-    lcsm_model *back;
+    lcsm_model *back  = NULL;
     char        file[32], run[32];
     (void)snprintf(file, sizeof file, "%s.gguf", type);
     (void)snprintf(run, sizeof run, "run-%s", type);

@@ -241,7 +241,7 @@ TEST(export_to_hf_in_sixteen_bits)
     static const double      most[]  = {0.02, 0.2};
     fixture                  x       = {.f = temp_folder_make()};
     assert_int_equal(lcsm_context_create(&x.ctx, NULL, NULL), LCSM_OK);
-    lcsm_model *m = make(&x, &FORMATS[0]), *back;
+    lcsm_model *m = make(&x, &FORMATS[0]), *back = NULL;
     float       want[STEPS * VOCAB], got[STEPS * VOCAB];
     logits(m, want);
     for (size_t j = 0; j < COUNT(types); j++) {
