@@ -62,7 +62,7 @@ signal_rank() { # SIGNAL RANK RUN
 for rank in 0 1; do
     ranks 2 train "$@" --steps 100000 --save-every 5 --out "killed$rank" &
     job=$!
-    for _ in $(seq 150); do
+    for _ in $(seq 600); do
         [ ! -d "killed$rank/checkpoints" ] || break
         sleep 0.2
     done
