@@ -128,21 +128,27 @@ static size_t wander(const lcsm_model *m, size_t batch, size_t bytes, const char
     return places;
 }
 
+/* As many rounds with each model, of one sequence or of two; the number of places. */
+static size_t wander_in(const char *const *names, size_t count, int rounds)
+{
+    lcsm_context *ctx;
+    size_t        places = 0;
+    assert_int_equal(lcsm_context_create(&ctx, NULL, NULL), LCSM_OK);
+    for (size_t j = 0; j < count; j++) {
+        lcsm_model *m = model_of(ctx, names[j]);
+        places += wander(m, 1 + j % 2, 0, names[j], rounds);
+        lcsm_model_free(m);
+    }
+    lcsm_context_free(ctx);
+    return places;
+}
+
 TEST(session_rewind_is_bit_identical_to_never_having_read)
 {
     static const char *const NAMES[] = {
         "gla", "mamba",          "rwkv4",     "hgrn",   "s4",   "fwp",          "s5",
         "tnn", "gated-deltanet", "attention", "mamba2", "code", "gla,attention"};
-    lcsm_context *ctx;
-    size_t        places = 0;
-    assert_int_equal(lcsm_context_create(&ctx, NULL, NULL), LCSM_OK);
-    for (size_t j = 0; j < COUNT(NAMES); j++) {
-        lcsm_model *m = model_of(ctx, NAMES[j]);
-        places += wander(m, 1 + j % 2, 0, NAMES[j], 80);
-        lcsm_model_free(m);
-    }
-    assert_true(places >= 1000);
-    lcsm_context_free(ctx);
+    assert_true(wander_in(NAMES, COUNT(NAMES), 80) >= 1000);
 }
 
 /* Windows of attention, short convolutions and positions beside the memories. */
@@ -155,16 +161,7 @@ TEST(session_rewind_of_hybrids_is_bit_identical_too)
                                         "falcon-mamba",
                                         "rwkv7",
                                         "mlstm"};
-    lcsm_context            *ctx;
-    size_t                   places = 0;
-    assert_int_equal(lcsm_context_create(&ctx, NULL, NULL), LCSM_OK);
-    for (size_t j = 0; j < COUNT(NAMES); j++) {
-        lcsm_model *m = model_of(ctx, NAMES[j]);
-        places += wander(m, 1 + j % 2, 0, NAMES[j], 30);
-        lcsm_model_free(m);
-    }
-    assert_true(places >= 180);
-    lcsm_context_free(ctx);
+    assert_true(wander_in(NAMES, COUNT(NAMES), 30) >= 180);
 }
 
 TEST(session_rewind_within_a_budget_reads_more_again)
