@@ -57,14 +57,6 @@ static loss_rig rig_make(const lcsm_model_config *cfg)
     return r;
 }
 
-static double largest_of(const loss_rig *r, size_t row)
-{
-    const double *g    = lcsm_param_grads(r->params, (int)row);
-    double        most = 0;
-    for (size_t j = 0; j < r->params->list[row].count; j++) most = fmax(most, fabs(g[j]));
-    return most;
-}
-
 TEST(adapter_gradients_match_finite_differences_and_the_base_has_none)
 {
     for (size_t c = 0; c < COUNT(MODELS); c++) {
@@ -82,7 +74,7 @@ TEST(adapter_gradients_match_finite_differences_and_the_base_has_none)
                 continue;
             }
             double off = loss_gradient_error(&r, j);
-            largest    = fmax(largest, largest_of(&r, j));
+            largest    = fmax(largest, loss_gradient_size(&r, j));
             adapted++;
             if (!(off < 1e-8)) fail_msg("%s: %s is off by %g", MODELS[c][1], row->name, off);
         }

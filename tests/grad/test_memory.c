@@ -116,7 +116,7 @@ TEST(memory_gradients_match_finite_differences_and_the_rest_has_none)
                 continue;
             }
             double off = loss_gradient_error(&r, j);
-            for (size_t k = 0; k < row->count; k++) most = fmax(most, fabs(g[k]));
+            most       = fmax(most, loss_gradient_size(&r, j));
             found++;
             if (!(off < 1e-8)) fail_msg("%s: %s is off by %g", MODELS[c], row->name, off);
         }

@@ -53,3 +53,11 @@ double loss_gradient_error(loss_rig *r, size_t row)
     }
     return most;
 }
+
+double loss_gradient_size(const loss_rig *r, size_t row)
+{
+    const double *g    = lcsm_param_grads(r->params, (int)row);
+    double        most = 0;
+    for (size_t j = 0; j < r->params->list[row].count; j++) most = fmax(most, fabs(g[j]));
+    return most;
+}

@@ -23,4 +23,7 @@ double loss_of(loss_rig *r);
 /* The largest difference between a parameter's gradient, as it is, and finite differences of second
  * order: 1e-10 times third derivatives, and 1e-11 of rounding. */
 double loss_gradient_error(loss_rig *r, size_t row);
+
+/* The size of the largest number of a parameter's gradient. */
+double loss_gradient_size(const loss_rig *r, size_t row);
 #endif
